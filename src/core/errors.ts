@@ -1,0 +1,102 @@
+/** Exit status of each reason why we cannot go on (cli "Exit codes"). The keys are the closed union of error codes. */
+const EXIT_CODES = {
+  "usage.invalid": 2,
+  "workflow.invalid": 2,
+  "input.invalid": 2,
+  "config.invalid": 2,
+  "skill.invalid": 2,
+  "run.unknown": 2,
+  "run.exists": 2,
+  "run.finished": 2,
+  "recording.invalid": 2,
+  "node.failed": 1,
+  "route.unresolved": 1,
+  "replay.missing": 1,
+  "script.exhausted": 1,
+  "run.no_work": 1,
+  "config.missing": 3,
+  "skills.missing": 3,
+  "model.auth": 4,
+  "model.unknown": 4,
+  "model.quota": 4,
+  "model.overloaded": 4,
+  "model.unreachable": 4,
+  "model.rejected": 4,
+  "model.garbled": 4,
+  "model.silent": 4,
+  "offline.refused": 4,
+  "store.locked": 4,
+  "store.full": 4,
+  "store.failed": 4,
+  "journal.diverged": 4,
+  "output.failed": 4,
+  "internal.fault": 4,
+  "limit.reached": 5,
+  "run.interrupted": 130,
+} as const;
+
+export type ErrorCode = keyof typeof EXIT_CODES;
+
+export function exitCodeOf(code: ErrorCode): number {
+  return EXIT_CODES[code];
+}
+
+/** All that we know of a model call worth repeating. */
+export interface Repeatable {
+  /** What the provider asked us to wait, in milliseconds. */
+  readonly afterMs?: number;
+}
+
+export interface ErrorDetails {
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** Present when the same call may succeed later. */
+  readonly repeatable?: Repeatable;
+  readonly diagnostics?: readonly Diagnostic[];
+}
+
+/** The one error class: "we cannot go on". `message` says what happened with what, `hint` what to do about it. */
+export class SkillflowError extends Error {
+  override readonly name = "SkillflowError";
+  readonly hint: string | undefined;
+  readonly repeatable: Repeatable | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    details: ErrorDetails = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.hint = details.hint;
+    this.repeatable = details.repeatable;
+    this.diagnostics = details.diagnostics ?? [];
+  }
+}
+
+/** A finding about what an author wrote: returned, all of them together, never thrown one by one. */
+export interface Diagnostic {
+  readonly severity: "error" | "warning";
+  readonly code: string;
+  readonly message: string;
+  /** Keys and indexes from the document's root. */
+  readonly path: readonly (string | number)[];
+  readonly hint?: string;
+  readonly file?: string;
+  /** 1-based. */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some((diagnostic) => diagnostic.severity === "error");
+}
+
+/** `nodes.collect.context[1]`: how a field path is written for people and in the trace (workflow-format D20). */
+export function fieldPath(path: readonly (string | number)[]): string {
+  return path.map((key, i) => (typeof key === "number" ? `[${key}]` : i === 0 ? key : `.${key}`)).join("");
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

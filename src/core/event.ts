@@ -1,0 +1,250 @@
+import { z } from "zod";
+import type { Purpose, StepKey } from "./ports.ts";
+import type { Part, ToolAnswer } from "./prompt.ts";
+import type { Json, JsonObject } from "./values.ts";
+import { type Workflow, workflowSchema } from "./workflow.ts";
+
+const json = z.json() as unknown as z.ZodType<Json>;
+const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonObject>;
+
+export const resolvedSourceSchema = z.object({
+  content: z.string(),
+  kind: z.enum(["inline", "file", "url"]),
+  origin: json,
+  resolver: z.enum(["inline", "file", "fetch"]),
+  hash: z.string().describe("sha256 of the content, first 16 hexadecimal digits"),
+  fetchedAt: z.string().optional().describe("url only"),
+  sourcePath: z.string().optional().describe("file only, absolute"),
+});
+export type ResolvedSource = z.infer<typeof resolvedSourceSchema>;
+
+export const evalResultSchema = z.object({
+  name: z.string(),
+  kind: z.enum(["value", "function", "judge"]),
+  pass: z.boolean(),
+  reasoning: z.string().optional(),
+  score: z.number().optional(),
+});
+export type EvalResult = z.infer<typeof evalResultSchema>;
+
+export const toolCallSchema = z.object({
+  tool: z.string(),
+  input: json,
+  output: json.optional().describe("absent on error"),
+  error: z.string().optional(),
+  planned: z.boolean().optional(),
+});
+export type ToolCall = z.infer<typeof toolCallSchema>;
+
+export const nodeResultSchema = z.object({
+  status: z.enum(["success", "skipped", "failed"]),
+  data: jsonObject,
+  toolCalls: z.array(toolCallSchema),
+  evals: z.array(evalResultSchema).optional(),
+});
+export type NodeResult = z.infer<typeof nodeResultSchema>;
+
+export const usageSchema = z.object({
+  inputTokens: z.int().describe("all input tokens, cached ones included"),
+  cachedTokens: z.int(),
+  outputTokens: z.int(),
+  costUsd: z.number().nullable().describe("null where a price or the token count is unknown"),
+});
+export type CallUsage = z.infer<typeof usageSchema>;
+
+export const runErrorSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().optional(),
+  node: z.string().optional(),
+});
+export type RunError = z.infer<typeof runErrorSchema>;
+
+export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted"] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const limitsSchema = z.object({
+  max_cost_usd: z.number().optional(),
+  max_tokens: z.number().optional(),
+  max_steps: z.number().optional(),
+  timeout_ms: z.number().optional(),
+});
+
+/** What governs a run beside its workflow; recorded, and changeable by `resume`. Durations in milliseconds. */
+export const settingsSchema = z.object({
+  model: z.string().describe("provider:name"),
+  judge_model: z.string(),
+  writes: z.enum(["allow", "deny"]),
+  limits: limitsSchema,
+  max_turns: z.int(),
+  node_timeout_ms: z.number().optional(),
+  tool_timeout_ms: z.number(),
+});
+export type Settings = z.infer<typeof settingsSchema>;
+
+const purpose = z.enum(["work", "route", "judge", "reflect"]);
+const part = z.union([
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({ type: z.literal("call"), id: z.string(), tool: z.string(), input: json }),
+  z.object({ type: z.literal("broken_call"), id: z.string(), tool: z.string(), text: z.string() }),
+  z.object({ type: z.literal("opaque"), provider: z.string(), value: json }),
+]) as unknown as z.ZodType<Part>;
+
+/** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
+const bodies = [
+  z.object({ type: z.literal("workflow:start"), workflow: z.string() }),
+  z.object({ type: z.literal("sources:resolved"), sources: z.record(z.string(), resolvedSourceSchema) }),
+  z.object({
+    type: z.literal("node:enter"),
+    node: z.string(),
+    instruction: z.string(),
+    iteration: z.int().describe("visits of this node, from 1"),
+  }),
+  z.object({
+    type: z.literal("tool:call"),
+    node: z.string(),
+    tool: z.string(),
+    input: json,
+    id: z.string().describe("the call's step key"),
+  }),
+  z.object({
+    type: z.literal("tool:result"),
+    node: z.string(),
+    tool: z.string(),
+    output: json.optional(),
+    error: z.string().optional().describe("instead of output, when the call failed"),
+    id: z.string(),
+  }),
+  z.object({
+    type: z.literal("node:retry"),
+    node: z.string(),
+    attempt: z.int().describe("the coming retryAttempt"),
+    reason: z.string(),
+    preamble: z.string(),
+  }),
+  z.object({
+    type: z.literal("node:exit"),
+    node: z.string(),
+    result: nodeResultSchema,
+    unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
+  }),
+  z.object({
+    type: z.literal("route"),
+    from: z.string(),
+    to: z.string(),
+    reason: z.string(),
+    edge: z.int().describe("index in the workflow's edges"),
+  }),
+  z.object({
+    type: z.literal("workflow:end"),
+    results: z.record(z.string(), nodeResultSchema),
+    status: z.enum(RUN_STATUSES),
+    reason: z.string(),
+    error: runErrorSchema.optional(),
+  }),
+  z.object({
+    type: z.literal("model:reply"),
+    node: z.string(),
+    purpose,
+    model: z.string(),
+    parts: z.array(part),
+    stop: z.enum(["end", "length", "refusal"]),
+    usage: usageSchema.nullable(),
+    prompt: z.string().describe("sha256 of the prompt, first 16 hexadecimal digits"),
+  }),
+  z.object({
+    type: z.literal("model:error"),
+    node: z.string(),
+    purpose,
+    model: z.string(),
+    code: z.string(),
+    message: z.string(),
+    hint: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal("reply:rejected"),
+    node: z.string(),
+    reason: z.string().describe("what went back to the model"),
+  }),
+  z.object({
+    type: z.literal("limit:reached"),
+    limit: z.enum(["max_cost_usd", "max_tokens", "max_steps", "timeout", "node_timeout"]),
+    message: z.string(),
+  }),
+  z.object({ type: z.literal("warning"), message: z.string(), node: z.string().optional() }),
+  z.object({ type: z.literal("run:interrupt"), reason: z.string() }),
+  z.object({
+    type: z.literal("run:resume"),
+    from: z.string().optional().describe("the node to redo from"),
+    settings: settingsSchema.partial(),
+  }),
+] as const;
+
+export const eventBodySchema = z.discriminatedUnion("type", bodies);
+export type EventBody = z.infer<typeof eventBodySchema>;
+export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
+
+const envelope = {
+  seq: z.int().describe("position in the run, from 0"),
+  at: z.string().describe("ISO 8601"),
+  epoch: z.int().describe("how many times the run had been opened before"),
+  key: z.string().describe("the step that this event belongs to"),
+  more: z.literal(true).optional().describe("the record that this event is part of goes on with the next one"),
+};
+
+/** The published schema of one event. */
+export const eventSchema = z.discriminatedUnion(
+  "type",
+  bodies.map((body) => body.extend(envelope)) as unknown as [z.ZodObject<{ type: z.ZodLiteral<string> }>],
+);
+
+export interface Envelope {
+  readonly seq: number;
+  readonly at: string;
+  readonly epoch: number;
+  readonly key: StepKey;
+  readonly more?: true;
+}
+/** An event as it is recorded and observed. */
+export type RunEvent = EventBody & Envelope;
+
+export const skillRecordSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  format: z.string(),
+  available: z.boolean(),
+  reason: z.string().optional(),
+  instruction: z.string().optional(),
+  tools: z.array(
+    z.object({
+      skill: z.string(),
+      name: z.string(),
+      exposed: z.string(),
+      description: z.string(),
+      input_schema: jsonObject,
+      output_schema: jsonObject.optional(),
+      effect: z.enum(["read", "write"]),
+      idempotent: z.boolean(),
+    }),
+  ),
+});
+/** A referenced skill as a run knows it: its tools without their handlers. */
+export type SkillRecord = z.infer<typeof skillRecordSchema>;
+
+export const runRecordSchema = z.object({
+  schema: z.literal("skillflow.run/1"),
+  run: z.string(),
+  at: z.string(),
+  file: z.string().optional().describe("where the workflow document was"),
+  workflow: workflowSchema,
+  input: jsonObject,
+  sources: z.record(z.string(), resolvedSourceSchema),
+  skills: z.array(skillRecordSchema),
+  settings: settingsSchema,
+});
+/** The first line of a run's file: all that decides it, so that no later edit can change a run under way. */
+export interface RunRecord extends Omit<z.infer<typeof runRecordSchema>, "workflow"> {
+  readonly workflow: Workflow;
+}
+
+export type { Purpose, ToolAnswer };

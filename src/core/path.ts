@@ -1,0 +1,73 @@
+import { isObject } from "./values.ts";
+
+/** A parsed path: `[all:|any:]segment(.segment)*`, each segment an identifier that may end in `[*]` (workflow-format). */
+export interface Path {
+  readonly quantifier: "all" | "any";
+  readonly segments: readonly Segment[];
+}
+
+interface Segment {
+  readonly key: string;
+  readonly each: boolean;
+}
+
+/** `missing` names the segment that could not be followed. Under `any:` a miss in one element counts only there (D39). */
+export type Resolved = { readonly values: readonly Found[] } | { readonly missing: string };
+type Found = { readonly value: unknown } | { readonly missing: string };
+
+const SEGMENT_TEXT = "[A-Za-z_][A-Za-z0-9_-]*(?:\\[\\*\\])?";
+export const PATH_PATTERN = new RegExp(`^(?:(?:all|any):)?${SEGMENT_TEXT}(?:\\.${SEGMENT_TEXT})*$`);
+const SEGMENT = /^([A-Za-z_][A-Za-z0-9_-]*)(\[\*\])?$/;
+
+/** Undefined when the text is no path (N15). */
+export function parsePath(text: string): Path | undefined {
+  const prefix = /^(all|any):/.exec(text);
+  const segments: Segment[] = [];
+  for (const part of text.slice(prefix?.[0].length ?? 0).split(".")) {
+    const match = SEGMENT.exec(part);
+    if (!match?.[1]) return undefined;
+    segments.push({ key: match[1], each: match[2] !== undefined });
+  }
+  return { quantifier: prefix?.[1] === "any" ? "any" : "all", segments };
+}
+
+/** Follows a path from the root of `value` (N16). */
+export function resolvePath(path: Path, value: unknown): Resolved {
+  let found: Found[] = [{ value }];
+  let place = "";
+  for (const { key, each } of path.segments) {
+    place = place === "" ? key : `${place}.${key}`;
+    found = found.flatMap((item) => ("missing" in item ? [item] : follow(item.value, key, each, place)));
+    if (each) place += "[*]";
+  }
+  if (path.quantifier === "all" || !path.segments.some((segment) => segment.each)) {
+    const miss = found.find((item) => "missing" in item);
+    if (miss) return miss as { missing: string };
+  }
+  return { values: found };
+}
+
+function follow(value: unknown, key: string, each: boolean, place: string): Found[] {
+  if (value === null) return [{ missing: `${place}: its parent is null` }];
+  if (!isObject(value) || !Object.hasOwn(value, key)) return [{ missing: `${place} is missing` }];
+  const next = value[key];
+  if (!each) return [{ value: next }];
+  if (!Array.isArray(next)) return [{ missing: `${place} is no array` }];
+  return next.map((item) => ({ value: item }));
+}
+
+/** Whether the values at a path satisfy a test under its quantifier (N17); a string says why not. */
+export function checkPath(
+  text: string,
+  root: unknown,
+  test: (value: unknown) => string | undefined,
+): string | undefined {
+  const path = parsePath(text);
+  if (!path) return `${text} is no path`;
+  const resolved = resolvePath(path, root);
+  if ("missing" in resolved) return resolved.missing;
+  const complaints = resolved.values.map((found) => ("missing" in found ? found.missing : test(found.value)));
+  if (path.quantifier === "all") return complaints.find((complaint) => complaint !== undefined);
+  if (complaints.includes(undefined)) return undefined;
+  return complaints[0] ?? `${text}: the list is empty`;
+}

@@ -1,0 +1,80 @@
+import type { EventBody, RunEvent, RunRecord } from "./event.ts";
+import type { Prompt, Reply } from "./prompt.ts";
+
+/** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */
+export type StepKey = string;
+
+/** Why a model is asked. Only `work` carries tools (D8). */
+export type Purpose = "work" | "route" | "judge" | "reflect";
+
+/** About one model call, beside its prompt. */
+export interface ModelCall {
+  readonly key: StepKey;
+  readonly purpose: Purpose;
+  readonly node: string;
+  /** The model's name as written, without a provider prefix (N7). */
+  readonly model: string;
+  readonly signal: AbortSignal;
+  /** Text as it arrives: live only, never recorded. */
+  readonly onDelta?: (text: string) => void;
+}
+
+/**
+ * Answers one prompt: no loop, no tools run, no memory, no repeating.
+ *
+ * - A reply is complete: a stream that ended early is an error, not a shorter reply.
+ * - Failures throw a SkillflowError with a `model.*` code. `repeatable` is set when the same call may succeed later
+ *   (429, 5xx, a broken connection, a garbled body) and carries what the provider asked us to wait.
+ * - An aborted signal ends the call promptly with the signal's reason.
+ * - Opaque parts of its own earlier replies are sent back unchanged; those of other providers are left out.
+ */
+export interface Model {
+  /** `anthropic`, `openai`, … */
+  readonly provider: string;
+  reply(prompt: Prompt, call: ModelCall): Promise<Reply>;
+}
+
+/**
+ * The whole durability contract of one run that is being driven.
+ *
+ * - `record` takes what `work` yields as the next record, and resolves once it would survive a crash.
+ * - Strictly one record after another; a call before the former resolved is a defect of the caller.
+ * - A position already recorded is answered from the record, and `work` does not start. Another key there throws
+ *   `journal.diverged`.
+ * - If `work` throws, nothing is recorded and the same position may be tried again.
+ * - A record is whole or absent after a crash, however many events it holds.
+ */
+export interface Journal {
+  /** How many times this run had been opened before: events carry it, so that a later process knows its own. */
+  readonly epoch: number;
+  record(key: StepKey, work: () => Promise<readonly EventBody[]>): Promise<readonly RunEvent[]>;
+  close(): Promise<void>;
+}
+
+/** A run as it stands in a store. */
+export interface StoredRun {
+  readonly record: RunRecord;
+  readonly events: readonly RunEvent[];
+}
+
+/**
+ * Where runs live. One process at a time drives a run: `create` and `open` take its lock (`store.locked` if another
+ * living process has it) until the journal is closed.
+ */
+export interface Store {
+  /** Throws `run.exists` if there is a run of that id. */
+  create(record: RunRecord): Promise<Journal>;
+  /** Throws `run.unknown`. The journal answers the recorded positions first. */
+  open(run: string): Promise<StoredRun & { readonly journal: Journal }>;
+  /** The run so far, without its lock. */
+  read(run: string): Promise<StoredRun>;
+  /** The ids of the runs, newest first. */
+  list(): Promise<readonly string[]>;
+}
+
+/** Watches a run. Its failures never reach the run (X2, D42). */
+export interface Observer {
+  onEvent(event: RunEvent): unknown;
+  /** What is shown while it happens and never recorded: a message about a node at work. */
+  onProgress?(progress: { readonly node: string; readonly message: string }): unknown;
+}

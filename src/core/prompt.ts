@@ -1,0 +1,97 @@
+import type { Json, JsonObject, JsonSchema } from "./values.ts";
+
+/** What a model is asked: an opening that never changes during a node, then the turns so far. */
+export interface Prompt {
+  /** The assembled sections (workflow-format N4): the first text of the first user message, sent as it is. */
+  readonly text: string;
+  /** The run's context (N2, D47): a second text of the first user message. Rendered only when sent. */
+  readonly context?: RunContext;
+  readonly turns: readonly Turn[];
+  readonly tools: readonly ToolOffer[];
+  /** Structured output is requested in this shape (N11). */
+  readonly output?: JsonSchema;
+}
+
+export interface ToolOffer {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+}
+
+export type Turn =
+  | { readonly role: "assistant"; readonly parts: readonly Part[] }
+  | { readonly role: "tools"; readonly results: readonly ToolAnswer[] }
+  | { readonly role: "user"; readonly text: string };
+
+export interface ToolAnswer {
+  /** The id of the call part that this answers. */
+  readonly id: string;
+  readonly output: Json;
+  readonly failed: boolean;
+}
+
+/** A piece of a reply, in order. Opaque parts belong to a provider (signed reasoning) and are sent back as they came. */
+export type Part =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "call"; readonly id: string; readonly tool: string; readonly input: Json }
+  /** A call whose arguments were no JSON; `text` is what came. */
+  | { readonly type: "broken_call"; readonly id: string; readonly tool: string; readonly text: string }
+  | { readonly type: "opaque"; readonly provider: string; readonly value: Json };
+
+export interface Usage {
+  /** All input tokens, cached ones included. */
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+}
+
+export interface Reply {
+  readonly parts: readonly Part[];
+  /** Why it ended: it was done (or wants its calls answered), hit the provider's length limit, or was refused. */
+  readonly stop: "end" | "length" | "refusal";
+  /** Null when the provider told none. */
+  readonly usage: Usage | null;
+}
+
+/** `{input, <node>: data, …}` (N2), each value rendered once. A view of a growing list: only `length` entries count. */
+export interface RunContext {
+  readonly input: JsonObject;
+  readonly entries: readonly ContextEntry[];
+  readonly length: number;
+}
+
+export interface ContextEntry {
+  readonly node: string;
+  readonly data: JsonObject;
+}
+
+/** The first user message's texts: the assembled sections, then the run's context unless it is empty (D47). */
+export function openingTexts(prompt: Prompt): readonly string[] {
+  const context = prompt.context ? renderContext(prompt.context) : "";
+  return context === "" ? [prompt.text] : [prompt.text, context];
+}
+
+const rendered = new WeakMap<object, string>();
+
+/** The run's context as text; empty while there is neither input nor a completed node. */
+export function renderContext(context: RunContext): string {
+  if (context.length === 0 && Object.keys(context.input).length === 0) return "";
+  const lines = [`"input": ${renderOnce(context.input)}`];
+  for (const entry of context.entries.slice(0, context.length)) {
+    lines.push(`${JSON.stringify(entry.node)}: ${renderOnce(entry.data)}`);
+  }
+  return `## Run Context\n\nThe input of this run and the results of the nodes before this one.\n\n{\n${lines.join(",\n")}\n}`;
+}
+
+function renderOnce(value: JsonObject): string {
+  const known = rendered.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  rendered.set(value, text);
+  return text;
+}
+
+/** The text parts of a reply, joined. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}

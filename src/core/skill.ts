@@ -1,0 +1,139 @@
+import type { ZodType, z } from "zod";
+import type { Json, JsonObject, JsonSchema } from "./values.ts";
+
+export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
+export type Category = (typeof CATEGORIES)[number];
+export type Effect = "read" | "write";
+
+export interface ConfigField {
+  readonly description: string;
+  /** Unresolved: the skill is unavailable. Default false. */
+  readonly required?: boolean;
+  /** The environment variable to read. */
+  readonly env?: string;
+  /** Default true: the value is redacted everywhere. False for addresses and names that people need to read. */
+  readonly secret?: boolean;
+}
+
+export interface McpServerConfig {
+  readonly type?: "stdio" | "http";
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Logger {
+  debug(message: string): void;
+  info(message: string): void;
+  warn(message: string): void;
+}
+
+/** What a handler gets beside its input, and all that it gets. */
+export interface ToolContext {
+  /** This skill's resolved fields and nobody else's (workflow-format D26). */
+  readonly config: Readonly<Record<string, string>>;
+  /** The same on every attempt of one call: an idempotency key. */
+  readonly callId: string;
+  /** Absolute path of the run's working directory. */
+  readonly workDir: string;
+  /** Aborted when the call times out or the run ends. */
+  readonly signal: AbortSignal;
+  /** Use this for HTTP: it carries the signal and holds the run's egress limits. */
+  readonly fetch: typeof fetch;
+  readonly logger: Logger;
+}
+
+export interface Tool {
+  /** Unique in its skill. */
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+  /** When present, a result that does not fit is a failed call (O12). */
+  readonly output_schema?: JsonSchema;
+  readonly effect: Effect;
+  /** May be repeated by the executor after an unclear failure. */
+  readonly idempotent?: boolean;
+  /** Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model. */
+  readonly handler: (input: never, context: ToolContext) => unknown;
+}
+
+/** One skill, however it was written. `Tool` is what its author wrote; see skill-formats for the other ways. */
+export interface Skill {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly category: Category;
+  readonly config: Readonly<Record<string, ConfigField>>;
+  readonly tools: readonly Tool[];
+  readonly instruction?: string;
+  readonly mcp?: McpServerConfig;
+}
+
+/** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */
+export interface ToolDefinition<Input extends ZodType | JsonSchema>
+  extends Omit<Tool, "input_schema" | "handler" | "effect"> {
+  readonly input_schema: Input;
+  /** Unknown counts as `write`. */
+  readonly effect?: Effect;
+  readonly handler: (input: Input extends ZodType ? z.infer<Input> : JsonObject, context: ToolContext) => unknown;
+}
+
+/** A skill as its author may write it; the loader turns it into a Skill. */
+export interface SkillDefinition extends Omit<Skill, "tools"> {
+  readonly tools: readonly AnyToolDefinition[];
+}
+export type AnyToolDefinition = Omit<Tool, "input_schema" | "effect"> & {
+  readonly input_schema: unknown;
+  readonly effect?: Effect;
+};
+
+/** Declares a skill. The folder's SKILL.md, if there is one, supplies the instruction. */
+export function defineSkill(skill: SkillDefinition): SkillDefinition {
+  return skill;
+}
+
+/** Declares a tool, inferring the handler's input from a zod schema. */
+export function defineTool<Input extends ZodType | JsonSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
+  return tool as AnyToolDefinition;
+}
+
+/** The name under which a model sees a tool: `<skill>_<tool>`, not doubled, illegal characters as `_` (D52). */
+export function exposedName(skill: string, tool: string): string {
+  const prefix = `${legalName(skill)}_`;
+  const name = legalName(tool);
+  return (name.startsWith(prefix) ? name : prefix + name).slice(0, 64);
+}
+
+function legalName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+/** A tool without its handler: what the record of a run keeps and what the model is offered. */
+export interface ToolDescriptor {
+  readonly skill: string;
+  readonly name: string;
+  readonly exposed: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+  readonly output_schema?: JsonSchema;
+  readonly effect: Effect;
+  readonly idempotent: boolean;
+}
+
+export function describeTool(skill: Skill, tool: Tool): ToolDescriptor {
+  return {
+    skill: skill.id,
+    name: tool.name,
+    exposed: exposedName(skill.id, tool.name),
+    description: tool.description,
+    input_schema: tool.input_schema,
+    ...(tool.output_schema ? { output_schema: tool.output_schema } : {}),
+    effect: tool.effect,
+    idempotent: tool.idempotent ?? tool.effect === "read",
+  };
+}
+
+/** A call's outcome, as the run sees it. */
+export type Outcome = { readonly output: Json } | { readonly error: string };

@@ -1,0 +1,89 @@
+/** JSON values: the only data that crosses a boundary of this program. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+export type JsonSchema = { readonly [key: string]: Json };
+
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Deep equality: key order is ignored, NaN equals NaN, `{a: undefined}` differs from `{}` (workflow-format N18). */
+export function deepEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b) || a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => deepEqual(item, b[index]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
+}
+
+/**
+ * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null.
+ * Throws a TypeError that names the place of a cycle.
+ */
+export function toJson(value: unknown): Json {
+  return convert(value, [], "");
+}
+
+function convert(value: unknown, ancestors: readonly unknown[], place: string): Json {
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object") return null;
+  if (ancestors.includes(value)) throw new TypeError(`the value refers to itself at ${place || "its root"}`);
+  const path = [...ancestors, value];
+  if (Array.isArray(value)) return value.map((item, index) => convert(item, path, `${place}[${index}]`));
+  if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), path, place);
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined && typeof item !== "function");
+  return Object.fromEntries(entries.map(([key, item]) => [key, convert(item, path, `${place}.${key}`)]));
+}
+
+/** JSON text with sorted keys, for digests. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key] ?? null)}`);
+  return `{${members.join(",")}}`;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A duration's text: an amount above zero and its unit, seconds unless told. */
+export const DURATION_PATTERN = /^(?=.*[1-9])(\d+(?:\.\d+)?)(ms|s|m|h)?$/;
+
+/** Milliseconds of a duration: a positive number of seconds, or `500ms`, `90s`, `10m`, `2h`; undefined if it is none (O1). */
+export function parseDuration(value: unknown): number | undefined {
+  const match = typeof value === "string" ? DURATION_PATTERN.exec(value) : undefined;
+  const amount = typeof value === "number" ? value : Number(match?.[1] ?? Number.NaN);
+  const milliseconds = amount * (UNITS[match?.[2] ?? "s"] ?? Number.NaN);
+  return Number.isFinite(milliseconds) && milliseconds > 0 ? milliseconds : undefined;
+}
+
+/** The candidate nearest to a mistyped word, for "did you mean"; undefined when none is near. */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? limit;
+}

@@ -1,0 +1,217 @@
+import { z } from "zod";
+import { PATH_PATTERN } from "./path.ts";
+import { DURATION_PATTERN, type JsonSchema } from "./values.ts";
+
+/** The workflow document (workflow-format), declared once: type, validator and published schema. */
+
+const text = z.string().min(1);
+const flag = z.boolean();
+const positive = z.int().min(1);
+const strings = z.array(z.string());
+const schemaObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonSchema>;
+
+const duration = z
+  .union(
+    [z.number().positive(), z.string().regex(DURATION_PATTERN)],
+    "is no duration: use seconds, or 500ms, 90s, 10m, 2h",
+  )
+  .describe("seconds, or 500ms, 90s, 10m, 2h");
+
+const path = z
+  .string()
+  .regex(PATH_PATTERN, "is no path: [all:|any:]key(.key)*, where a key may end in [*]")
+  .describe("[all:|any:]segment(.segment)*; a segment may end in [*]");
+
+export const sourceSchema = z
+  .union([
+    text,
+    z.strictObject({ inline: text }),
+    z.strictObject({ file: text }),
+    z.strictObject({ url: text, type: z.literal("fetch").optional() }),
+  ])
+  .describe("text, or a ./path, an https:// address, {inline}, {file} or {url}");
+export type Source = z.infer<typeof sourceSchema>;
+const sources = z.array(sourceSchema);
+
+const nodeSources = z.union([sources, z.strictObject({ only: flag.optional(), sources })]);
+export type NodeSources = z.infer<typeof nodeSources>;
+
+const outputMatch = z
+  .strictObject({ path, equals: z.json().optional(), in: z.array(z.json()).optional(), matches: z.string().optional() })
+  .refine(
+    (match) => [match.equals, match.in, match.matches].filter((test) => test !== undefined).length === 1,
+    "needs exactly one of equals, in and matches",
+  )
+  .meta({ oneOf: [{ required: ["equals"] }, { required: ["in"] }, { required: ["matches"] }] });
+export type OutputMatch = z.infer<typeof outputMatch>;
+
+const checks = {
+  output_required: z.array(path).min(1).optional(),
+  output_matches: z.array(outputMatch).min(1).optional(),
+};
+const checkNames = ["output_required", "output_matches"];
+
+const requires = z
+  .strictObject({ ...checks, on_fail: z.enum(["fail", "skip"]).optional() })
+  .refine(...atLeastOne(checkNames))
+  .meta({ anyOf: anyRequired(checkNames) });
+export type Requires = z.infer<typeof requires>;
+
+const valueRule = z
+  .strictObject(checks)
+  .refine(...atLeastOne(checkNames))
+  .meta({ anyOf: anyRequired(checkNames) });
+export type ValueRule = z.infer<typeof valueRule>;
+
+const tools = z.array(text).min(1).optional();
+const functionNames = ["any_tool_called", "all_tools_called", "no_tool_called"];
+const functionRule = z
+  .strictObject({ any_tool_called: tools, all_tools_called: tools, no_tool_called: tools })
+  .refine(...atLeastOne(functionNames))
+  .meta({ anyOf: anyRequired(functionNames) });
+export type FunctionRule = z.infer<typeof functionRule>;
+
+const evaluator = z.discriminatedUnion("kind", [
+  z.strictObject({ name: text, kind: z.literal("value"), rule: valueRule }),
+  z.strictObject({ name: text, kind: z.literal("function"), rule: functionRule }),
+  z.strictObject({
+    name: text,
+    kind: z.literal("judge"),
+    rubric: text,
+    pass_when: z.string().regex(/^\S+$/, "is one word without white space").optional(),
+    model: text.optional(),
+  }),
+]);
+export type Evaluator = z.infer<typeof evaluator>;
+
+const retry = z.strictObject({
+  max: positive,
+  instruction: z.union([text, z.strictObject({ auto: z.literal(true) }), z.strictObject({ reflect: text })]).optional(),
+});
+export type Retry = z.infer<typeof retry>;
+
+const filterNames = ["allow", "deny"];
+const toolFilter = z
+  .strictObject({ allow: z.array(text).min(1).optional(), deny: z.array(text).min(1).optional() })
+  .refine(...atLeastOne(filterNames))
+  .meta({ anyOf: anyRequired(filterNames) });
+
+const node = z.strictObject({
+  name: text,
+  instruction: sourceSchema,
+  skills: strings.optional(),
+  output: schemaObject.optional().describe("JSON Schema of the result data"),
+  max_turns: positive.optional(),
+  model: text.optional(),
+  judge_model: text.optional(),
+  disallowed_tools: strings.optional(),
+  tools: toolFilter.optional(),
+  fail_soft: flag.optional(),
+  rules: nodeSources.optional(),
+  context: nodeSources.optional(),
+  requires: requires.optional(),
+  eval: z.array(evaluator).min(1).optional(),
+  eval_policy: z.enum(["all_pass", "any_pass", "weighted"]).optional(),
+  retry: retry.optional(),
+  effects: z.enum(["read", "write"]).optional(),
+  timeout: duration.optional(),
+});
+export type WorkflowNode = z.infer<typeof node>;
+
+const edge = z.strictObject({
+  from: z.string(),
+  to: z.string(),
+  when: z.string().optional(),
+  max_iterations: positive.optional(),
+});
+export type Edge = z.infer<typeof edge>;
+
+const stringMap = z.record(z.string(), z.string());
+const mcpServer = z
+  .strictObject({
+    type: z.enum(["stdio", "http"]).optional(),
+    command: text.optional(),
+    args: strings.optional(),
+    url: text.optional(),
+    headers: stringMap.optional(),
+    env: stringMap.optional(),
+  })
+  .refine(...atLeastOne(["command", "url"]))
+  .meta({ anyOf: anyRequired(["command", "url"]) });
+export const mcpServerSchema = mcpServer;
+
+const inlineSkill = z.strictObject({
+  name: z.string().optional(),
+  description: z.string().optional(),
+  instruction: z.string().optional(),
+  mcp: mcpServer.optional(),
+});
+export type InlineSkill = z.infer<typeof inlineSkill>;
+
+const common = { description: z.string().optional() };
+const inputField = z.discriminatedUnion("type", [
+  inputOf("string", z.string()),
+  inputOf("number", z.number()),
+  inputOf("boolean", z.boolean()),
+  inputOf("string[]", z.array(z.string())),
+]);
+export type InputField = z.infer<typeof inputField>;
+
+function inputOf<Type extends string, Value extends z.ZodType>(type: Type, value: Value) {
+  return z
+    .strictObject({
+      type: z.literal(type),
+      ...common,
+      required: flag.optional(),
+      default: value.optional(),
+      enum: z.array(value).min(1).optional(),
+    })
+    .refine((field) => !(field.required && field.default !== undefined), "required excludes default")
+    .meta({ not: { properties: { required: { const: true } }, required: ["required", "default"] } });
+}
+
+export const workflowLimitsSchema = z.strictObject({
+  max_cost_usd: z.number().positive().optional(),
+  max_tokens: positive.optional(),
+  max_steps: positive.optional(),
+  timeout: duration.optional(),
+});
+export type WorkflowLimits = z.infer<typeof workflowLimitsSchema>;
+
+export const WORKFLOW_TYPES = [
+  "pr_review",
+  "e2e_test",
+  "content_generation",
+  "monitor",
+  "data_sync",
+  "generic",
+] as const;
+
+/** Unknown keys are accepted here and nowhere below (W11). */
+export const workflowSchema = z.looseObject({
+  id: text,
+  name: text,
+  description: z.string().optional(),
+  entry: text,
+  nodes: z.record(z.string(), node),
+  edges: z.array(edge),
+  skills: z.record(z.string(), inlineSkill).optional(),
+  rules: sources.optional(),
+  context: sources.optional(),
+  workflow_type: z.enum(WORKFLOW_TYPES).optional(),
+  model: text.optional(),
+  judge_model: text.optional(),
+  judge_budget: z.int().min(0).optional(),
+  inputs: z.record(z.string(), inputField).optional(),
+  writes: z.enum(["allow", "plan", "deny"]).optional(),
+  limits: workflowLimitsSchema.optional(),
+});
+export type Workflow = z.infer<typeof workflowSchema>;
+
+function atLeastOne(names: readonly string[]): [(value: Record<string, unknown>) => boolean, string] {
+  return [(value) => names.some((name) => value[name] !== undefined), `needs at least one of ${names.join(", ")}`];
+}
+
+function anyRequired(names: readonly string[]) {
+  return names.map((name) => ({ required: [name] }));
+}

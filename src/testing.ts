@@ -1,0 +1,83 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { RunEvent } from "./core/event.ts";
+import type { Observer } from "./core/ports.ts";
+import type { ToolContext } from "./core/skill.ts";
+
+/** Public fakes for tests of workflows, skills and adapters. */
+
+/** A request as a loopback service saw it. */
+export interface LoopbackRequest {
+  readonly method: string;
+  /** Path and query, as sent. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Loopback {
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  /** Every request so far, in order. */
+  readonly requests: readonly LoopbackRequest[];
+  close(): Promise<void>;
+}
+
+export type LoopbackHandler = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
+
+/** A real HTTP service on 127.0.0.1 that answers as `handler` says. */
+export async function startLoopback(handler: LoopbackHandler): Promise<Loopback> {
+  const requests: LoopbackRequest[] = [];
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const { method = "", url = "", headers } = incoming;
+      const request = { method, url, headers, body: Buffer.concat(chunks).toString("utf8") };
+      requests.push(request);
+      Promise.resolve(handler(request, response)).catch((error: unknown) => response.destroy(error as Error));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Answers with JSON. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** The context of a tool call outside a run: real fetch, a signal that never fires, a logger that says nothing. */
+export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
+  const silent = () => undefined;
+  return {
+    config: {},
+    callId: "test/1",
+    workDir: "/",
+    signal: new AbortController().signal,
+    fetch: (input, init) => fetch(input, init),
+    logger: { debug: silent, info: silent, warn: silent },
+    ...parts,
+  };
+}
+
+/** An observer that keeps what it saw. */
+export function recordingObserver(): Observer & { readonly events: RunEvent[] } {
+  const events: RunEvent[] = [];
+  return { events, onEvent: (event) => events.push(event) };
+}
