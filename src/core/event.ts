@@ -241,6 +241,7 @@ export const runRecordSchema = z.object({
   sources: z.record(z.string(), resolvedSourceSchema),
   skills: z.array(skillRecordSchema),
   settings: settingsSchema,
+  warnings: z.array(z.string()).describe("said once, when the run starts"),
 });
 /** The first line of a run's file: all that decides it, so that no later edit can change a run under way. */
 export interface RunRecord extends Omit<z.infer<typeof runRecordSchema>, "workflow"> {
