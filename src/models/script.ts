@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { SkillflowError } from "../core/errors.ts";
+import type { RunEvent } from "../core/event.ts";
+import type { Model, ModelCall } from "../core/ports.ts";
+import type { Part, Reply } from "../core/prompt.ts";
+import type { Json } from "../core/values.ts";
+
+const json = z.json() as unknown as z.ZodType<Json>;
+
+const scriptedReply = z.strictObject({
+  node: z.string().optional().describe("only at this node"),
+  text: z.string().optional(),
+  calls: z.array(z.strictObject({ tool: z.string(), input: json.default({}) })).optional(),
+  data: json.optional().describe("a structured answer"),
+  choice: z.string().optional().describe("answers a routing question"),
+  verdict: z.string().optional().describe("answers a judge"),
+  reasoning: z.string().optional().describe("with verdict or choice"),
+  reflection: z.string().optional().describe("answers a diagnosis"),
+});
+
+/** A script: replies in order; each is used once, by the first model call that it fits. */
+export const scriptSchema = z.strictObject({ replies: z.array(scriptedReply) });
+export type Script = z.infer<typeof scriptSchema>;
+type ScriptedReply = z.infer<typeof scriptedReply>;
+
+/** Answers from a script. `past` are the events of a resumed run: what they used up is not given again. */
+export function scriptModel(script: Script, past: readonly RunEvent[] = []): Model {
+  const left = [...script.replies];
+  const take = (call: Pick<ModelCall, "purpose" | "node">) => {
+    const index = left.findIndex((reply) => fits(reply, call));
+    return index === -1 ? undefined : left.splice(index, 1)[0];
+  };
+  for (const event of past) if (event.type === "model:reply") take(event);
+  return {
+    provider: "script",
+    async reply(_prompt, call) {
+      call.signal.throwIfAborted();
+      const scripted = take(call);
+      if (scripted) return replyOf(scripted, call);
+      throw new SkillflowError(
+        "script.exhausted",
+        `the script has no ${call.purpose} reply left for node ${call.node}`,
+      );
+    },
+  };
+}
+
+function fits(reply: ScriptedReply, { purpose, node }: Pick<ModelCall, "purpose" | "node">): boolean {
+  return purposeOf(reply) === purpose && (reply.node === undefined || reply.node === node);
+}
+
+function purposeOf(reply: ScriptedReply): ModelCall["purpose"] {
+  if (reply.choice !== undefined) return "route";
+  if (reply.verdict !== undefined) return "judge";
+  return reply.reflection === undefined ? "work" : "reflect";
+}
+
+function replyOf(reply: ScriptedReply, { key }: ModelCall): Reply {
+  const calls = (reply.calls ?? []).map((call, index): Part => ({ type: "call", id: `${key}/${index}`, ...call }));
+  const text = textOf(reply);
+  const parts: Part[] = text === "" ? calls : [{ type: "text", text }, ...calls];
+  const outputTokens = Math.ceil(JSON.stringify(parts).length / 4);
+  return { parts, stop: "end", usage: { inputTokens: 0, cachedTokens: 0, outputTokens } };
+}
+
+function textOf(reply: ScriptedReply): string {
+  const { choice, verdict, reasoning = "", reflection, data, text = "" } = reply;
+  if (choice !== undefined) return JSON.stringify({ reason: reasoning, choice });
+  if (verdict !== undefined) return `VERDICT: ${verdict}\nREASONING: ${reasoning}`;
+  return reflection ?? (data === undefined ? text : JSON.stringify(data));
+}

@@ -1,0 +1,87 @@
+import { SkillflowError } from "../core/errors.ts";
+import type { CallUsage, EventBody } from "../core/event.ts";
+import type { Step } from "../core/interpreter.ts";
+import type { Model } from "../core/ports.ts";
+import type { Usage } from "../core/prompt.ts";
+import { digestPrompt } from "./digest.ts";
+
+/** Waiting and chance, so that tests need neither. */
+export interface Clock {
+  /** Resolves after some milliseconds, or rejects with the signal's reason. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** In [0, 1). */
+  random(): number;
+}
+
+export interface AskOptions {
+  /** The model behind a name as written in a workflow or setting. */
+  readonly findModel: (name: string) => Promise<{ readonly model: Model; readonly name: string }>;
+  readonly priceOf: (model: string, usage: Usage) => number | null;
+  readonly clock: Clock;
+  readonly onProgress: (node: string, message: string) => void;
+}
+
+export type Ask = (step: AskStep, signal: AbortSignal) => Promise<EventBody>;
+type AskStep = Extract<Step, { kind: "ask" }>;
+
+const MOST_TRIES = 6;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** A provider that asks for more than this has no quota for us. */
+const LONGEST_ASKED_WAIT_MS = 120_000;
+
+/** One model call: repeated while that may help, priced, and told as an event. */
+export function createAsk(options: AskOptions): Ask {
+  return async (step, signal) => {
+    const { node, purpose } = step;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await reply(options, step, signal);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof SkillflowError)) throw error;
+        const wait = tries < MOST_TRIES ? waitBefore(error, tries, options.clock) : undefined;
+        if (wait === undefined) {
+          const { code, message, hint } = error;
+          return { type: "model:error", node, purpose, model: step.model, code, message, ...(hint ? { hint } : {}) };
+        }
+        const seconds = (wait / 1000).toFixed(1);
+        options.onProgress(node, `${error.message}; trying again in ${seconds} s (${tries} of ${MOST_TRIES - 1})`);
+        await options.clock.sleep(wait, signal);
+      }
+    }
+  };
+}
+
+async function reply(options: AskOptions, step: AskStep, signal: AbortSignal): Promise<EventBody> {
+  const { node, purpose, key, prompt } = step;
+  const { model, name } = await options.findModel(step.model);
+  let characters = 0;
+  const onDelta = (text: string) => {
+    characters += text.length;
+    options.onProgress(node, `answering (${characters} characters)`);
+  };
+  const { parts, stop, usage } = await model.reply(prompt, { key, purpose, node, model: name, signal, onDelta });
+  return {
+    type: "model:reply",
+    node,
+    purpose,
+    model: `${model.provider}:${name}`,
+    parts: [...parts],
+    stop,
+    usage: usage && priced(name, usage, options),
+    prompt: digestPrompt(prompt),
+  };
+}
+
+function priced(name: string, usage: Usage, { priceOf }: AskOptions): CallUsage {
+  return { ...usage, costUsd: priceOf(name, usage) };
+}
+
+/** Milliseconds to wait before the next try, as the provider asks or doubling with jitter; undefined: give up. */
+function waitBefore(error: SkillflowError, tries: number, clock: Clock): number | undefined {
+  if (!error.repeatable) return undefined;
+  const { afterMs } = error.repeatable;
+  if (afterMs !== undefined) return afterMs <= LONGEST_ASKED_WAIT_MS ? afterMs : undefined;
+  const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1));
+  return backoff * (0.5 + clock.random() / 2);
+}

@@ -1,0 +1,100 @@
+import { messageOf } from "../core/errors.ts";
+import type { Call } from "../core/interpreter.ts";
+import type { Redactor } from "../core/redact.ts";
+import { compileSchema } from "../core/schema.ts";
+import type { Logger, Outcome, Tool } from "../core/skill.ts";
+import { type Json, type JsonSchema, toJson } from "../core/values.ts";
+
+/** What carries out a tool: its handler and the one skill's config that it may see. */
+export interface Handler {
+  readonly tool: Tool;
+  readonly config: Readonly<Record<string, string>>;
+}
+
+export interface CallOptions {
+  readonly run: string;
+  /** Undefined where the skill is no longer installed. */
+  readonly findHandler: (skill: string, tool: string) => Handler | undefined;
+  readonly timeoutMs: number;
+  readonly workDir: string;
+  readonly fetch: typeof fetch;
+  readonly loggerFor: (skill: string) => Logger;
+  readonly redactor: Redactor;
+}
+
+export type CallTool = (call: Call, signal: AbortSignal) => Promise<Outcome>;
+
+/** Results beyond this many characters of JSON are cut: their head and tail are kept. */
+export const MOST_RESULT = 65_536;
+
+/** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
+export function createCall(options: CallOptions): CallTool {
+  return async (call, signal) => {
+    const handler = options.findHandler(call.tool.skill, call.tool.name);
+    if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
+    const outcome = await runHandler(options, handler, call, signal);
+    return redact(options.redactor, outcome);
+  };
+}
+
+/** The one place where a handler's code runs, and where its failures end. */
+async function runHandler(options: CallOptions, handler: Handler, call: Call, signal: AbortSignal): Promise<Outcome> {
+  const deadline = new AbortController();
+  const both = AbortSignal.any([signal, deadline.signal]);
+  const seconds = options.timeoutMs / 1000;
+  const timer = setTimeout(
+    () => deadline.abort(new Error(`the call took longer than ${seconds} s`)),
+    options.timeoutMs,
+  );
+  try {
+    const work = async () => handler.tool.handler(call.input as never, contextOf(options, handler, call, both));
+    const output = toJson(await Promise.race([work(), rejectOnAbort(both)]));
+    return checked(output, call.tool.output_schema);
+  } catch (error) {
+    return { error: both.aborted ? messageOf(both.reason) : messageOf(error) };
+  } finally {
+    clearTimeout(timer);
+    deadline.abort(new Error("the call is over"));
+  }
+}
+
+function contextOf(options: CallOptions, { config }: Handler, call: Call, signal: AbortSignal) {
+  const { run, workDir, loggerFor } = options;
+  const guarded: typeof fetch = (input, init) =>
+    options.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
+  return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, logger: loggerFor(call.tool.skill) };
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+function checked(output: Json, schema: JsonSchema | undefined): Outcome {
+  const problems = schema ? compileSchema(schema)(output) : [];
+  return problems.length === 0
+    ? { output }
+    : { error: `the result does not fit the tool's output schema: ${problems.join("; ")}` };
+}
+
+/** Redacted first, cut afterwards, so that no half of a secret survives (trust rule 5). */
+function redact(redactor: Redactor, outcome: Outcome): Outcome {
+  if ("error" in outcome) return { error: cutText(redactor.text(outcome.error), 8192) };
+  return { output: cut(redactor.value(outcome.output)) };
+}
+
+function cut(output: Json): Json {
+  const text = typeof output === "string" ? output : JSON.stringify(output);
+  if (text.length <= MOST_RESULT) return output;
+  if (typeof output === "string") return cutText(output, MOST_RESULT);
+  return { truncated: true, characters: text.length, text: cutText(text, MOST_RESULT) };
+}
+
+function cutText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.floor(most * 0.75);
+  const tail = most - head - 100;
+  return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
+}

@@ -1,0 +1,194 @@
+import type { EventBody, EventOf, RunEvent } from "../core/event.ts";
+import { attemptTimeLeft, type Call, next, runTimeLeft, type Step, timeoutMessage } from "../core/interpreter.ts";
+import type { Journal, Observer, StepKey } from "../core/ports.ts";
+import type { Program } from "../core/program.ts";
+import type { Redactor } from "../core/redact.ts";
+import type { Outcome } from "../core/skill.ts";
+import { begin, fold, type State } from "../core/state.ts";
+import type { Ask } from "./ask.ts";
+import type { CallTool } from "./call.ts";
+
+export interface Run {
+  readonly program: Program;
+  readonly journal: Journal;
+  readonly ask: Ask;
+  readonly callTool: CallTool;
+  readonly redactor: Redactor;
+  readonly observers: readonly Observer[];
+  /** Aborted when somebody interrupts the run. */
+  readonly signal: AbortSignal;
+  /** How the run was, and now is, taken up again after its end: the recorded ones first. */
+  readonly resumes: readonly EventOf<"run:resume">[];
+}
+
+/** While `next` gives a step: perform it, record it, fold it, tell the observers. */
+export async function driveRun(run: Run): Promise<State> {
+  const { program, journal } = run;
+  const running: Running = new Map();
+  let state = begin(program.record, journal.epoch);
+  for (;;) {
+    const step = next(program, state) ?? resumeStep(run, state);
+    if (!step) return state;
+    const events = await journal.record(step.key, async () => redactAll(run, await perform(run, state, step, running)));
+    for (const event of events) {
+      state = fold(state, event);
+      if (event.epoch === journal.epoch) tell(run.observers, event);
+    }
+  }
+}
+
+function resumeStep(run: Run, state: State): Step | undefined {
+  const resume = run.resumes[state.resumes];
+  return resume && { kind: "decide", key: `resume/${state.resumes + 1}`, bodies: [resume] };
+}
+
+function redactAll({ redactor }: Run, bodies: readonly EventBody[]): readonly EventBody[] {
+  return redactor.value(bodies as never) as never;
+}
+
+function tell(observers: readonly Observer[], event: RunEvent): void {
+  for (const observer of observers) {
+    try {
+      Promise.resolve(observer.onEvent(event)).catch(ignoreObserver);
+    } catch (error) {
+      ignoreObserver(error);
+    }
+  }
+}
+
+/** X2, D42: an observer's failure is its own. */
+const ignoreObserver = (_error: unknown) => undefined;
+
+async function perform(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
+  if (step.kind === "decide") return step.bodies;
+  const budget = openBudget(run, state);
+  try {
+    return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
+  } finally {
+    budget.close();
+  }
+}
+
+async function performAsk(
+  run: Run,
+  step: Extract<Step, { kind: "ask" }>,
+  budget: Budget,
+): Promise<readonly EventBody[]> {
+  if (budget.ended()) return [budget.event()];
+  try {
+    return [await Promise.race([run.ask(step, budget.signal), budget.whenEnded])];
+  } catch (error) {
+    if (budget.ended()) return [budget.event()];
+    throw error;
+  }
+}
+
+/** Calls started and not yet recorded, by step key. */
+type Running = Map<
+  StepKey,
+  { readonly call: Call; readonly done: Promise<void>; readonly stop: AbortController; outcome?: Outcome }
+>;
+
+/** Starts what is not running yet, waits until at least one is done, gives all that are. */
+async function performCalls(
+  run: Run,
+  step: Extract<Step, { kind: "call" }>,
+  running: Running,
+  budget: Budget,
+): Promise<readonly EventBody[]> {
+  if (budget.ended()) return [budget.event()];
+  for (const call of step.calls) if (!running.has(call.key)) startCall(run, call, running);
+  try {
+    await Promise.race([...[...running.values()].map((entry) => entry.done), budget.whenEnded]);
+  } catch (error) {
+    if (!budget.ended()) throw error;
+  }
+  const finished = [...running.values()].filter((entry) => entry.outcome !== undefined);
+  for (const { call } of finished) running.delete(call.key);
+  const bodies = finished.map(({ call, outcome }): EventBody => {
+    return {
+      type: "tool:result",
+      node: step.node,
+      tool: call.tool.exposed,
+      ...(outcome ?? { error: "" }),
+      id: call.key,
+    };
+  });
+  if (!budget.ended()) return bodies;
+  for (const { stop } of running.values()) stop.abort(new Error(budget.reason()));
+  running.clear();
+  return [...bodies, budget.event()];
+}
+
+function startCall(run: Run, call: Call, running: Running): void {
+  const stop = new AbortController();
+  const done = run.callTool(call, stop.signal).then((outcome) => {
+    const entry = running.get(call.key);
+    if (entry) entry.outcome = outcome;
+  });
+  running.set(call.key, { call, done, stop });
+}
+
+/** The time and patience that is left for the present work. */
+interface Budget {
+  readonly signal: AbortSignal;
+  /** Rejects when the budget ends. */
+  readonly whenEnded: Promise<never>;
+  ended(): boolean;
+  reason(): string;
+  /** What to record in place of the work's result. */
+  event(): EventBody;
+  close(): void;
+}
+
+function openBudget(run: Run, state: State): Budget {
+  const controller = new AbortController();
+  let ending: EventBody | undefined;
+  let reject: (reason: unknown) => void = () => undefined;
+  const whenEnded = new Promise<never>((_, refuse) => {
+    reject = refuse;
+  });
+  whenEnded.catch(() => ending);
+  const endWith = (body: EventBody) => {
+    if (ending) return;
+    ending = body;
+    controller.abort(new Error(reasonOf(body)));
+    reject(controller.signal.reason);
+  };
+  const interrupt = () => endWith({ type: "run:interrupt", reason: String(run.signal.reason ?? "interrupted") });
+  const timers = [
+    timer(runTimeLeft(state), () => endWith(runTimeout(state))),
+    timer(attemptTimeLeft(run.program, state), () => endWith(attemptTimeout(state))),
+  ];
+  if (run.signal.aborted) interrupt();
+  run.signal.addEventListener("abort", interrupt, { once: true });
+  return {
+    signal: controller.signal,
+    whenEnded,
+    ended: () => ending !== undefined,
+    reason: () => (ending ? reasonOf(ending) : ""),
+    event: () => ending ?? { type: "run:interrupt", reason: "interrupted" },
+    close() {
+      run.signal.removeEventListener("abort", interrupt);
+      for (const handle of timers) clearTimeout(handle);
+    },
+  };
+}
+
+function timer(ms: number | undefined, act: () => void): NodeJS.Timeout | undefined {
+  return ms === undefined ? undefined : setTimeout(act, Math.min(Math.max(0, ms), 2 ** 31 - 1));
+}
+
+function runTimeout(state: State): EventBody {
+  return { type: "limit:reached", limit: "timeout", message: timeoutMessage(state.settings.limits.timeout_ms ?? 0) };
+}
+
+function attemptTimeout(state: State): EventBody {
+  const node = state.visit?.node ?? "";
+  return { type: "limit:reached", limit: "node_timeout", message: `node ${node} took longer than its timeout` };
+}
+
+function reasonOf(body: EventBody): string {
+  if (body.type === "limit:reached") return body.message;
+  return body.type === "run:interrupt" ? body.reason : "";
+}

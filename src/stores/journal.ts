@@ -1,0 +1,82 @@
+import { SkillflowError } from "../core/errors.ts";
+import type { EventBody, RunEvent } from "../core/event.ts";
+import type { Journal } from "../core/ports.ts";
+
+export interface JournalParts {
+  readonly run: string;
+  /** What is recorded already: answered first. */
+  readonly events: readonly RunEvent[];
+  readonly epoch: number;
+  readonly now: () => Date;
+  /** Makes one record durable, wholly or not at all. */
+  readonly append: (events: readonly RunEvent[]) => Promise<void> | void;
+  readonly close: () => Promise<void> | void;
+}
+
+/** The journal over any append-only list: order, positions, keys and envelopes; durability is `append`. */
+export function createJournal({ run, events, epoch, now, append, close }: JournalParts): Journal {
+  const recorded = groupRecords(events);
+  let position = 0;
+  let seq = events.length;
+  let busy = false;
+
+  const add = async (key: string, work: () => Promise<readonly EventBody[]>) => {
+    const bodies = await work();
+    const added = envelop(bodies, { seq, epoch, key, at: now().toISOString() });
+    await append(added);
+    seq += added.length;
+    position += 1;
+    return added;
+  };
+
+  return {
+    epoch,
+    async record(key, work) {
+      if (busy) throw new SkillflowError("internal.fault", `two records of run ${run} overlap at ${key}`);
+      busy = true;
+      try {
+        const known = recorded[position];
+        if (!known) return await add(key, work);
+        if (known[0]?.key !== key) throw diverged(run, known[0]?.key, key);
+        position += 1;
+        return known;
+      } finally {
+        busy = false;
+      }
+    },
+    close: async () => close(),
+  };
+}
+
+function envelop(
+  bodies: readonly EventBody[],
+  first: { seq: number; epoch: number; key: string; at: string },
+): RunEvent[] {
+  return bodies.map((body, index) => ({
+    ...first,
+    seq: first.seq + index,
+    ...(index < bodies.length - 1 ? { more: true as const } : {}),
+    ...body,
+  }));
+}
+
+/** Whole records only: the events of one that a crash cut off are left out. */
+export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
+  const records: RunEvent[][] = [];
+  let open: RunEvent[] = [];
+  for (const event of events) {
+    open.push(event);
+    if (event.more) continue;
+    records.push(open);
+    open = [];
+  }
+  return records;
+}
+
+function diverged(run: string, recorded: string | undefined, wanted: string): SkillflowError {
+  return new SkillflowError(
+    "journal.diverged",
+    `run ${run} was recorded doing ${recorded} where this program would do ${wanted}`,
+    { hint: "the run was made by another version; replay it there, or start a new run" },
+  );
+}

@@ -1,0 +1,53 @@
+import { SkillflowError } from "../core/errors.ts";
+import type { RunEvent, RunRecord } from "../core/event.ts";
+import type { Journal, Store } from "../core/ports.ts";
+import { createJournal } from "./journal.ts";
+
+export interface MemoryStore extends Store {
+  /** As if the process that drives the runs had died: its locks are gone, what it recorded stays. */
+  crash(): void;
+}
+
+/** Runs in memory: the twin of the file store, for tests and for runs that nobody wants to keep. */
+export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
+  const runs = new Map<string, { readonly record: RunRecord; readonly events: RunEvent[] }>();
+  const locks = new Set<string>();
+
+  const find = (run: string) => {
+    const found = runs.get(run);
+    if (!found) throw new SkillflowError("run.unknown", `there is no run ${run}`);
+    return found;
+  };
+  const drive = (run: string, epoch: number): Journal => {
+    if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
+    locks.add(run);
+    const { events } = find(run);
+    return createJournal({
+      run,
+      events: [...events],
+      epoch,
+      now,
+      append: (added) => void events.push(...added),
+      close: () => void locks.delete(run),
+    });
+  };
+
+  return {
+    async create(record) {
+      if (runs.has(record.run)) throw new SkillflowError("run.exists", `there is a run ${record.run} already`);
+      runs.set(record.run, { record, events: [] });
+      return drive(record.run, 0);
+    },
+    async open(run) {
+      const { record, events } = find(run);
+      const journal = drive(run, (events.at(-1)?.epoch ?? -1) + 1);
+      return { record, events: [...events], journal };
+    },
+    async read(run) {
+      const { record, events } = find(run);
+      return { record, events: [...events] };
+    },
+    list: async () => [...runs.keys()].reverse(),
+    crash: () => locks.clear(),
+  };
+}
