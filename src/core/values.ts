@@ -65,9 +65,11 @@ export function parseDuration(value: unknown): number | undefined {
 
 /** The candidate nearest to a mistyped word, for "did you mean"; undefined when none is near. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  let best: string | undefined;
+  const words = [...candidates];
+  let best = words.find((candidate) => word.length > 3 && candidate.startsWith(word));
+  if (best !== undefined) return best;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
-  for (const candidate of candidates) {
+  for (const candidate of words) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }

@@ -11,10 +11,10 @@ const strings = z.array(z.string());
 const schemaObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonSchema>;
 
 const duration = z
-  .union(
-    [z.number().positive(), z.string().regex(DURATION_PATTERN)],
-    "is no duration: use seconds, or 500ms, 90s, 10m, 2h",
-  )
+  .union([
+    z.number().positive(),
+    z.string().regex(DURATION_PATTERN, "is no duration: use seconds, or 500ms, 90s, 10m, 2h"),
+  ])
   .describe("seconds, or 500ms, 90s, 10m, 2h");
 
 const path = z
@@ -150,21 +150,25 @@ export type InlineSkill = z.infer<typeof inlineSkill>;
 
 const common = { description: z.string().optional() };
 const inputField = z.discriminatedUnion("type", [
-  inputOf("string", z.string()),
-  inputOf("number", z.number()),
-  inputOf("boolean", z.boolean()),
-  inputOf("string[]", z.array(z.string())),
+  inputOf("string", z.string(), z.string()),
+  inputOf("number", z.number(), z.number()),
+  inputOf("boolean", z.boolean(), z.boolean()),
+  inputOf("string[]", strings, z.union([z.string(), strings])),
 ]);
 export type InputField = z.infer<typeof inputField>;
 
-function inputOf<Type extends string, Value extends z.ZodType>(type: Type, value: Value) {
+function inputOf<Type extends string, Value extends z.ZodType, Allowed extends z.ZodType>(
+  type: Type,
+  value: Value,
+  allowed: Allowed,
+) {
   return z
     .strictObject({
       type: z.literal(type),
       ...common,
       required: flag.optional(),
       default: value.optional(),
-      enum: z.array(value).min(1).optional(),
+      enum: z.array(allowed).min(1).optional(),
     })
     .refine((field) => !(field.required && field.default !== undefined), "required excludes default")
     .meta({ not: { properties: { required: { const: true } }, required: ["required", "default"] } });

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import type { ConfigField, Skill } from "./skill.ts";
+import { workflowLimitsSchema } from "./workflow.ts";
+
+/** Environment variables: the process's, or a map injected in their place (S2). */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `.skillflow.yml`, in a project and per user (cli ".skillflow.yml"). */
+export const projectConfigSchema = z.strictObject({
+  model: z.string().min(1).optional(),
+  writes: z.enum(["allow", "deny"]).optional(),
+  limits: workflowLimitsSchema.optional(),
+  skills: z
+    .strictObject({
+      extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),
+      disabled: z.array(z.string()).optional(),
+      discover: z.boolean().optional(),
+    })
+    .optional(),
+  fetch: z
+    .strictObject({
+      auth: z.record(z.string(), z.string()).optional().describe("host -> name of the variable that holds its token"),
+    })
+    .optional(),
+});
+export type ProjectConfig = z.infer<typeof projectConfigSchema>;
+
+/** One field of a skill's config and where its value came from. */
+export interface ResolvedField {
+  readonly key: string;
+  readonly field: ConfigField;
+  /** Undefined while unresolved; an empty string is unresolved (D26). */
+  readonly value: string | undefined;
+  readonly from: "override" | "environment" | undefined;
+  /** Something was given, and it was empty. */
+  readonly empty: boolean;
+}
+
+/** S2: the explicit override, else the variable named by `env`. */
+export function resolveConfig(
+  skill: Pick<Skill, "config">,
+  overrides: ReadonlyMap<string, string>,
+  env: Environment,
+): readonly ResolvedField[] {
+  return Object.entries(skill.config).map(([key, field]) => {
+    const override = overrides.get(key);
+    const given = override ?? (field.env === undefined ? undefined : env[field.env]);
+    const value = given === "" ? undefined : given;
+    const source = override === undefined ? "environment" : "override";
+    return { key, field, value, from: value === undefined ? undefined : source, empty: given === "" };
+  });
+}
+
+/** Why a skill is unavailable (S3); undefined when it is available. */
+export function missingConfig(fields: readonly ResolvedField[]): string | undefined {
+  const missing = fields.filter(({ field, value }) => field.required && value === undefined);
+  if (missing.length === 0) return undefined;
+  return missing.map(describeMissing).join("; ");
+}
+
+function describeMissing({ key, field, empty }: ResolvedField): string {
+  const name = field.env ?? key;
+  if (empty) return `${name} is set but empty`;
+  return field.env === undefined ? `${key} is not given` : `${name} is not set`;
+}
+
+/** What a handler may see: its own skill's resolved fields (D26). */
+export function configValues(fields: readonly ResolvedField[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(fields.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value]])));
+}
+
+/** The values that must not be seen anywhere, under the names that stand in for them. */
+export function secretValues(fields: readonly ResolvedField[]): { readonly name: string; readonly value: string }[] {
+  return fields.flatMap(({ key, field, value }) =>
+    value === undefined || field.secret === false ? [] : [{ name: key, value }],
+  );
+}

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { type ErrorCode, exitCodeOf } from "./errors.ts";
+import {
+  nodeResultSchema,
+  RUN_STATUSES,
+  type RunError,
+  type RunRecord,
+  resolvedSourceSchema,
+  runErrorSchema,
+} from "./event.ts";
+import type { State } from "./state.ts";
+
+/** The result document, `skillflow.result/1` (cli "run"). */
+export const resultSchema = z.object({
+  schema: z.literal("skillflow.result/1"),
+  run: z.string(),
+  workflow: z.string(),
+  status: z.enum(RUN_STATUSES),
+  exitCode: z.int(),
+  degraded: z.array(z.object({ skill: z.string(), node: z.string(), reason: z.string() })),
+  results: z.record(z.string(), nodeResultSchema),
+  trace: z.object({
+    steps: z.array(
+      z.object({
+        node: z.string(),
+        status: z.enum(["success", "skipped", "failed"]),
+        iteration: z.int(),
+        retryAttempt: z.int().optional(),
+      }),
+    ),
+    edges: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
+    sources: z.record(z.string(), resolvedSourceSchema),
+    skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
+  }),
+  usage: z.object({
+    modelCalls: z.int(),
+    inputTokens: z.int(),
+    cachedTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number().nullable().describe("null when the price of any call is unknown"),
+    durationMs: z.int(),
+  }),
+  plan: z.array(z.json()),
+  error: runErrorSchema.optional(),
+});
+export type RunResult = z.infer<typeof resultSchema>;
+
+/** What a run came to, from its past alone. */
+export function describeResult(record: RunRecord, state: State): RunResult {
+  const { status, error } = outcomeOf(record, state);
+  const { modelCalls, inputTokens, cachedTokens, outputTokens, costUsd, unpriced } = state.usage;
+  return {
+    schema: "skillflow.result/1",
+    run: record.run,
+    workflow: record.workflow.id,
+    status,
+    exitCode: error ? exitCodeOf(error.code as ErrorCode) : 0,
+    degraded: degradedSkills(record, state),
+    results: Object.fromEntries(state.results),
+    trace: {
+      steps: state.steps.map((step) => ({ ...step })),
+      edges: state.edges.map(({ from, to, reason }) => ({ from, to, reason })),
+      sources: record.sources,
+      skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
+    },
+    usage: {
+      modelCalls,
+      inputTokens,
+      cachedTokens,
+      outputTokens,
+      costUsd: unpriced > 0 ? null : roundCost(costUsd),
+      durationMs: Math.round(state.activeMs),
+    },
+    plan: [],
+    ...(error ? { error } : {}),
+  };
+}
+
+function roundCost(cost: number): number {
+  return Math.round(cost * 1e6) / 1e6;
+}
+
+function outcomeOf(record: RunRecord, state: State): { status: RunResult["status"]; error: RunError | undefined } {
+  const end = state.end ?? {
+    status: "interrupted" as const,
+    error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
+  };
+  if (end.status !== "succeeded") return { status: end.status, error: end.error };
+  const idle = idleness(record, state);
+  return idle ? { status: "failed", error: idle } : { status: "succeeded", error: undefined };
+}
+
+/** A run that did no work is never a success (cli "Exit codes"). */
+function idleness({ workflow, skills }: RunRecord, state: State): RunError | undefined {
+  const available = new Set(skills.filter((skill) => skill.available).map((skill) => skill.id));
+  const visited = [...state.results].map(([id, result]) => {
+    const listed = workflow.nodes[id]?.skills ?? [];
+    const lost = listed.length > 0 && !listed.some((skill) => available.has(skill));
+    return { skipped: result.status === "skipped", lost };
+  });
+  if (!visited.every(({ skipped, lost }) => skipped || lost)) return undefined;
+  if (visited.every(({ skipped }) => skipped)) {
+    return { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+  }
+  return {
+    code: "skills.missing",
+    message: "no work was done with any skill: every visited node lost all of its skills",
+    hint: "skillflow doctor WORKFLOW tells what each skill needs",
+  };
+}
+
+function degradedSkills({ workflow, skills }: RunRecord, state: State): RunResult["degraded"] {
+  const missing = new Map(
+    skills.filter((skill) => !skill.available).map((skill) => [skill.id, skill.reason ?? "unavailable"]),
+  );
+  return [...state.iterations.keys()].flatMap((node) =>
+    (workflow.nodes[node]?.skills ?? []).flatMap((skill) => {
+      const reason = missing.get(skill);
+      return reason === undefined ? [] : [{ skill, node, reason }];
+    }),
+  );
+}
