@@ -1,0 +1,14 @@
+/** Seeded numbers in [0, 1) (mulberry32), so that two runs differ in timing only. */
+export function newRandom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export const pick = (random, choices) => choices[Math.floor(random() * choices.length)];
+
+export const exponential = (random, mean) => -Math.log(1 - random()) * mean;
