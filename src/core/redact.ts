@@ -149,7 +149,9 @@ function indexForms(forms: readonly Form[]): FormIndex {
   for (const form of [...forms].sort((a, b) => b.text.length - a.text.length)) {
     const slot = slotAt(form.text, 0);
     taken[slot] = 1;
-    slots.set(slot, [...(slots.get(slot) ?? []), form]);
+    const sharing = slots.get(slot);
+    if (sharing) sharing.push(form);
+    else slots.set(slot, [form]);
   }
   return { taken, slots };
 }

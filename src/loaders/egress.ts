@@ -95,10 +95,11 @@ function bareHost(url: URL): string {
 
 /** A look-up cannot be cancelled, only left behind. */
 function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    work.then(resolve, reject);
+  return new Promise<Value>((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
   });
 }
 
