@@ -104,12 +104,12 @@ function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value
 }
 
 async function exchange(url: URL, addresses: readonly string[], trip: Trip): Promise<Hop> {
-  const { network, signal } = trip;
-  const isSecure = url.protocol === "https:";
-  const port = Number(url.port) || (isSecure ? 443 : 80);
-  const holder = isSecure ? { holder: bareHost(url).replace(/\.$/, "") } : {};
-  const connection = await network.connect({ addresses, port, signal, ...holder });
   const token = tokenFor(url, trip);
+  if (token !== undefined && !/^[!-~]+$/.test(token)) {
+    const message = `the token of ${url.host} holds characters that a header cannot carry`;
+    return problem("SOURCE_URL_AUTH_REQUIRED", message, authHint(url, true));
+  }
+  const connection = await trip.network.connect(targetOf(url, addresses, trip.signal));
   const sent = request({
     createConnection: () => connection,
     path: `${url.pathname}${url.search}`,
@@ -120,7 +120,7 @@ async function exchange(url: URL, addresses: readonly string[], trip: Trip): Pro
       "user-agent": "skillflow",
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
-    signal,
+    signal: trip.signal,
   });
   try {
     return await readAnswer(url, await answerTo(sent), token !== undefined);
@@ -129,9 +129,14 @@ async function exchange(url: URL, addresses: readonly string[], trip: Trip): Pro
   }
 }
 
+function targetOf(url: URL, addresses: readonly string[], signal: AbortSignal): Target {
+  if (url.protocol === "http:") return { addresses, port: Number(url.port) || 80, signal };
+  return { addresses, port: Number(url.port) || 443, holder: bareHost(url).replace(/\.$/, ""), signal };
+}
+
 function tokenFor(url: URL, { auth, fetchToken }: EgressOptions): string | undefined {
   if (url.protocol !== "https:" || !Object.hasOwn(auth, url.host)) return undefined;
-  return auth[url.host] || fetchToken || undefined;
+  return (auth[url.host] || fetchToken)?.trim() || undefined;
 }
 
 function answerTo(sent: ClientRequest): Promise<IncomingMessage> {

@@ -35,7 +35,7 @@ export async function loadSources(
 ): Promise<LoadedSources> {
   const outside: Outside = {
     options,
-    realPathOf: once(nearestRealPath),
+    locate: once(locate),
     read: once(readText),
     fetch: once((url) => fetchDated(url, options)),
   };
@@ -53,7 +53,7 @@ export async function loadSources(
 
 interface Outside {
   readonly options: SourceOptions;
-  readonly realPathOf: (path: string) => Promise<string>;
+  readonly locate: (path: string) => Promise<Location>;
   readonly read: (path: string) => Promise<Text>;
   readonly fetch: (url: string) => Promise<Fetched & { readonly fetchedAt: string }>;
 }
@@ -130,9 +130,10 @@ async function resolveFile(field: SourceField, form: FileForm, outside: Outside)
   const sourcePath = resolve(from, form.path);
   if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name holds a NUL character");
   try {
-    const realPath = await outside.realPathOf(sourcePath);
+    const { realPath, isMissing } = await outside.locate(sourcePath);
     const root = await rootLeft(field, realPath, outside);
     if (root !== undefined) return outsideRoot(sourcePath, root, field);
+    if (isMissing) return notFound(sourcePath, from);
     const text = await outside.read(realPath);
     if ("reason" in text) return unreadable(sourcePath, text.reason);
     return resolved(text.content, { kind: "file", resolver: "file", origin: field.value as Json, sourcePath });
@@ -142,13 +143,18 @@ async function resolveFile(field: SourceField, form: FileForm, outside: Outside)
   }
 }
 
-/** The real path of what exists, so that a missing file too is known to be inside or outside. */
-async function nearestRealPath(path: string): Promise<string> {
+interface Location {
+  readonly realPath: string;
+  readonly isMissing: boolean;
+}
+
+/** Of a missing file the real path of the folders that exist, so that it too is known to be inside or outside. */
+async function locate(path: string): Promise<Location> {
   try {
-    return await realpath(path);
+    return { realPath: await realpath(path), isMissing: false };
   } catch (error) {
     if (!isSystemError(error) || !MISSING.has(error.code) || dirname(path) === path) throw error;
-    return join(await nearestRealPath(dirname(path)), basename(path));
+    return { realPath: join((await locate(dirname(path))).realPath, basename(path)), isMissing: true };
   }
 }
 
@@ -158,7 +164,7 @@ async function rootLeft({ from }: SourceField, realPath: string, outside: Outsid
   const roots = fileRoot === undefined ? [] : [resolve(workDir, fileRoot)];
   if (from === "input" && !allowOutsideInput) roots.unshift(workDir);
   for (const root of roots) {
-    if (!isInside(await outside.realPathOf(root), realPath)) return root;
+    if (!isInside((await outside.locate(root)).realPath, realPath)) return root;
   }
   return undefined;
 }

@@ -245,6 +245,18 @@ describe("tokens", () => {
     expect(hint).toContain("private.test");
   });
 
+  test("that cannot stand in a header are not sent, white space around one is left out", async () => {
+    const web = await openWeb(say("hello"));
+    const broken = { "example.test": "token\r\nx-other: 1", "other.test": " token-1\n" };
+    const { code, message } = await problemOf("https://example.test/", options(web.network, { auth: broken }));
+    expect([code, message]).toEqual([
+      "SOURCE_URL_AUTH_REQUIRED",
+      "the token of example.test holds characters that a header cannot carry",
+    ]);
+    await fetchText("https://other.test/", options(web.network, { auth: broken }));
+    expect(authorizations(web)).toEqual(["Bearer token-1"]);
+  });
+
   test("that are not accepted are named by their host, never shown", async () => {
     const { network } = await openWeb(answer(401));
     const { message, hint } = await problemOf("https://example.test/", options(network, { auth }));

@@ -25,6 +25,7 @@ beforeAll(async () => {
   await writeFile(join(dir, "work-other/secret.md"), "secret");
   await symlink(join(dir, "work-other"), join(dir, "work/link"));
   await symlink(join(dir, "work"), join(dir, "alias"));
+  await symlink("gone.md", join(dir, "flows/dangling"));
   await symlink("loop", join(dir, "flows/loop"));
 });
 afterAll(() => rm(dir, { recursive: true }));
@@ -90,6 +91,10 @@ describe("files", () => {
     const { sources } = await load({}, { rules: "./notes.md", context: [join(dir, "work/notes.md")] });
     expect(sources["input.rules[0]"]).toMatchObject({ content: "notes", sourcePath: join(dir, "work/notes.md") });
     expect(sources["input.context[0]"]).toMatchObject({ content: "notes" });
+  });
+
+  test.each(["./gone.md", "./dangling", "./near.md/x", "../nowhere/gone.md"])("that are missing: %s", async (file) => {
+    expect(await codesOf(load({ rules: [file] }))).toEqual(["SOURCE_FILE_NOT_FOUND"]);
   });
 
   test("that are missing are named with their field and absolute path", async () => {
