@@ -16,21 +16,21 @@ const MOST_BYTES = 5 * 1024 * 1024;
 const MOST_DEPTH = 200;
 
 /** Reads a workflow document: every finding, each with its place in the file (W1). */
-export function loadWorkflow(file: string, knownSkills: ReadonlySet<string>): LoadedWorkflow {
-  const read = readDocument(file);
-  if (typeof read !== "string") return { workflow: undefined, diagnostics: [{ ...read, file }] };
-  return parseWorkflow(read, knownSkills, file);
+export function loadWorkflow(path: string, knownSkills: ReadonlySet<string>, shownAs = path): LoadedWorkflow {
+  const read = readDocument(path, shownAs);
+  if (typeof read !== "string") return { workflow: undefined, diagnostics: [{ ...read, file: shownAs }] };
+  return parseWorkflow(read, knownSkills, shownAs);
 }
 
-function readDocument(file: string): string | Diagnostic {
+function readDocument(path: string, file: string): string | Diagnostic {
   const refuse = (message: string): Diagnostic => ({ severity: "error", code: "IO", path: [], message });
   try {
-    const stat = statSync(file);
+    const stat = statSync(path);
     if (stat.isDirectory()) return refuse(`${file} is a directory, not a workflow`);
     if (stat.size > MOST_BYTES) {
       return refuse(`${file} has ${(stat.size / 1024 / 1024).toFixed(1)} MB; a workflow may have 5 MB at most`);
     }
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
     return text.includes("\0") ? refuse(`${file} is a binary file, not a workflow`) : text;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,0 +1,650 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { checkInput } from "./core/check.ts";
+import { type Environment, secretValues } from "./core/config.ts";
+import { type Diagnostic, hasErrors, messageOf, SkillflowError } from "./core/errors.ts";
+import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
+import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
+import { linkProgram } from "./core/program.ts";
+import { createRedactor, type Redactor } from "./core/redact.ts";
+import { describeResult, type RunResult } from "./core/result.ts";
+import { compileSchema } from "./core/schema.ts";
+import type { Logger } from "./core/skill.ts";
+import type { State } from "./core/state.ts";
+import { type JsonObject, parseDuration } from "./core/values.ts";
+import type { Workflow } from "./core/workflow.ts";
+import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
+import {
+  handlerConfig,
+  openSkillSet,
+  recordSkill,
+  type SkillEntry,
+  type SkillLevel,
+  type SkillSet,
+} from "./loaders/skill-set.ts";
+import { loadSources } from "./loaders/sources.ts";
+import { loadWorkflow } from "./loaders/workflow-file.ts";
+import { priceOf } from "./models/prices.ts";
+import type { ChangedPrompt } from "./models/replay.ts";
+import { createAsk } from "./run/ask.ts";
+import { type CallTool, createCall } from "./run/call.ts";
+import { digestPrompt } from "./run/digest.ts";
+import { driveRun } from "./run/drive.ts";
+import { fileStore, type ProcessMark, readRecording } from "./stores/file.ts";
+
+/** What a program knows of the world around it; the command line takes it from its process. */
+export interface Host {
+  readonly env: Environment;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly self: ProcessMark;
+  readonly isAlive: (mark: ProcessMark) => boolean;
+}
+
+/** Choices that every command shares. */
+export interface Project {
+  readonly host: Host;
+  readonly project: LoadedConfig | undefined;
+  readonly user: LoadedConfig | undefined;
+  readonly skills: SkillSet;
+  readonly storeDirectory: string;
+  readonly overrides: ReadonlyMap<string, string>;
+}
+
+export interface ProjectOptions {
+  readonly overrides: ReadonlyMap<string, string>;
+  readonly skillDirs: readonly string[];
+  readonly discover: boolean;
+  readonly store: string | undefined;
+}
+
+export function openProject(host: Host, options: ProjectOptions): Project {
+  const project = loadProjectConfig(host.cwd);
+  const user = loadUserConfig(host.env);
+  const configs = [project, user].filter((config) => config !== undefined);
+  const discover = options.discover && (project ?? user)?.config.skills?.discover !== false;
+  const skills = openSkillSet({
+    builtin: builtinSkills(),
+    levels: skillLevels(host, options, configs, discover),
+    disabled: configs.flatMap(({ config }) => config.skills?.disabled ?? []),
+    overrides: options.overrides,
+    env: host.env,
+  });
+  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
+  return { host, project, user, skills, storeDirectory, overrides: options.overrides };
+}
+
+/** Beside the program once built, beside its sources before. */
+function builtinSkills(): string {
+  const here = dirname(fileURLToPath(import.meta.url));
+  return [join(here, "skills"), join(here, "..", "skills")].find((path) => existsSync(path)) ?? join(here, "skills");
+}
+
+const PROJECT_FOLDERS = [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode"];
+
+function skillLevels(
+  host: Host,
+  options: ProjectOptions,
+  configs: readonly LoadedConfig[],
+  discover: boolean,
+): readonly SkillLevel[] {
+  const extra = [
+    ...options.skillDirs.map((path) => resolve(host.cwd, path)),
+    ...configs.flatMap(({ directory, config }) =>
+      (config.skills?.extraDirs ?? []).map((path) => resolve(directory, path)),
+    ),
+  ];
+  const root = projectRoot(host.cwd);
+  const inProject = [...PROJECT_FOLDERS.map((folder) => join(root, folder, "skills")), join(root, "skills")];
+  const home = host.env.HOME;
+  const inHome = home && home !== root ? PROJECT_FOLDERS.map((folder) => join(home, folder, "skills")) : [];
+  return [
+    ...extra.map((path): SkillLevel => ({ kind: "extra", path })),
+    ...(discover ? inProject.map((path): SkillLevel => ({ kind: "project", path })) : []),
+    ...(discover ? inHome.map((path): SkillLevel => ({ kind: "user", path })) : []),
+  ];
+}
+
+export function openStore(project: Project): Store {
+  const { host, storeDirectory } = project;
+  return fileStore({ directory: storeDirectory, self: host.self, isAlive: host.isAlive });
+}
+
+// ---- preparing a run
+
+/** What governs a run when its command line says so. */
+export interface RunChoices {
+  readonly model?: string | undefined;
+  readonly writes?: string | undefined;
+  readonly offline: boolean;
+  readonly fileRoot?: string | undefined;
+  readonly maxCostUsd?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxSteps?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly nodeTimeoutMs?: number | undefined;
+  readonly toolTimeoutMs?: number | undefined;
+  readonly requireSkills: boolean;
+}
+
+/** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */
+export interface PreparedRun {
+  readonly record: RunRecord;
+  readonly entries: SkillEntries;
+  readonly redactor: Redactor;
+  readonly secrets: readonly { readonly name: string; readonly value: string }[];
+  readonly choices: RunChoices;
+}
+
+/** By id; undefined where nobody declares the id. */
+export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
+
+const DEFAULT_MAX_STEPS = 200;
+const DEFAULT_MAX_TURNS = 50;
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+
+/** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
+export async function prepareRun(
+  project: Project,
+  request: {
+    readonly file: string;
+    readonly input: unknown;
+    readonly runId: string | undefined;
+    readonly choices: RunChoices;
+  },
+): Promise<PreparedRun> {
+  const { host } = project;
+  const { choices } = request;
+  const file = resolve(host.cwd, request.file);
+  const { workflow, diagnostics } = loadWorkflow(file, project.skills.ids, request.file);
+  if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
+  const checked = checkInput(workflow, request.input);
+  if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
+  const input = checked.input as JsonObject;
+  const shapes = checkOutputSchemas(workflow, request.file);
+  if (shapes.length > 0) throw invalid("workflow.invalid", `${request.file} cannot be run`, shapes);
+
+  const entries = await gatherSkills(project.skills, workflow);
+  const secrets = secretsOf(host.env, entries.values(), project);
+  const redactor = createRedactor(secrets);
+  if (choices.requireSkills) requireSkills(workflow, entries);
+  const settings = chooseSettings(project, workflow, choices);
+  const resolved = await loadSources(workflow, input, {
+    baseDir: dirname(file),
+    workDir: host.cwd,
+    fileRoot: choices.fileRoot === undefined ? undefined : resolve(host.cwd, choices.fileRoot),
+    offline: choices.offline,
+    ...fetchAuth(project),
+  });
+  if (hasErrors(resolved.diagnostics)) {
+    const located = resolved.diagnostics.map((found) => ({ ...found, file: request.file }));
+    throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
+  }
+  const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
+  const warnings = [
+    ...diagnostics.map((found) => found.message),
+    ...skillWarnings(skills),
+    ...limitWarnings(settings, workflow),
+  ];
+  const record: RunRecord = {
+    schema: "skillflow.run/1",
+    run: request.runId ?? newRunId(),
+    at: new Date().toISOString(),
+    file: request.file,
+    workflow,
+    input,
+    sources: resolved.sources,
+    skills,
+    settings,
+    warnings,
+  };
+  return { record: redactor.value(record as never) as RunRecord, entries, redactor, secrets, choices };
+}
+
+function invalid(
+  code: "workflow.invalid" | "input.invalid",
+  what: string,
+  diagnostics: readonly Diagnostic[],
+): SkillflowError {
+  return new SkillflowError(code, what, { diagnostics });
+}
+
+/** A node's `output` has to be a schema before any model is asked to fit it. */
+export function checkOutputSchemas(workflow: Workflow, file: string): Diagnostic[] {
+  return Object.entries(workflow.nodes).flatMap(([id, { output }]): Diagnostic[] => {
+    try {
+      if (output) compileSchema(output);
+      return [];
+    } catch (error) {
+      const message = `the output of node "${id}" is no JSON Schema: ${messageOf(error)}`;
+      return [{ severity: "error", code: "SCHEMA", path: ["nodes", id, "output"], message, file }];
+    }
+  });
+}
+
+/** The skills that a workflow refers to, in the order of its nodes; undefined where nobody declares the id. */
+export async function gatherSkills(set: SkillSet, workflow: Workflow): Promise<SkillEntries> {
+  const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
+  const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, workflow.skills)] as const));
+  return new Map(found);
+}
+
+const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
+
+function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, project: Project) {
+  const names = [...PROVIDER_KEYS, ...Object.values(project.project?.config.fetch?.auth ?? {})];
+  const own = names.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
+  return [...own, ...[...entries].flatMap((entry) => (entry ? secretValues(entry.fields) : []))];
+}
+
+function fetchAuth({ host, project, user }: Project) {
+  const hosts = { ...user?.config.fetch?.auth, ...project?.config.fetch?.auth };
+  const auth = Object.fromEntries(Object.entries(hosts).map(([name, variable]) => [name, host.env[variable]]));
+  return { auth, fetchToken: host.env.SWENY_FETCH_TOKEN };
+}
+
+/** `--require-skills`: the skills of every reachable node, before anything runs. */
+function requireSkills(workflow: Workflow, entries: SkillEntries): void {
+  const lost = [...entries].flatMap(([id, entry]) => {
+    const reason = entry ? entry.unavailable : "no skill has this id";
+    return reason === undefined ? [] : [`${id} (${reason})`];
+  });
+  if (lost.length === 0) return;
+  throw new SkillflowError("skills.missing", `skills that ${workflow.id} lists are unavailable: ${lost.join(", ")}`, {
+    hint: "set what they need, or run without --require-skills",
+  });
+}
+
+function skillWarnings(skills: RunRecord["skills"]): string[] {
+  const lost = skills.filter((skill) => !skill.available && skill.format !== "unknown");
+  if (lost.length === 0) return [];
+  const list = lost.map(({ id, reason }) => `${id} (${reason})`).join(", ");
+  return [`left out for lack of configuration: ${list}`];
+}
+
+function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
+  if (limits.max_cost_usd === undefined) return [];
+  const names = new Set([model, workflow.model, ...Object.values(workflow.nodes).map((node) => node.model)]);
+  return [...names].flatMap((name) => {
+    if (name === undefined || isOffline(model) || knowsPrice(parseModel(name).name)) return [];
+    return [`the price of ${name} is unknown: max_cost_usd cannot count its calls`];
+  });
+}
+
+function chooseSettings({ host, project, user }: Project, workflow: Workflow, choices: RunChoices): Settings {
+  const model =
+    choices.model ?? host.env.SKILLFLOW_MODEL ?? project?.config.model ?? user?.config.model ?? defaultModel(host.env);
+  checkModels(model, workflow, host.env);
+  const file = { ...user?.config.limits, ...project?.config.limits };
+  const limits = { ...file, ...workflow.limits };
+  const writes = choices.writes ?? workflow.writes ?? project?.config.writes ?? user?.config.writes ?? "allow";
+  if (writes === "plan") {
+    throw new SkillflowError("usage.invalid", "planned writes are not part of this version", {
+      hint: "run with --writes deny to keep every write away, or --writes allow",
+    });
+  }
+  return {
+    model,
+    judge_model: defaultJudge(model, host.env),
+    writes: writes === "deny" ? "deny" : "allow",
+    limits: {
+      max_steps: choices.maxSteps ?? limits.max_steps ?? DEFAULT_MAX_STEPS,
+      ...defined("max_cost_usd", choices.maxCostUsd ?? limits.max_cost_usd),
+      ...defined("max_tokens", choices.maxTokens ?? limits.max_tokens),
+      ...defined("timeout_ms", choices.timeoutMs ?? parseDuration(limits.timeout)),
+    },
+    max_turns: DEFAULT_MAX_TURNS,
+    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
+    tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+  };
+}
+
+function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}
+
+/** Sorts by time, and is short enough to type. */
+function newRunId(): string {
+  const stamp = new Date().toISOString().replace(/[-:]/g, "").slice(0, 15).replace("T", "-");
+  return `${stamp}-${randomBytes(2).toString("hex")}`;
+}
+
+// ---- models
+
+const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
+type Provider = (typeof PROVIDERS)[number];
+
+interface ModelName {
+  /** Undefined for a bare name, which the run's default provider serves. */
+  readonly provider: Provider | undefined;
+  readonly name: string;
+}
+
+/** `anthropic:claude-…`; a name without a known prefix is forwarded as it is, colons included (N7). */
+function parseModel(text: string): ModelName {
+  const provider = PROVIDERS.find((known) => text.startsWith(`${known}:`));
+  return provider ? { provider, name: text.slice(provider.length + 1) } : { provider: undefined, name: text };
+}
+
+function isOffline(model: string): boolean {
+  return ["replay", "script"].includes(parseModel(model).provider ?? "");
+}
+
+const DEFAULT_MODELS = { anthropic: "anthropic:claude-sonnet-4-5", openai: "openai:gpt-5" };
+
+function defaultModel(env: Environment): string {
+  if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
+  if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
+  throw new SkillflowError("config.missing", "there is no model to ask", {
+    hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: --model openai-compatible:NAME, --model replay:FILE",
+  });
+}
+
+const DEFAULT_JUDGE = "claude-haiku-4-5";
+
+/** N26. OpenAI's own service has no Claude: there the run's model judges. */
+function defaultJudge(model: string, env: Environment): string {
+  return parseModel(model).provider === "openai" && !env.OPENAI_BASE_URL ? model : DEFAULT_JUDGE;
+}
+
+/** Every provider that the workflow needs has its key, before anything runs. */
+function checkModels(model: string, workflow: Workflow, env: Environment): void {
+  const { provider: serving } = parseModel(model);
+  if (!serving) {
+    throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
+      hint: `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
+    });
+  }
+  if (isOffline(model)) return;
+  const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
+  const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
+  const used = [...named, ...judges.map((judge) => (judge.kind === "judge" ? judge.model : undefined))];
+  const providers = new Set([serving, ...used.flatMap((name) => (name ? [parseModel(name).provider ?? serving] : []))]);
+  for (const provider of providers) requireKey(provider, env);
+}
+
+function requireKey(provider: Provider, env: Environment): void {
+  const missing = {
+    anthropic: env.ANTHROPIC_API_KEY ? undefined : "ANTHROPIC_API_KEY",
+    openai: env.OPENAI_API_KEY ? undefined : "OPENAI_API_KEY",
+    "openai-compatible": env.OPENAI_BASE_URL ? undefined : "OPENAI_BASE_URL",
+    replay: undefined,
+    script: undefined,
+  }[provider];
+  if (missing === undefined) return;
+  const hint =
+    missing === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${missing}=…`;
+  throw new SkillflowError("config.missing", `${provider} needs ${missing}, which is not set`, { hint });
+}
+
+/** Whether each provider can be asked, for `doctor`; the reason when it cannot. */
+export function modelAvailability(env: Environment): { readonly id: Provider; readonly missing: string | undefined }[] {
+  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
+    try {
+      requireKey(id, env);
+      return { id, missing: undefined };
+    } catch (error) {
+      return { id, missing: messageOf(error) };
+    }
+  });
+}
+
+interface ModelSetup {
+  readonly host: Host;
+  readonly serving: string;
+  readonly fetch: typeof fetch;
+  /** Of a resumed run. */
+  readonly past: readonly RunEvent[];
+  readonly onPromptChanged: (changed: ChangedPrompt) => void;
+}
+
+/** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
+function modelFinder(setup: ModelSetup) {
+  const serving = parseModel(setup.serving);
+  const opened = new Map<string, Promise<Model>>();
+  return async (text: string) => {
+    const wanted = parseModel(text);
+    const provider = isOffline(setup.serving) ? serving.provider : (wanted.provider ?? serving.provider);
+    const key = provider ?? "anthropic";
+    const model = opened.get(key) ?? openModel(key, serving.name, setup);
+    opened.set(key, model);
+    return { model: await model, name: wanted.name };
+  };
+}
+
+async function openModel(provider: Provider, servingName: string, setup: ModelSetup): Promise<Model> {
+  const { env, cwd } = setup.host;
+  requireKey(provider, env);
+  const common = { fetch: setup.fetch };
+  switch (provider) {
+    case "anthropic": {
+      const { anthropicModel } = await import("./models/anthropic.ts");
+      return anthropicModel({
+        ...common,
+        apiKey: env.ANTHROPIC_API_KEY ?? "",
+        ...defined("baseURL", env.ANTHROPIC_BASE_URL),
+      });
+    }
+    case "openai": {
+      const { openaiModel } = await import("./models/openai.ts");
+      return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...defined("baseURL", env.OPENAI_BASE_URL) });
+    }
+    case "openai-compatible": {
+      const { compatibleModel } = await import("./models/openai-compatible.ts");
+      const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
+      return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
+    }
+    case "replay": {
+      const { replayModel } = await import("./models/replay.ts");
+      const recording = readRecording(resolve(cwd, servingName));
+      return replayModel({ recording, digest: digestPrompt, onChanged: setup.onPromptChanged });
+    }
+    case "script": {
+      const { scriptModel } = await import("./models/script.ts");
+      return scriptModel(await readScript(resolve(cwd, servingName)), setup.past);
+    }
+  }
+}
+
+async function readScript(path: string) {
+  const { scriptSchema } = await import("./models/script.ts");
+  if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  const checked = scriptSchema.safeParse(parse(readFileSync(path, "utf8")));
+  if (checked.success) return checked.data;
+  const problems = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
+}
+
+function knowsPrice(name: string): boolean {
+  return priceOf(name, { inputTokens: 1, cachedTokens: 0, outputTokens: 1 }) !== null;
+}
+
+// ---- driving a run
+
+export interface Watch {
+  readonly observers: readonly Observer[];
+  /** Aborted by whoever interrupts the run. */
+  readonly signal: AbortSignal;
+  readonly onPromptChanged: (changed: ChangedPrompt) => void;
+  readonly loggerFor: (skill: string) => Logger;
+  /** Tool results come from this recording instead of the tools. */
+  readonly recordedTools?: StoredRun;
+}
+
+export interface FinishedRun {
+  readonly record: RunRecord;
+  readonly state: State;
+  readonly result: RunResult;
+}
+
+/** Opens a prepared run in a store and drives it to its end. */
+export async function startRun(
+  project: Project,
+  store: Store,
+  prepared: PreparedRun,
+  watch: Watch,
+): Promise<FinishedRun> {
+  const journal = await store.create(prepared.record);
+  return drive(project, prepared, watch, { journal, events: [], resumes: [] });
+}
+
+/** What a stored run needs to go on: its skills as they are installed now, its settings as recorded. */
+export async function prepareResume(project: Project, stored: StoredRun, choices: RunChoices): Promise<PreparedRun> {
+  const { record } = stored;
+  const entries = await gatherSkills(project.skills, record.workflow);
+  const secrets = secretsOf(project.host.env, entries.values(), project);
+  if (choices.requireSkills) requireSkills(record.workflow, entries);
+  checkModels(choices.model ?? recordedSettings(stored).model, record.workflow, project.host.env);
+  return { record, entries, redactor: createRedactor(secrets), secrets, choices };
+}
+
+/** The settings that a run last went by. */
+export function recordedSettings({ record, events }: StoredRun): Settings {
+  const changes = events.filter((event) => event.type === "run:resume").map((event) => event.settings);
+  return Object.assign({}, record.settings, ...changes);
+}
+
+/** Goes on with a stored run: after a crash where it was, after its end as \`run:resume\` says. */
+export async function resumeRun(
+  project: Project,
+  store: Store,
+  prepared: PreparedRun,
+  watch: Watch,
+  from: string | undefined,
+): Promise<FinishedRun> {
+  const { journal, events } = await store.open(prepared.record.run);
+  const recorded = events.filter((event) => event.type === "run:resume");
+  const ended =
+    events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
+  const changes = changedSettings(prepared, recordedSettings({ record: prepared.record, events }));
+  const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
+  const resumes = ended ? [...recorded, again] : recorded;
+  return drive(project, prepared, watch, { journal, events, resumes });
+}
+
+/** A flag not given keeps the recorded value; a limit given replaces it. */
+function changedSettings({ choices }: PreparedRun, recorded: Settings): Partial<Settings> {
+  const { maxCostUsd, maxTokens, maxSteps, timeoutMs } = choices;
+  const limits = {
+    ...defined("max_cost_usd", maxCostUsd),
+    ...defined("max_tokens", maxTokens),
+    ...defined("max_steps", maxSteps),
+    ...defined("timeout_ms", timeoutMs),
+  };
+  const writes = choices.writes === "deny" || choices.writes === "allow" ? choices.writes : undefined;
+  return {
+    ...defined("model", choices.model),
+    ...defined("writes", writes),
+    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
+    ...defined("tool_timeout_ms", choices.toolTimeoutMs),
+    ...(Object.keys(limits).length > 0 ? { limits: { ...recorded.limits, ...limits } } : {}),
+  };
+}
+
+interface Opened {
+  readonly journal: Awaited<ReturnType<Store["create"]>>;
+  readonly events: readonly RunEvent[];
+  readonly resumes: readonly EventOf<"run:resume">[];
+}
+
+async function drive(project: Project, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
+  const { record, redactor, choices } = prepared;
+  const { host } = project;
+  const settings = { ...recordedSettings({ record, events: opened.events }), ...opened.resumes.at(-1)?.settings };
+  const limitedFetch = choices.offline ? loopbackOnly(fetch) : fetch;
+  const findModel = modelFinder({
+    host,
+    serving: settings.model,
+    fetch: limitedFetch,
+    past: opened.events,
+    onPromptChanged: watch.onPromptChanged,
+  });
+  const onProgress = (node: string, message: string) => {
+    for (const observer of watch.observers) observer.onProgress?.({ node, message: redactor.text(message) });
+  };
+  const ask = createAsk({
+    findModel,
+    priceOf: isOffline(settings.model) ? () => 0 : priceOf,
+    clock: realClock,
+    onProgress,
+  });
+  try {
+    const state = await driveRun({
+      program: linkProgram(record),
+      journal: opened.journal,
+      ask,
+      callTool: toolCaller(host, prepared, settings, watch, limitedFetch),
+      redactor,
+      observers: watch.observers,
+      signal: watch.signal,
+      resumes: opened.resumes,
+    });
+    return { record, state, result: describeResult(record, state) };
+  } finally {
+    await opened.journal.close();
+  }
+}
+
+function toolCaller(
+  host: Host,
+  prepared: PreparedRun,
+  settings: Settings,
+  watch: Watch,
+  limited: typeof fetch,
+): CallTool {
+  if (watch.recordedTools) return recordedCalls(watch.recordedTools);
+  const { entries, record, redactor } = prepared;
+  return createCall({
+    run: record.run,
+    findHandler(id, name) {
+      const entry = entries.get(id);
+      const tool = entry?.skill.tools.find((candidate) => candidate.name === name);
+      return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
+    },
+    timeoutMs: settings.tool_timeout_ms,
+    workDir: host.cwd,
+    fetch: limited,
+    loggerFor: watch.loggerFor,
+    redactor,
+  });
+}
+
+/** Answers calls with what the same step was answered in a recorded run. */
+function recordedCalls({ events }: StoredRun): CallTool {
+  const results = new Map(
+    events.flatMap((event) => (event.type === "tool:result" ? [[event.id, event] as const] : [])),
+  );
+  return async (call) => {
+    const found = results.get(call.key);
+    if (!found) return { error: `the recording has no result for ${call.tool.exposed} at step ${call.key}` };
+    return found.error === undefined ? { output: found.output ?? null } : { error: found.error };
+  };
+}
+
+/** \`--offline\`: nobody but this machine is contacted. */
+function loopbackOnly(real: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const { hostname } = new URL(input instanceof Request ? input.url : String(input));
+    if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return real(input, init);
+    throw new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
+  };
+}
+
+const realClock = {
+  random: Math.random,
+  sleep: (ms: number, signal: AbortSignal) =>
+    new Promise<void>((done, refuse) => {
+      const stop = () => {
+        clearTimeout(timer);
+        refuse(signal.reason);
+      };
+      const timer = setTimeout(() => {
+        signal.removeEventListener("abort", stop);
+        done();
+      }, ms);
+      signal.addEventListener("abort", stop, { once: true });
+    }),
+};

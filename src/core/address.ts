@@ -1,0 +1,91 @@
+/** Which addresses no URL Source may reach (workflow-format W16, W17, D21). */
+
+/**
+ * Whether an address is refused, in any spelling: decimal, octal, hexadecimal and short IPv4, IPv6 with or without
+ * brackets. What is no address is refused too, a zone id included.
+ */
+export function isRefusedAddress(text: string): boolean {
+  const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  if (!bare.includes(":")) return isRefusedIPv4(parseIPv4(bare));
+  const groups = parseIPv6(bare);
+  return groups === undefined || isRefusedIPv6(groups);
+}
+
+/** Whether a host name means this machine by itself, whatever a resolver says. */
+export function isLocalName(host: string): boolean {
+  const name = host.toLowerCase().replace(/\.+$/, "");
+  return LOCAL_NAMES.has(name) || name.endsWith(".localhost") || name.endsWith(".localdomain");
+}
+
+const LOCAL_NAMES = new Set(["", "localhost", "ip6-localhost", "ip6-loopback"]);
+
+function isRefusedIPv4(address: number | undefined): boolean {
+  if (address === undefined) return true;
+  return REFUSED_IPV4.some(({ base, bits }) => (address ^ base) >>> (32 - bits) === 0);
+}
+
+const REFUSED_IPV4 = [
+  range("0.0.0.0", 8),
+  range("10.0.0.0", 8),
+  range("100.64.0.0", 10),
+  range("127.0.0.0", 8),
+  range("168.63.129.16", 32), // Azure's metadata and agent service
+  range("169.254.0.0", 16),
+  range("172.16.0.0", 12),
+  range("192.0.0.0", 24), // holds Oracle's metadata service
+  range("192.168.0.0", 16),
+  range("198.18.0.0", 15), // networks under test
+  range("224.0.0.0", 4), // multicast
+  range("240.0.0.0", 4), // reserved, broadcast
+];
+
+function range(base: string, bits: number): { readonly base: number; readonly bits: number } {
+  return { base: parseIPv4(base) ?? 0, bits };
+}
+
+/** As inet_aton reads it: one to four numbers, the last of which fills the bytes that are left. */
+function parseIPv4(text: string): number | undefined {
+  const numbers = text.replace(/\.$/, "").split(".").map(parseNumber);
+  const last = numbers.pop() ?? Number.NaN;
+  if (numbers.length > 3 || !(last < 256 ** (4 - numbers.length))) return undefined;
+  if (!numbers.every((number) => number < 256)) return undefined;
+  return numbers.reduce((sum, number, index) => sum + number * 256 ** (3 - index), last);
+}
+
+function parseNumber(text: string): number {
+  if (/^0x[0-9a-f]*$/i.test(text)) return Number.parseInt(`0${text.slice(2)}`, 16);
+  if (/^0[0-7]*$/.test(text)) return Number.parseInt(text, 8);
+  return /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/**
+ * Only global unicast is let through, without the ranges that carry an IPv4 address to somewhere else (6to4, Teredo).
+ * The NAT64 prefix is judged by what it carries: so a network without IPv4 reaches public hosts.
+ */
+function isRefusedIPv6(groups: readonly number[]): boolean {
+  const [first = 0, second = 0] = groups;
+  const [high = 0, low = 0] = groups.slice(6);
+  const isNat64 = first === 0x64 && second === 0xff9b && groups.slice(2, 6).every((group) => group === 0);
+  if (isNat64) return isRefusedIPv4(high * 0x10000 + low);
+  return (first & 0xe000) !== 0x2000 || first === 0x2002 || (first === 0x2001 && second === 0);
+}
+
+/** Eight groups of 16 bits; undefined when the text is no IPv6 address. */
+function parseIPv6(text: string): readonly number[] | undefined {
+  const halves = withoutDots(text).split("::");
+  const [head = [], tail] = halves.map((half) => (half === "" ? [] : half.split(":")));
+  const missing = 8 - head.length - (tail?.length ?? 0);
+  if (halves.length > 2 || (tail ? missing < 1 : missing !== 0)) return undefined;
+  const groups = tail ? [...head, ...Array<string>(missing).fill("0"), ...tail] : head;
+  if (!groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined;
+  return groups.map((group) => Number.parseInt(group, 16));
+}
+
+/** `::ffff:1.2.3.4` written as `::ffff:102:304`. */
+function withoutDots(text: string): string {
+  return text.replace(/[^:]*\.[^:]*$/, (dotted) => {
+    const address = parseIPv4(dotted);
+    if (address === undefined) return dotted;
+    return `${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}`;
+  });
+}

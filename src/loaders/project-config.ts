@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
+import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
+import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
+import { isObject, nearest } from "../core/values.ts";
+
+/** A config file and its folder, which its relative paths start from. */
+export interface LoadedConfig {
+  readonly path: string;
+  readonly directory: string;
+  readonly config: ProjectConfig;
+}
+
+const NAME = ".skillflow.yml";
+
+/** The nearest `.skillflow.yml` from a folder up to the repository's root, never above it. */
+export function loadProjectConfig(from: string): LoadedConfig | undefined {
+  for (const directory of upToRepositoryRoot(from)) {
+    const path = join(directory, NAME);
+    if (existsSync(path)) return { path, directory, config: readConfig(path) };
+  }
+  return undefined;
+}
+
+/** The user's own: `$XDG_CONFIG_HOME/skillflow/config.yml`, else below `~/.config`. */
+export function loadUserConfig(env: Environment): LoadedConfig | undefined {
+  const base = env.XDG_CONFIG_HOME || (env.HOME ? join(env.HOME, ".config") : undefined);
+  if (!base) return undefined;
+  const directory = join(base, "skillflow");
+  const path = join(directory, "config.yml");
+  return existsSync(path) ? { path, directory, config: readConfig(path) } : undefined;
+}
+
+/** The root of the project that a folder belongs to: its repository's, else the folder itself. */
+export function projectRoot(from: string): string {
+  const directories = upToRepositoryRoot(from);
+  const top = directories.at(-1) ?? from;
+  return existsSync(join(top, ".git")) ? top : from;
+}
+
+function upToRepositoryRoot(from: string): string[] {
+  const directories: string[] = [];
+  for (let directory = resolve(from); ; directory = dirname(directory)) {
+    directories.push(directory);
+    if (existsSync(join(directory, ".git"))) return directories;
+    if (dirname(directory) === directory) return directories.slice(0, 1);
+  }
+}
+
+function readConfig(path: string): ProjectConfig {
+  let value: unknown;
+  try {
+    value = parse(readFileSync(path, "utf8"), { version: "1.2", schema: "core", maxAliasCount: 100 }) ?? {};
+  } catch (error) {
+    throw new SkillflowError("config.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
+  }
+  const checked = projectConfigSchema.safeParse(value);
+  if (checked.success) return checked.data;
+  const problems = checked.error.issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path as string[])}: ${issue.message}`];
+    return issue.keys.map(
+      (key) => `${fieldPath([...(issue.path as string[]), key])} is not a known setting${suggest(key)}`,
+    );
+  });
+  throw new SkillflowError("config.invalid", `${path}: ${problems.join("; ")}`);
+}
+
+function suggest(key: string): string {
+  const shape = projectConfigSchema.shape;
+  const known = [...Object.keys(shape), ...Object.values(shape).flatMap(keysOf)];
+  const near = nearest(key, known);
+  return near ? ` (did you mean "${near}"?)` : "";
+}
+
+function keysOf(schema: unknown): string[] {
+  const inner = isObject(schema) && "unwrap" in schema ? (schema as { unwrap(): unknown }).unwrap() : schema;
+  return isObject(inner) && isObject(inner.shape) ? Object.keys(inner.shape) : [];
+}

@@ -1,0 +1,219 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createRedactor } from "../../src/core/redact.ts";
+import type { Json } from "../../src/core/values.ts";
+
+const TOKEN = { name: "TOKEN", value: 'p@ss "w/rd"+é\\~' };
+const redactor = createRedactor([TOKEN]);
+
+describe("one secret", () => {
+  test.each([
+    ["as it is", TOKEN.value],
+    ["by encodeURIComponent", encodeURIComponent(TOKEN.value)],
+    ["by encodeURI", encodeURI(TOKEN.value)],
+    ["with lower-case codes", encodeURIComponent(TOKEN.value).replace(/%../g, (code) => code.toLowerCase())],
+    ["as a form field", new URLSearchParams({ a: TOKEN.value }).toString().slice(2)],
+    ["in JSON", JSON.stringify(TOKEN.value).slice(1, -1)],
+    ["in JSON within JSON", JSON.stringify(JSON.stringify(TOKEN.value)).slice(3, -3)],
+    ["in JSON with slashes escaped", JSON.stringify(TOKEN.value).slice(1, -1).replaceAll("/", "\\/")],
+    ["in JSON of ASCII only", JSON.stringify(TOKEN.value).slice(1, -1).replace("é", "\\u00e9")],
+    ["in base64", Buffer.from(TOKEN.value).toString("base64")],
+    ["in base64 without padding", Buffer.from(TOKEN.value).toString("base64").replace(/=+$/, "")],
+    ["in url-safe base64", Buffer.from(TOKEN.value).toString("base64url")],
+    ["in base64 in a URL", encodeURIComponent(Buffer.from(TOKEN.value).toString("base64"))],
+  ])("%s is replaced whole", (_form, text) => {
+    expect(redactor.text(`before ${text} after`)).toBe("before [redacted:TOKEN] after");
+    expect(redactor.text(text)).toBe("[redacted:TOKEN]");
+  });
+
+  test("inside basic authentication it is replaced too", () => {
+    const redacted = redactor.text(`Basic ${Buffer.from(`user:${TOKEN.value}`).toString("base64")}`);
+    expect(Buffer.from(redacted.replace(/\[.*/, "").slice(6), "base64").toString()).toBe("user:");
+    expect(redacted).toMatch(/\[redacted:TOKEN\]$/);
+  });
+
+  test("white space around the stored value does not hide it", () => {
+    expect(createRedactor([{ name: "KEY", value: "abcdef\n" }]).text("key=abcdef;")).toBe("key=[redacted:KEY];");
+  });
+});
+
+test("the longest form wins where several begin", () => {
+  const two = createRedactor([
+    { name: "SHORT", value: "abcd" },
+    { name: "LONG", value: "abcdefgh" },
+  ]);
+  expect(two.text("abcdefgh abcd")).toBe("[redacted:LONG] [redacted:SHORT]");
+});
+
+test("secrets that overlap become one mark", () => {
+  const two = createRedactor([
+    { name: "LEFT", value: "abcdefg" },
+    { name: "RIGHT", value: "efghij" },
+  ]);
+  expect(two.text("-abcdefghij-efghij-")).toBe("-[redacted:LEFT]-[redacted:RIGHT]-");
+});
+
+test("a secret shared by two names is marked with the first", () => {
+  const two = createRedactor([
+    { name: "A", value: "same-value" },
+    { name: "B", value: "same-value" },
+  ]);
+  expect(two.text("same-value")).toBe("[redacted:A]");
+});
+
+test("a secret that could be read in its own mark gets a mark without it", () => {
+  expect(createRedactor([{ name: "SECRET", value: "SECRET" }]).text("a SECRET b")).toBe("a [redacted] b");
+  expect(createRedactor([{ name: "WORD", value: "redacted" }]).text("a redacted b")).toBe("a *** b");
+});
+
+test("values of fewer than four characters are listed and left alone, empty ones are no secrets", () => {
+  const short = createRedactor([
+    { name: "PIN", value: "123" },
+    { name: "UNSET", value: "" },
+    { name: "KEY", value: "1234" },
+  ]);
+  expect(short.tooShort).toEqual(["PIN"]);
+  expect(short.text("123 1234")).toBe("123 [redacted:KEY]");
+});
+
+describe("a secret of several lines", () => {
+  const lines = [
+    "-----BEGIN PRIVATE KEY-----",
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+    "short",
+    "-----END PRIVATE KEY-----",
+  ];
+  const pem = createRedactor([{ name: "PEM", value: `${lines.join("\n")}\n` }]);
+
+  test("is replaced whole", () => {
+    expect(pem.text(`key:\n${lines.join("\n")}\n`)).toBe("key:\n[redacted:PEM]");
+  });
+
+  test("is replaced by its long lines elsewhere", () => {
+    expect(pem.text(`  ${lines[1]}\r\n  short`)).toBe("  [redacted:PEM]\r\n  short");
+    expect(pem.text(Buffer.from(lines[1] ?? "").toString("base64"))).toBe("[redacted:PEM]");
+  });
+
+  test("is known by its lines when it was stored with written line ends", () => {
+    const stored = createRedactor([{ name: "PEM", value: lines.join("\\n") }]);
+    expect(stored.text(lines[1] ?? "")).toBe("[redacted:PEM]");
+  });
+});
+
+describe("values", () => {
+  test("strings and keys are redacted at any depth", () => {
+    const value = { list: [1, null, true, { [TOKEN.value]: `x ${TOKEN.value}` }], rest: "kept" };
+    expect(redactor.value(value)).toEqual({
+      list: [1, null, true, { "[redacted:TOKEN]": "x [redacted:TOKEN]" }],
+      rest: "kept",
+    });
+  });
+
+  test("what did not change is the very same, within a changed value too", () => {
+    const kept = { deep: [{ a: "b" }] };
+    expect(redactor.value(kept)).toBe(kept);
+    expect(redactor.value({ kept, secret: TOKEN.value }).kept).toBe(kept);
+  });
+
+  test("a key named __proto__ stays a plain key", () => {
+    const value: Json = JSON.parse(`{"__proto__": ${JSON.stringify(TOKEN.value)}}`);
+    expect(JSON.stringify(redactor.value(value))).toBe('{"__proto__":"[redacted:TOKEN]"}');
+  });
+
+  test("a value 200,000 levels deep is redacted", () => {
+    let value: Json = TOKEN.value;
+    for (let depth = 0; depth < 200_000; depth++) value = depth % 2 === 0 ? [value] : { a: value };
+    let redacted: Json = redactor.value(value);
+    while (typeof redacted === "object" && redacted !== null) redacted = Object.values(redacted)[0] as Json;
+    expect(redacted).toBe("[redacted:TOKEN]");
+  });
+
+  test("a part used in several places is redacted in all", () => {
+    const part = { a: TOKEN.value };
+    const nested: Json = [part, { part, more: [part] }];
+    expect(JSON.stringify(redactor.value(nested))).not.toContain("p@ss");
+  });
+});
+
+test("a text of 100 MB is searched to its end", () => {
+  const text = "the quick brown fox jumps over it ".repeat(3_000_000);
+  expect(redactor.text(text)).toBe(text);
+  expect(redactor.text(`${text}${TOKEN.value}`).slice(text.length)).toBe("[redacted:TOKEN]");
+});
+
+test("without secrets everything is returned as it is", () => {
+  const none = createRedactor([]);
+  const value = { a: ["b"] };
+  expect(none.text("abc")).toBe("abc");
+  expect(none.value(value)).toBe(value);
+});
+
+const secretValue = fc.oneof(
+  fc.string({ minLength: 6, maxLength: 40, unit: "grapheme-ascii" }),
+  fc.string({ minLength: 6, maxLength: 40, unit: "grapheme" }),
+  fc.stringMatching(/^[A-Za-z0-9+/=_-]{6,60}$/),
+);
+const around = fc.string({ maxLength: 12, unit: "binary" });
+
+/** Everything that an encoder of the platform makes of a text around a secret. */
+const ENCODERS: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => JSON.stringify(text),
+  (text) => JSON.stringify(JSON.stringify(text)),
+  (text) => encodeURIComponent(text),
+  (text) => new URLSearchParams({ value: text }).toString(),
+  (text) => Buffer.from(text).toString("base64"),
+  (text) => Buffer.from(text).toString("base64url"),
+  (text) => encodeURIComponent(Buffer.from(text).toString("base64")),
+];
+/** And what a reader makes of the encoded text, wherever it starts. */
+const DECODERS: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => text.replaceAll(/\\(["\\/])/g, "$1"),
+  (text) => text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll("%", ""), "hex").toString()),
+  ...[0, 1, 2, 3].map((skip) => (text: string) => Buffer.from(text.slice(skip), "base64").toString()),
+];
+
+describe("whatever the secret and the text around it", () => {
+  test("no form of the secret survives", () => {
+    fc.assert(
+      fc.property(secretValue, around, around, fc.constantFrom(...ENCODERS), (value, before, after, encode) => {
+        fc.pre(!"[redacted:S]***".includes(value));
+        const redacted = createRedactor([{ name: "S", value }]).text(encode(`${before}${value}${after}`));
+        for (const piece of redacted.split(/\[redacted(?::S)?\]|\*\*\*/)) {
+          for (const decode of DECODERS) expect(decode(piece)).not.toContain(value);
+        }
+        expect(redacted).not.toContain(value);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("redacting again changes nothing", () => {
+    const small = fc.string({ minLength: 4, maxLength: 7, unit: fc.constantFrom(..."[redacted:]*AB") });
+    fc.assert(
+      fc.property(
+        fc.array(small, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(8), { maxLength: 12 }),
+        (values, picks) => {
+          const secrets = values.map((value, index) => ({ name: index % 2 === 0 ? "A" : "B", value }));
+          const stained = createRedactor(secrets);
+          const redacted = stained.text(picks.map((pick) => values[pick] ?? "A][redacted:B").join(""));
+          expect(stained.text(redacted)).toBe(redacted);
+          expect(values.filter((value) => redacted.includes(value))).toEqual([]);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("text without the secret is unchanged", () => {
+    const secret = createRedactor([{ name: "S", value: "correct-horse-battery-staple" }]);
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.string({ unit: "binary" }), (value, text) => {
+        expect(secret.text(text)).toBe(text);
+        expect(secret.value(value as Json)).toBe(value);
+      }),
+    );
+  });
+});
