@@ -7,14 +7,16 @@ import { checkInput } from "./core/check.ts";
 import { type Environment, secretValues } from "./core/config.ts";
 import { type Diagnostic, hasErrors, messageOf, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
+import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
 import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { compileSchema } from "./core/schema.ts";
+import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import type { Logger } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
-import { type JsonObject, parseDuration } from "./core/values.ts";
+import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
 import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
 import {
@@ -115,21 +117,6 @@ export function openStore(project: Project): Store {
 
 // ---- preparing a run
 
-/** What governs a run when its command line says so. */
-export interface RunChoices {
-  readonly model?: string | undefined;
-  readonly writes?: string | undefined;
-  readonly offline: boolean;
-  readonly fileRoot?: string | undefined;
-  readonly maxCostUsd?: number | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly maxSteps?: number | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly nodeTimeoutMs?: number | undefined;
-  readonly toolTimeoutMs?: number | undefined;
-  readonly requireSkills: boolean;
-}
-
 /** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */
 export interface PreparedRun {
   readonly record: RunRecord;
@@ -141,10 +128,6 @@ export interface PreparedRun {
 
 /** By id; undefined where nobody declares the id. */
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
-
-const DEFAULT_MAX_STEPS = 200;
-const DEFAULT_MAX_TURNS = 50;
-const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
 /** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
 export async function prepareRun(
@@ -171,7 +154,8 @@ export async function prepareRun(
   const secrets = secretsOf(host.env, entries.values(), project);
   const redactor = createRedactor(secrets);
   if (choices.requireSkills) requireSkills(workflow, entries);
-  const settings = chooseSettings(project, workflow, choices);
+  const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
+  const settings = chooseSettings(choices, host.env, workflow, files);
   const resolved = await loadSources(workflow, input, {
     baseDir: dirname(file),
     workDir: host.cwd,
@@ -269,42 +253,12 @@ function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[
   if (limits.max_cost_usd === undefined) return [];
   const names = new Set([model, workflow.model, ...Object.values(workflow.nodes).map((node) => node.model)]);
   return [...names].flatMap((name) => {
-    if (name === undefined || isOffline(model) || knowsPrice(parseModel(name).name)) return [];
+    if (name === undefined || isOffline(model) || priceOf(parseModel(name).name, ONE_TOKEN) !== null) return [];
     return [`the price of ${name} is unknown: max_cost_usd cannot count its calls`];
   });
 }
 
-function chooseSettings({ host, project, user }: Project, workflow: Workflow, choices: RunChoices): Settings {
-  const model =
-    choices.model ?? host.env.SKILLFLOW_MODEL ?? project?.config.model ?? user?.config.model ?? defaultModel(host.env);
-  checkModels(model, workflow, host.env);
-  const file = { ...user?.config.limits, ...project?.config.limits };
-  const limits = { ...file, ...workflow.limits };
-  const writes = choices.writes ?? workflow.writes ?? project?.config.writes ?? user?.config.writes ?? "allow";
-  if (writes === "plan") {
-    throw new SkillflowError("usage.invalid", "planned writes are not part of this version", {
-      hint: "run with --writes deny to keep every write away, or --writes allow",
-    });
-  }
-  return {
-    model,
-    judge_model: defaultJudge(model, host.env),
-    writes: writes === "deny" ? "deny" : "allow",
-    limits: {
-      max_steps: choices.maxSteps ?? limits.max_steps ?? DEFAULT_MAX_STEPS,
-      ...defined("max_cost_usd", choices.maxCostUsd ?? limits.max_cost_usd),
-      ...defined("max_tokens", choices.maxTokens ?? limits.max_tokens),
-      ...defined("timeout_ms", choices.timeoutMs ?? parseDuration(limits.timeout)),
-    },
-    max_turns: DEFAULT_MAX_TURNS,
-    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
-    tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
-  };
-}
-
-function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
-}
+const ONE_TOKEN = { inputTokens: 1, cachedTokens: 0, outputTokens: 1 };
 
 /** Sorts by time, and is short enough to type. */
 function newRunId(): string {
@@ -313,84 +267,6 @@ function newRunId(): string {
 }
 
 // ---- models
-
-const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
-type Provider = (typeof PROVIDERS)[number];
-
-interface ModelName {
-  /** Undefined for a bare name, which the run's default provider serves. */
-  readonly provider: Provider | undefined;
-  readonly name: string;
-}
-
-/** `anthropic:claude-…`; a name without a known prefix is forwarded as it is, colons included (N7). */
-function parseModel(text: string): ModelName {
-  const provider = PROVIDERS.find((known) => text.startsWith(`${known}:`));
-  return provider ? { provider, name: text.slice(provider.length + 1) } : { provider: undefined, name: text };
-}
-
-function isOffline(model: string): boolean {
-  return ["replay", "script"].includes(parseModel(model).provider ?? "");
-}
-
-const DEFAULT_MODELS = { anthropic: "anthropic:claude-sonnet-4-5", openai: "openai:gpt-5" };
-
-function defaultModel(env: Environment): string {
-  if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
-  if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
-  throw new SkillflowError("config.missing", "there is no model to ask", {
-    hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: --model openai-compatible:NAME, --model replay:FILE",
-  });
-}
-
-const DEFAULT_JUDGE = "claude-haiku-4-5";
-
-/** N26. OpenAI's own service has no Claude: there the run's model judges. */
-function defaultJudge(model: string, env: Environment): string {
-  return parseModel(model).provider === "openai" && !env.OPENAI_BASE_URL ? model : DEFAULT_JUDGE;
-}
-
-/** Every provider that the workflow needs has its key, before anything runs. */
-function checkModels(model: string, workflow: Workflow, env: Environment): void {
-  const { provider: serving } = parseModel(model);
-  if (!serving) {
-    throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
-      hint: `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
-    });
-  }
-  if (isOffline(model)) return;
-  const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
-  const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
-  const used = [...named, ...judges.map((judge) => (judge.kind === "judge" ? judge.model : undefined))];
-  const providers = new Set([serving, ...used.flatMap((name) => (name ? [parseModel(name).provider ?? serving] : []))]);
-  for (const provider of providers) requireKey(provider, env);
-}
-
-function requireKey(provider: Provider, env: Environment): void {
-  const missing = {
-    anthropic: env.ANTHROPIC_API_KEY ? undefined : "ANTHROPIC_API_KEY",
-    openai: env.OPENAI_API_KEY ? undefined : "OPENAI_API_KEY",
-    "openai-compatible": env.OPENAI_BASE_URL ? undefined : "OPENAI_BASE_URL",
-    replay: undefined,
-    script: undefined,
-  }[provider];
-  if (missing === undefined) return;
-  const hint =
-    missing === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${missing}=…`;
-  throw new SkillflowError("config.missing", `${provider} needs ${missing}, which is not set`, { hint });
-}
-
-/** Whether each provider can be asked, for `doctor`; the reason when it cannot. */
-export function modelAvailability(env: Environment): { readonly id: Provider; readonly missing: string | undefined }[] {
-  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
-    try {
-      requireKey(id, env);
-      return { id, missing: undefined };
-    } catch (error) {
-      return { id, missing: messageOf(error) };
-    }
-  });
-}
 
 interface ModelSetup {
   readonly host: Host;
@@ -458,10 +334,6 @@ async function readScript(path: string) {
   throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
 }
 
-function knowsPrice(name: string): boolean {
-  return priceOf(name, { inputTokens: 1, cachedTokens: 0, outputTokens: 1 }) !== null;
-}
-
 // ---- driving a run
 
 export interface Watch {
@@ -494,17 +366,12 @@ export async function startRun(
 /** What a stored run needs to go on: its skills as they are installed now, its settings as recorded. */
 export async function prepareResume(project: Project, stored: StoredRun, choices: RunChoices): Promise<PreparedRun> {
   const { record } = stored;
+  const { host } = project;
   const entries = await gatherSkills(project.skills, record.workflow);
-  const secrets = secretsOf(project.host.env, entries.values(), project);
+  const secrets = secretsOf(host.env, entries.values(), project);
   if (choices.requireSkills) requireSkills(record.workflow, entries);
-  checkModels(choices.model ?? recordedSettings(stored).model, record.workflow, project.host.env);
+  checkModels(choices.model ?? recordedSettings(record.settings, stored.events).model, record.workflow, host.env);
   return { record, entries, redactor: createRedactor(secrets), secrets, choices };
-}
-
-/** The settings that a run last went by. */
-export function recordedSettings({ record, events }: StoredRun): Settings {
-  const changes = events.filter((event) => event.type === "run:resume").map((event) => event.settings);
-  return Object.assign({}, record.settings, ...changes);
 }
 
 /** Goes on with a stored run: after a crash where it was, after its end as \`run:resume\` says. */
@@ -519,29 +386,10 @@ export async function resumeRun(
   const recorded = events.filter((event) => event.type === "run:resume");
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
-  const changes = changedSettings(prepared, recordedSettings({ record: prepared.record, events }));
+  const changes = changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events));
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
   const resumes = ended ? [...recorded, again] : recorded;
   return drive(project, prepared, watch, { journal, events, resumes });
-}
-
-/** A flag not given keeps the recorded value; a limit given replaces it. */
-function changedSettings({ choices }: PreparedRun, recorded: Settings): Partial<Settings> {
-  const { maxCostUsd, maxTokens, maxSteps, timeoutMs } = choices;
-  const limits = {
-    ...defined("max_cost_usd", maxCostUsd),
-    ...defined("max_tokens", maxTokens),
-    ...defined("max_steps", maxSteps),
-    ...defined("timeout_ms", timeoutMs),
-  };
-  const writes = choices.writes === "deny" || choices.writes === "allow" ? choices.writes : undefined;
-  return {
-    ...defined("model", choices.model),
-    ...defined("writes", writes),
-    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
-    ...defined("tool_timeout_ms", choices.toolTimeoutMs),
-    ...(Object.keys(limits).length > 0 ? { limits: { ...recorded.limits, ...limits } } : {}),
-  };
 }
 
 interface Opened {
@@ -553,7 +401,7 @@ interface Opened {
 async function drive(project: Project, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
   const { record, redactor, choices } = prepared;
   const { host } = project;
-  const settings = { ...recordedSettings({ record, events: opened.events }), ...opened.resumes.at(-1)?.settings };
+  const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
   const limitedFetch = choices.offline ? loopbackOnly(fetch) : fetch;
   const findModel = modelFinder({
     host,

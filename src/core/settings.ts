@@ -1,0 +1,97 @@
+import type { Environment, ProjectConfig } from "./config.ts";
+import { SkillflowError } from "./errors.ts";
+import type { RunEvent, Settings } from "./event.ts";
+import { checkModels, defaultJudge, defaultModel } from "./model-name.ts";
+import { parseDuration } from "./values.ts";
+import type { Workflow } from "./workflow.ts";
+
+/** What governs a run when its command line says so. */
+export interface RunChoices {
+  readonly model?: string | undefined;
+  readonly writes?: string | undefined;
+  readonly offline: boolean;
+  readonly fileRoot?: string | undefined;
+  readonly maxCostUsd?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxSteps?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly nodeTimeoutMs?: number | undefined;
+  readonly toolTimeoutMs?: number | undefined;
+  readonly requireSkills: boolean;
+}
+
+const DEFAULT_MAX_STEPS = 200;
+const DEFAULT_MAX_TURNS = 50;
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+
+/** What a new run goes by: the command line, then the environment, the workflow, the project's file, the user's. */
+export function chooseSettings(
+  choices: RunChoices,
+  env: Environment,
+  workflow: Workflow,
+  files: readonly ProjectConfig[],
+): Settings {
+  const model = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model) ?? defaultModel(env);
+  checkModels(model, workflow, env);
+  const limits = Object.assign({}, ...files.map((file) => file.limits).reverse(), workflow.limits) as NonNullable<
+    Workflow["limits"]
+  >;
+  return {
+    model,
+    judge_model: defaultJudge(model, env),
+    writes: heldWrites(choices.writes ?? workflow.writes ?? first(files, (file) => file.writes) ?? "allow"),
+    limits: {
+      max_steps: choices.maxSteps ?? limits.max_steps ?? DEFAULT_MAX_STEPS,
+      ...defined("max_cost_usd", choices.maxCostUsd ?? limits.max_cost_usd),
+      ...defined("max_tokens", choices.maxTokens ?? limits.max_tokens),
+      ...defined("timeout_ms", choices.timeoutMs ?? parseDuration(limits.timeout)),
+    },
+    max_turns: DEFAULT_MAX_TURNS,
+    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
+    tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+  };
+}
+
+function first<Value>(
+  files: readonly ProjectConfig[],
+  pick: (file: ProjectConfig) => Value | undefined,
+): Value | undefined {
+  return files.map(pick).find((value) => value !== undefined);
+}
+
+function heldWrites(writes: string): Settings["writes"] {
+  if (writes === "allow" || writes === "deny") return writes;
+  throw new SkillflowError("usage.invalid", "planned writes are not part of this version", {
+    hint: "run with --writes deny to keep every write away, or with --writes allow",
+  });
+}
+
+/** The settings that a run last went by. */
+export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
+  const changes = events.filter((event) => event.type === "run:resume").map((event) => event.settings);
+  return Object.assign({}, recorded, ...changes);
+}
+
+/** A flag not given keeps the recorded value; a limit given replaces it. */
+export function changedSettings(choices: RunChoices, recorded: Settings): Partial<Settings> {
+  const { maxCostUsd, maxTokens, maxSteps, timeoutMs } = choices;
+  const limits = {
+    ...defined("max_cost_usd", maxCostUsd),
+    ...defined("max_tokens", maxTokens),
+    ...defined("max_steps", maxSteps),
+    ...defined("timeout_ms", timeoutMs),
+  };
+  const writes = choices.writes === undefined ? undefined : heldWrites(choices.writes);
+  return {
+    ...defined("model", choices.model),
+    ...defined("writes", writes),
+    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
+    ...defined("tool_timeout_ms", choices.toolTimeoutMs),
+    ...(Object.keys(limits).length > 0 ? { limits: { ...recorded.limits, ...limits } } : {}),
+  };
+}
+
+/** A member that is there only when it has a value. */
+export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}
