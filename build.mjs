@@ -1,0 +1,33 @@
+import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Bundles the program, the public entries and the built-in skills into dist/, sharing what they share. */
+
+const skills = existsSync("skills") ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts"))) : [];
+const packages = ["@anthropic-ai/sdk", "openai", "@octokit/*", "@slack/*", "zod-to-json-schema"];
+
+rmSync("dist", { recursive: true, force: true });
+await build({
+  entryPoints: {
+    bin: "src/bin.ts",
+    index: "src/index.ts",
+    testing: "src/testing.ts",
+    ...Object.fromEntries(skills.map((id) => [`skills/${id}/skill`, `skills/${id}/skill.ts`])),
+  },
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  minifySyntax: true,
+  minifyWhitespace: true,
+  external: packages,
+  alias: { skillflow: "./src/index.ts", yaml: "./node_modules/yaml/browser/index.js" },
+  chunkNames: "chunks/[name]-[hash]",
+  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  logLevel: "warning",
+});
+for (const id of skills) cpSync(join("skills", id, "SKILL.md"), join("dist", "skills", id, "SKILL.md"));
+chmodSync("dist/bin.js", 0o755);

@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import type { ProcessMark } from "./stores/file.ts";
+
+/** The only file that touches the process: arguments, environment, streams, signals, exit code. */
+
+const self: ProcessMark = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
+
+process.exitCode = await import("./cli/main.ts").then(({ main }) =>
+  main(process.argv.slice(2), {
+    host: { env: process.env, cwd: process.cwd(), self, isAlive },
+    out: (text) => write(process.stdout, text),
+    err: (text) => write(process.stderr, text),
+    isTerminal: process.stderr.isTTY === true,
+    columns: process.stderr.columns ?? 80,
+    readInput,
+    onInterrupt,
+  }),
+);
+
+/** Resolves once the text is handed over, so that a slow pipe holds us back instead of losing the end. */
+function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+async function readInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The first signal asks for a clean end, the second ends at once. */
+function onInterrupt(stop: (reason: string) => void): void {
+  let asked = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (asked) process.exit(130);
+      asked = true;
+      stop(signal === "SIGINT" ? "interrupted (Ctrl-C)" : "interrupted (terminated)");
+    });
+  }
+}
+
+function isAlive(mark: ProcessMark): boolean {
+  try {
+    process.kill(mark.pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+  return mark.started === "" || startOf(mark.pid) === mark.started;
+}
+
+/** A process's start in clock ticks, where the system tells it: process ids are used again. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,160 @@
+import type { Action } from "./main.ts";
+
+/** The command line as data. Nothing here is loaded before it is asked for. */
+export interface CommandSpec {
+  /** Name and positional arguments, as the help shows them. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly details?: string;
+  readonly options?: readonly OptionSpec[];
+  readonly commands?: readonly CommandSpec[];
+  readonly load?: () => Promise<Action>;
+}
+
+type OptionSpec = readonly [
+  flags: string,
+  description: string,
+  extra?: { readonly choices?: readonly string[]; readonly repeatable?: boolean },
+];
+
+export const SHARED_OPTIONS: readonly OptionSpec[] = [
+  ["--no-color", "plain text without colours"],
+  ["--quiet", "say only what went wrong"],
+  ["--verbose", "say everything, stack traces included"],
+  ["--env-file <path>", "read more environment variables from this file"],
+];
+
+const PROJECT: readonly OptionSpec[] = [
+  ["--set <key=value>", "a config value that beats the environment", { repeatable: true }],
+  ["--skills <dir>", "more skill folders", { repeatable: true }],
+  ["--no-discover", "use no skill folders of the project or the user"],
+];
+
+const STORE: OptionSpec = ["--store <dir>", "where runs are kept (default: .skillflow/runs)"];
+
+const OUTPUT: readonly OptionSpec[] = [
+  ["--json", "print the result document"],
+  ["--stream", "print every event, one JSON document per line"],
+  ["--out <dir>", "write the result, the trace and reports into this folder"],
+  ["--report <kind=path>", "write one report: html, junit, sarif, json, md or mermaid", { repeatable: true }],
+];
+
+const CHOICES: readonly OptionSpec[] = [
+  ["--model <provider:name>", "default model (anthropic:, openai:, openai-compatible:, replay:FILE, script:FILE)"],
+  [
+    "--writes <mode>",
+    "what tools that write may do (default: the workflow's `writes`)",
+    { choices: ["allow", "deny"] },
+  ],
+  ["--offline", "contact nobody but this machine"],
+  ["--file-root <dir>", "confine every file source to this folder"],
+  ["--max-cost <usd>", "stop before a model call once this was spent"],
+  ["--max-tokens <n>", "stop before a model call once these were used"],
+  ["--max-steps <n>", "stop before another node visit after these (default: 200)"],
+  ["--timeout <duration>", "stop the run after this time (90s, 10m, 2h)"],
+  ["--node-timeout <duration>", "fail a node's attempt after this time"],
+  ["--tool-timeout <duration>", "fail a tool call after this time (default: 60s)"],
+  ["--require-skills", "an unavailable skill is an error"],
+];
+
+const JSON_FLAG: OptionSpec = ["--json", "print JSON"];
+
+export const COMMANDS: readonly CommandSpec[] = [
+  {
+    usage: "run <workflow>",
+    summary: "validate a workflow, then run it",
+    options: [
+      ["--input <json>", "the input object: JSON, @FILE, or - for standard input"],
+      ["-i <key=value>", "one field of the input, typed by the workflow's `inputs`", { repeatable: true }],
+      ["--dry-run", "stop at the first decision"],
+      ["--run-id <id>", "name the run"],
+      ...CHOICES,
+      ...PROJECT,
+      STORE,
+      ...OUTPUT,
+    ],
+    load: async () => (await import("./run.ts")).run,
+  },
+  {
+    usage: "resume <run>",
+    summary: "carry on a run that stopped: a crash, a kill, a limit, a failed node",
+    options: [["--from <node>", "redo from this node"], ...CHOICES, ...PROJECT, STORE, ...OUTPUT],
+    load: async () => (await import("./run.ts")).resume,
+  },
+  {
+    usage: "replay <run-or-trace>",
+    summary: "run again with every model reply answered from the recording",
+    options: [
+      ["--tools <source>", "where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
+      ["--run-id <id>", "name the run"],
+      ...PROJECT,
+      STORE,
+      ...OUTPUT,
+    ],
+    load: async () => (await import("./run.ts")).replay,
+  },
+  {
+    usage: "validate <workflow...>",
+    summary: "find everything that is wrong with workflows",
+    options: [
+      ["--format <kind>", "how findings are told", { choices: ["text", "json", "sarif", "github"] }],
+      ["--strict", "warnings are errors"],
+      ["--json", "the same as --format json"],
+      ...PROJECT,
+    ],
+    load: async () => (await import("./validate.ts")).validate,
+  },
+  {
+    usage: "graph <workflow-or-run>",
+    summary: "draw a workflow, or the path that a run took",
+    options: [["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot"] }], STORE],
+    load: async () => (await import("./draw.ts")).graph,
+  },
+  {
+    usage: "doctor [workflow]",
+    summary: "tell which skills and models can be used, and what the others need",
+    options: [JSON_FLAG, ...PROJECT],
+    load: async () => (await import("./doctor.ts")).doctor,
+  },
+  {
+    usage: "skills",
+    summary: "the registry of skills",
+    commands: [
+      {
+        usage: "list",
+        summary: "every skill, its category, tools and state",
+        options: [JSON_FLAG, ...PROJECT],
+        load: async () => (await import("./skills.ts")).listSkills,
+      },
+      {
+        usage: "show <id>",
+        summary: "one skill: tools, effects, config and where each value comes from",
+        options: [JSON_FLAG, ...PROJECT],
+        load: async () => (await import("./skills.ts")).showSkill,
+      },
+    ],
+  },
+  {
+    usage: "runs",
+    summary: "the history of runs",
+    commands: [
+      {
+        usage: "list",
+        summary: "the runs, newest first",
+        options: [JSON_FLAG, STORE],
+        load: async () => (await import("./runs.ts")).listRuns,
+      },
+      {
+        usage: "show <run>",
+        summary: "what a run did and found (an unambiguous beginning of its id, or latest)",
+        options: [JSON_FLAG, ["--stream", "print every event, one JSON document per line"], STORE],
+        load: async () => (await import("./runs.ts")).showRun,
+      },
+    ],
+  },
+  {
+    usage: "schema <document>",
+    summary: "print a published JSON Schema: workflow, result or event",
+    load: async () => (await import("./schema.ts")).printSchema,
+  },
+];

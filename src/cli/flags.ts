@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ProjectOptions } from "../app.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { RunChoices } from "../core/settings.ts";
+import { isObject, parseDuration } from "../core/values.ts";
+import type { InputField, Workflow } from "../core/workflow.ts";
+import type { Flags, Io } from "./main.ts";
+
+/** Flags as the program knows them: checked, and typed. */
+
+function wrong(message: string, hint?: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message, { hint });
+}
+
+export function text(flags: Flags, name: string): string | undefined {
+  return typeof flags[name] === "string" ? flags[name] : undefined;
+}
+
+export function list(flags: Flags, name: string): readonly string[] {
+  return Array.isArray(flags[name]) ? (flags[name] as string[]) : [];
+}
+
+export function projectOptions(flags: Flags): ProjectOptions {
+  return {
+    overrides: new Map(list(flags, "set").map((pair) => splitPair("--set", pair))),
+    skillDirs: list(flags, "skills"),
+    discover: flags.discover !== false,
+    store: text(flags, "store"),
+  };
+}
+
+function splitPair(flag: string, pair: string): [string, string] {
+  const at = pair.indexOf("=");
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
+  throw wrong(`${flag} takes KEY=VALUE, not "${pair}"`);
+}
+
+export function runChoices(flags: Flags): RunChoices {
+  return {
+    model: text(flags, "model"),
+    writes: text(flags, "writes"),
+    offline: flags.offline === true,
+    fileRoot: text(flags, "fileRoot"),
+    maxCostUsd: positive(flags, "maxCost", "--max-cost"),
+    maxTokens: positive(flags, "maxTokens", "--max-tokens", true),
+    maxSteps: positive(flags, "maxSteps", "--max-steps", true),
+    timeoutMs: time(flags, "timeout", "--timeout"),
+    nodeTimeoutMs: time(flags, "nodeTimeout", "--node-timeout"),
+    toolTimeoutMs: time(flags, "toolTimeout", "--tool-timeout"),
+    requireSkills: flags.requireSkills === true,
+  };
+}
+
+function positive(flags: Flags, name: string, flag: string, whole = false): number | undefined {
+  const given = text(flags, name);
+  if (given === undefined) return undefined;
+  const value = given.trim() === "" ? Number.NaN : Number(given);
+  if (Number.isFinite(value) && value > 0 && (!whole || Number.isInteger(value))) return value;
+  throw wrong(`${flag} takes a ${whole ? "whole " : ""}number above zero, not "${given}"`);
+}
+
+function time(flags: Flags, name: string, flag: string): number | undefined {
+  const given = text(flags, name);
+  if (given === undefined) return undefined;
+  const value = parseDuration(given);
+  if (value !== undefined) return value;
+  throw wrong(`${flag} takes a duration such as 500ms, 90s, 10m or 2h, not "${given}"`);
+}
+
+/** The input as flags give it: `--input`, single fields by `-i`, `--dry-run`. */
+export async function readInput(io: Io, flags: Flags): Promise<(workflow: Workflow) => unknown> {
+  const base = await readInputFlag(io, text(flags, "input"));
+  const pairs = list(flags, "i").map((pair) => splitPair("-i", pair));
+  return (workflow) => {
+    if (!isObject(base)) return base;
+    const fields = new Map<string, unknown>(Object.entries(base));
+    for (const [key, value] of pairs) addField(fields, key, value, fieldOf(workflow, key));
+    if (flags.dryRun === true) fields.set("dryRun", true);
+    return Object.fromEntries(fields);
+  };
+}
+
+async function readInputFlag(io: Io, given: string | undefined): Promise<unknown> {
+  if (given === undefined) return {};
+  if (given === "-") return parseJson(await io.readInput(), "standard input");
+  if (!given.startsWith("@")) return parseJson(given, "--input");
+  const path = resolve(io.host.cwd, given.slice(1));
+  if (!existsSync(path)) throw wrong(`there is no input file ${given.slice(1)}`);
+  return parseJson(readFileSync(path, "utf8"), given.slice(1));
+}
+
+function parseJson(source: string, place: string): unknown {
+  try {
+    return JSON.parse(source.replace(/^\uFEFF/, "")) as unknown;
+  } catch (error) {
+    const hint = place === "--input" ? "a file is given as @FILE, standard input as -" : undefined;
+    throw new SkillflowError("input.invalid", `${place} is no JSON: ${messageOf(error)}`, { hint });
+  }
+}
+
+function fieldOf(workflow: Workflow, key: string): InputField | undefined {
+  return workflow.inputs && Object.hasOwn(workflow.inputs, key) ? workflow.inputs[key] : undefined;
+}
+
+/** A value that does not fit its type stays text, for the input check to complain about. */
+function addField(fields: Map<string, unknown>, key: string, value: string, field: InputField | undefined): void {
+  if (field?.type === "string[]") {
+    const former = fields.get(key);
+    fields.set(key, [...(Array.isArray(former) ? former : []), ...value.split(",")]);
+  } else if (field?.type === "number") {
+    fields.set(key, value.trim() === "" || Number.isNaN(Number(value)) ? value : Number(value));
+  } else if (field?.type === "boolean") {
+    fields.set(key, value === "true" ? true : value === "false" ? false : value);
+  } else {
+    fields.set(key, value);
+  }
+}

@@ -1,0 +1,196 @@
+import type { RunEvent, RunRecord } from "../core/event.ts";
+import type { Observer } from "../core/ports.ts";
+import { amount, duration, inert, oneLine, type Paint } from "./terminal.ts";
+
+export interface ProgressOptions {
+  readonly record: RunRecord;
+  readonly write: (text: string) => void;
+  readonly paint: Paint;
+  readonly columns: number;
+  readonly now: () => number;
+}
+
+/** The present state of a run, for its live line. */
+interface Present {
+  node: string;
+  turns: number;
+  calls: number;
+  tokens: number;
+  costUsd: number | null;
+  doing: string;
+  since: number;
+}
+
+/** On a terminal: a tree that grows as the run does, above one line that lives. */
+export function liveProgress(options: ProgressOptions): Observer & { close(): void } {
+  const { write, now } = options;
+  const present: Present = { node: "", turns: 0, calls: 0, tokens: 0, costUsd: 0, doing: "", since: now() };
+  const started = now();
+  let shown = false;
+  const clear = () => {
+    if (shown) write("\r\u001b[K");
+    shown = false;
+  };
+  const draw = () => {
+    if (present.node === "") return;
+    write(`\r\u001b[K${statusLine(options, present, now() - started)}`);
+    shown = true;
+  };
+  const timer = setInterval(draw, 120);
+  timer.unref();
+  return {
+    onEvent(event) {
+      note(present, event, now());
+      const lines = describeEvent(options, event, present);
+      if (lines.length === 0) return;
+      clear();
+      write(`${lines.join("\n")}\n`);
+      if (event.type !== "workflow:end") draw();
+    },
+    onProgress({ message }) {
+      present.doing = message;
+    },
+    close() {
+      clearInterval(timer);
+      clear();
+    },
+  };
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+function statusLine({ paint, columns, now }: ProgressOptions, present: Present, elapsed: number): string {
+  const frame = FRAMES[Math.floor(now() / 120) % FRAMES.length] ?? "";
+  const cost = present.costUsd === null ? "" : ` · $${present.costUsd.toFixed(4)}`;
+  const spent = `${duration(elapsed)} · ${present.tokens} tokens${cost}`;
+  const text = oneLine(
+    `${present.node} · turn ${present.turns + 1} · ${present.doing || "asking the model"} · ${spent}`,
+    columns - 4,
+  );
+  return `${paint("cyan", frame)} ${paint("dim", text)}`;
+}
+
+function note(present: Present, event: RunEvent, at: number): void {
+  switch (event.type) {
+    case "node:enter":
+      Object.assign(present, { node: event.node, turns: 0, calls: 0, doing: "", since: at });
+      break;
+    case "model:reply":
+      if (event.purpose === "work") present.turns += 1;
+      present.tokens += (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
+      present.costUsd = addCost(present.costUsd, event.usage?.costUsd);
+      present.doing = "";
+      break;
+    case "tool:call":
+      present.calls += 1;
+      present.doing = event.tool;
+      break;
+    case "tool:result":
+      present.doing = "";
+      break;
+    default:
+      break;
+  }
+}
+
+function addCost(sum: number | null, cost: number | null | undefined): number | null {
+  return sum === null || cost === null || cost === undefined ? null : sum + cost;
+}
+
+function describeEvent(options: ProgressOptions, event: RunEvent, present: Present): string[] {
+  const { paint, columns, record, now } = options;
+  const cut = (text: string, used = 4) => oneLine(text, columns - used);
+  switch (event.type) {
+    case "workflow:start":
+      return [
+        `${paint("bold", inert(record.workflow.name))} ${paint("dim", `· run ${record.run} · ${record.settings.model}`)}`,
+        "",
+      ];
+    case "node:enter": {
+      const name = record.workflow.nodes[event.node]?.name ?? event.node;
+      const again = event.iteration > 1 ? paint("dim", ` (visit ${event.iteration})`) : "";
+      return [`${paint("cyan", "●")} ${paint("bold", inert(name))}${again}`];
+    }
+    case "tool:call":
+      return [
+        `  ${paint("dim", "├")} ${paint("blue", event.tool)} ${paint("dim", cut(JSON.stringify(event.input), event.tool.length + 6))}`,
+      ];
+    case "tool:result":
+      return event.error === undefined
+        ? []
+        : [`  ${paint("dim", "│")} ${paint("red", `✗ ${event.tool}`)} ${cut(event.error, event.tool.length + 8)}`];
+    case "reply:rejected":
+      return [`  ${paint("yellow", "↺ sent back:")} ${cut(event.reason, 18)}`];
+    case "node:retry":
+      return [`  ${paint("yellow", `↺ attempt ${event.attempt + 1}:`)} ${cut(event.reason, 18)}`];
+    case "model:error":
+      return [`  ${paint("red", "✗ model:")} ${cut(event.message, 14)}`];
+    case "warning":
+      return [`  ${paint("yellow", "!")} ${cut(event.message)}`];
+    case "node:exit": {
+      const { status, data } = event.result;
+      const mark = {
+        success: paint("green", "✔ success"),
+        failed: paint("red", "✘ failed"),
+        skipped: paint("yellow", "↷ skipped"),
+      }[status];
+      const spent = `${amount(present.turns, "turn")}, ${amount(present.calls, "call")}, ${duration(now() - present.since)}`;
+      const why = status === "success" ? "" : ` ${cut(String(data.error ?? data.skipped_reason ?? ""), 30)}`;
+      return [`  ${paint("dim", "└")} ${mark} ${paint("dim", spent)}${why}`];
+    }
+    case "route":
+      return [`    ${paint("dim", `→ ${event.to}: ${cut(event.reason, event.to.length + 10)}`)}`];
+    case "limit:reached":
+      return [`  ${paint("yellow", "■")} ${cut(event.message)}`];
+    case "run:interrupt":
+      return [`  ${paint("yellow", "■")} ${cut(event.reason)}`];
+    default:
+      return [];
+  }
+}
+
+/** Elsewhere: one plain line per event, no cursor movement. */
+export function plainProgress(write: (text: string) => void): Observer {
+  return {
+    onEvent(event) {
+      const words = plainWords(event);
+      if (words !== undefined) write(`${oneLine(`${event.type} ${words}`, 500)}\n`);
+    },
+  };
+}
+
+function plainWords(event: RunEvent): string | undefined {
+  switch (event.type) {
+    case "workflow:start":
+      return event.workflow;
+    case "sources:resolved":
+      return amount(Object.keys(event.sources).length, "source");
+    case "node:enter":
+      return `${event.node} visit=${event.iteration}`;
+    case "tool:call":
+      return `${event.node} ${event.tool} ${JSON.stringify(event.input)}`;
+    case "tool:result":
+      return `${event.node} ${event.tool} ${event.error === undefined ? "ok" : `error: ${event.error}`}`;
+    case "model:reply":
+      return `${event.node} ${event.purpose} ${event.model} in=${event.usage?.inputTokens ?? "?"} out=${event.usage?.outputTokens ?? "?"}`;
+    case "model:error":
+      return `${event.node} ${event.purpose} ${event.code}: ${event.message}`;
+    case "node:retry":
+      return `${event.node} attempt=${event.attempt} ${event.reason}`;
+    case "reply:rejected":
+      return `${event.node} ${event.reason}`;
+    case "node:exit":
+      return `${event.node} ${event.result.status}${event.result.data.error ? `: ${String(event.result.data.error)}` : ""}`;
+    case "route":
+      return `${event.from} -> ${event.to}: ${event.reason}`;
+    case "workflow:end":
+      return `${event.status}: ${event.reason}`;
+    case "warning":
+    case "limit:reached":
+      return event.message;
+    case "run:interrupt":
+      return event.reason;
+    case "run:resume":
+      return event.from === undefined ? "" : `from ${event.from}`;
+  }
+}

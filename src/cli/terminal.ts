@@ -1,0 +1,132 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnv, styleText } from "node:util";
+import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
+import type { JsonObject } from "../core/values.ts";
+import { isObject } from "../core/values.ts";
+import type { Flags, Io } from "./main.ts";
+
+export type Format = Parameters<typeof styleText>[0];
+export type Paint = (format: Format, text: string) => string;
+
+/** Colours where people will see them: on a terminal, unless they asked for none. */
+export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Paint {
+  const { NO_COLOR, FORCE_COLOR, TERM } = io.host.env;
+  const wanted = FORCE_COLOR ? FORCE_COLOR !== "0" : io.isTerminal && TERM !== "dumb";
+  const colours = wanted && !NO_COLOR && flags.color !== false;
+  return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
+}
+
+/** A `.env` file counts only when it is named, so that a checkout cannot change who is trusted. */
+export function withEnvFile(io: Io, flags: Flags): Io {
+  if (typeof flags.envFile !== "string") return io;
+  const path = resolve(io.host.cwd, flags.envFile);
+  if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${flags.envFile}`);
+  const env = { ...parseEnv(readFileSync(path, "utf8")), ...io.host.env };
+  return { ...io, host: { ...io.host, env } };
+}
+
+/** Text of others without what could move the cursor, hide or reorder: control characters and direction marks. */
+export function inert(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  return text.replace(
+    /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    "",
+  );
+}
+
+export function oneLine(text: string, most: number): string {
+  const line = inert(text).replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, Math.max(0, most - 1))}…` : line;
+}
+
+export function describeDiagnostic(found: Diagnostic, paint: Paint): string {
+  const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
+  const word = found.severity === "error" ? paint("red", "error") : paint("yellow", "warning");
+  const hint = found.hint ? `\n    ${paint("dim", found.hint)}` : "";
+  return `${place ? `${paint("bold", inert(place))} ` : ""}${word} ${paint("dim", found.code)} ${inert(found.message)}${hint}`;
+}
+
+/** What could not go on: all findings, one line, a hint; the stack only when asked for. */
+export function describeFailure(error: unknown, verbose: boolean, io: Io): string {
+  const paint = painter(io, {});
+  const known = error instanceof SkillflowError ? error : undefined;
+  const findings = (known?.diagnostics ?? []).map((found) => `${describeDiagnostic(found, paint)}\n`).join("");
+  const message = known ? known.message : `this is a fault of skillflow itself: ${messageOf(error)}`;
+  const hint = known ? known.hint : "run it again with --verbose and report what it prints";
+  const stack = verbose && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
+  return `${findings}${paint(["red", "bold"], "error:")} ${inert(message)}\n${hint ? `  ${paint("dim", inert(hint))}\n` : ""}${stack}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+export function amount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Data as indented text that people read: keys in colour, long text wrapped, lists numbered. */
+export function describeData(data: JsonObject, paint: Paint, width: number, indent = 2): string[] {
+  return Object.entries(data).flatMap(([key, value]) =>
+    describeMember(`${paint("cyan", inert(key))}:`, value, paint, width, indent),
+  );
+}
+
+function describeMember(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
+  const space = " ".repeat(indent);
+  if (Array.isArray(value) && value.length > 0) {
+    return [
+      `${space}${label}`,
+      ...value.flatMap((item, index) => describeItem(`${index + 1}.`, item, paint, width, indent + 2)),
+    ];
+  }
+  if (isObject(value) && Object.keys(value).length > 0) {
+    return [`${space}${label}`, ...describeData(value as JsonObject, paint, width, indent + 2)];
+  }
+  return wrap(`${label} ${plain(value)}`, width, indent);
+}
+
+function describeItem(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
+  if (!isObject(value)) return describeMember(label, value, paint, width, indent);
+  const [first, ...rest] = Object.entries(value);
+  if (!first) return [];
+  const [, head] = first;
+  const body = Object.fromEntries(rest) as JsonObject;
+  if (typeof head === "object" && head !== null) {
+    return [`${" ".repeat(indent)}${label}`, ...describeData(value as JsonObject, paint, width, indent + 3)];
+  }
+  return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeData(body, paint, width, indent + 3)];
+}
+
+function plain(value: unknown): string {
+  return inert(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+/** Words kept whole; following lines are indented two more. */
+function wrap(text: string, width: number, indent: number): string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split("\n")) {
+    let line = " ".repeat(indent + (lines.length > 0 ? 2 : 0));
+    let used = line.length;
+    for (const word of paragraph.split(" ")) {
+      const length = visibleLength(word);
+      if (used + length + 1 > width && line.trim() !== "") {
+        lines.push(line);
+        line = " ".repeat(indent + 2);
+        used = indent + 2;
+      }
+      const gap = line.trim() === "" ? "" : " ";
+      line += gap + word;
+      used += gap.length + length;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+function visibleLength(text: string): number {
+  return inert(text).length;
+}

@@ -1,0 +1,67 @@
+import type { FinishedRun } from "../app.ts";
+import type { NodeResult } from "../core/event.ts";
+import { amount, describeData, duration, inert, type Paint } from "./terminal.ts";
+
+const MOST_NODES = 12;
+
+/** What a run came to, for people: what each node found, what was left out, what to type next. */
+export function describeVerdict(
+  { record, result, state }: FinishedRun,
+  paint: Paint,
+  width: number,
+  written: readonly string[],
+): string {
+  const { status, usage, error, degraded } = result;
+  const order = [...state.results.keys()].slice(-MOST_NODES);
+  const sections = order.map((node) =>
+    describeNode(record.workflow.nodes[node]?.name ?? node, result.results[node], paint, width),
+  );
+  const hidden = state.results.size - order.length;
+  const cost = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
+  const calls = state.steps.length;
+  const spent = [
+    duration(usage.durationMs),
+    amount(calls, "node visit"),
+    amount(usage.modelCalls, "model call"),
+    `${usage.inputTokens + usage.outputTokens} tokens`,
+    cost,
+  ].join(", ");
+  const left = new Map(degraded.map(({ skill, reason }) => [skill, reason]));
+  return [
+    "",
+    ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
+    ...sections.flatMap((lines) => [...lines, ""]),
+    `${statusMark(status, paint)} ${paint("dim", spent)}`,
+    ...(error ? [`  ${inert(error.message)}`, ...(error.hint ? [`  ${paint("dim", inert(error.hint))}`] : [])] : []),
+    ...(left.size > 0
+      ? [
+          paint("yellow", "left out for lack of configuration:"),
+          ...[...left].map(([id, why]) => `  ${id}: ${inert(why)}`),
+        ]
+      : []),
+    ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
+    `${paint("dim", "next:")} ${nextCommand(record.run, status)}`,
+    "",
+  ].join("\n");
+}
+
+function describeNode(name: string, result: NodeResult | undefined, paint: Paint, width: number): string[] {
+  if (!result) return [];
+  const mark = { success: paint("green", "✔"), failed: paint("red", "✘"), skipped: paint("yellow", "↷") }[
+    result.status
+  ];
+  const evals = (result.evals ?? []).map(({ name: evaluator, pass }) =>
+    pass ? paint("green", evaluator) : paint("red", `${evaluator} failed`),
+  );
+  const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
+  return [`${mark} ${paint("bold", inert(name))}${checked}`, ...describeData(result.data, paint, width)];
+}
+
+function statusMark(status: string, paint: Paint): string {
+  if (status === "succeeded") return paint(["green", "bold"], "✔ succeeded");
+  return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
+}
+
+function nextCommand(run: string, status: string): string {
+  return status === "succeeded" ? `skillflow runs show ${run}` : `skillflow resume ${run}`;
+}
