@@ -1,0 +1,370 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import type { Model, ModelCall } from "../core/ports.ts";
+import {
+  openingTexts,
+  type Part,
+  type Prompt,
+  type Reply,
+  type ToolAnswer,
+  type Turn,
+  type Usage,
+} from "../core/prompt.ts";
+import { isObject, type Json, type JsonSchema } from "../core/values.ts";
+import {
+  type Answer,
+  callPart,
+  concede,
+  countOf,
+  DEFAULT_IDLE_MS,
+  DONE,
+  exchange,
+  type Fields,
+  fieldsOf,
+  listOf,
+  NO_SDK_TIMEOUT,
+  outputText,
+  type Service,
+  shapeText,
+  stringOf,
+} from "./wire.ts";
+
+const PROVIDER = "anthropic";
+
+/** The API wants a limit. Thinking counts too; every model that is not retired allows this much. */
+const MAX_TOKENS = 32_000;
+
+const REFUSALS = { shape: /output_config|output_format|structured|schema/i };
+
+export interface AnthropicOptions {
+  readonly apiKey: string;
+  readonly baseURL?: string;
+  readonly fetch?: typeof fetch;
+  /** How long the service may send nothing, in milliseconds. */
+  readonly idleMs?: number;
+}
+
+/** Anthropic's Messages API. */
+export function anthropicModel(options: AnthropicOptions): Model {
+  const service: Service = {
+    name: "Anthropic",
+    baseURL: options.baseURL || "https://api.anthropic.com",
+    apiKey: options.apiKey.trim(),
+    keyName: "ANTHROPIC_API_KEY",
+    fetch: options.fetch ?? fetch,
+    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
+  };
+  return {
+    provider: PROVIDER,
+    reply: (prompt, call) =>
+      concede(prompt.output && isExpressible(prompt.output) ? ["shape"] : [], REFUSALS, (wishes) =>
+        ask(service, prompt, call, wishes.includes("shape")),
+      ),
+  };
+}
+
+async function ask(service: Service, prompt: Prompt, call: ModelCall, shaped: boolean): Promise<Reply> {
+  return exchange(service, call, async (line) => {
+    const { default: Client } = await import("@anthropic-ai/sdk");
+    const client = new Client({
+      apiKey: service.apiKey ?? "",
+      baseURL: service.baseURL,
+      fetch: line.fetch,
+      maxRetries: 0,
+      timeout: NO_SDK_TIMEOUT,
+      logLevel: "off",
+    });
+    const body = await requestOf(prompt, call.model, shaped);
+    // Not messages.create: it writes to the console about models it deems old.
+    const response = await client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
+    const answer = await line.open(response);
+    return answer.kind === "stream"
+      ? readStream(answer, answer.events, call.onDelta)
+      : readWhole(answer, answer.body, call.onDelta);
+  });
+}
+
+async function requestOf(
+  prompt: Prompt,
+  model: string,
+  shaped: boolean,
+): Promise<Anthropic.MessageCreateParamsStreaming> {
+  const { output, tools } = prompt;
+  const texts = [...openingTexts(prompt), ...(output && !shaped ? [shapeText(output)] : [])];
+  return {
+    model,
+    max_tokens: MAX_TOKENS,
+    stream: true,
+    messages: messagesOf(texts, prompt.turns, tools.length > 0),
+    ...(tools.length > 0 ? { tools: toolsOf(tools) } : {}),
+    ...(output && shaped ? { output_config: { format: await formatOf(output) } } : {}),
+  };
+}
+
+function toolsOf(tools: Prompt["tools"]): Anthropic.Tool[] {
+  return tools.map((tool, index) => ({
+    name: tool.name,
+    description: tool.description,
+    input_schema: { ...tool.input_schema, type: "object" },
+    ...(index === tools.length - 1 ? CACHE : {}),
+  }));
+}
+
+const CACHE = { cache_control: { type: "ephemeral" } } as const;
+
+interface Message {
+  readonly role: "user" | "assistant";
+  readonly content: Anthropic.ContentBlockParam[];
+}
+
+/** With tools, more turns follow: what came so far is marked for the cache, at the opening's end and at the end. */
+function messagesOf(texts: readonly string[], turns: readonly Turn[], cached: boolean): Anthropic.MessageParam[] {
+  const opening: Message = { role: "user", content: texts.map(textBlock) };
+  const messages = [opening];
+  for (const turn of turns) append(messages, turn);
+  if (cached) {
+    mark(opening.content, texts.length - 1);
+    const last = messages.at(-1) ?? opening;
+    mark(last.content, last.content.length - 1);
+  }
+  const [first] = opening.content;
+  const plain = opening.content.length === 1 && first?.type === "text" && !first.cache_control;
+  return plain ? [{ role: "user", content: first.text }, ...messages.slice(1)] : messages;
+}
+
+/** Roles alternate, and a message is never empty. */
+function append(messages: Message[], turn: Turn): void {
+  const content = blocksOf(turn);
+  const role = turn.role === "assistant" ? "assistant" : "user";
+  const last = messages.at(-1);
+  if (content.length === 0) return;
+  if (last?.role === role) last.content.push(...content);
+  else messages.push({ role, content });
+}
+
+function mark(content: Anthropic.ContentBlockParam[], index: number): void {
+  const block = content[index];
+  if (block?.type === "text" || block?.type === "tool_result" || block?.type === "tool_use") {
+    content[index] = { ...block, ...CACHE };
+  }
+}
+
+function blocksOf(turn: Turn): Anthropic.ContentBlockParam[] {
+  switch (turn.role) {
+    case "assistant":
+      return turn.parts.flatMap(blocksOfPart);
+    case "tools":
+      return turn.results.map(resultBlock);
+    case "user":
+      return [textBlock(turn.text)];
+  }
+}
+
+function textBlock(text: string): Anthropic.TextBlockParam {
+  return { type: "text", text };
+}
+
+function resultBlock({ id, output, failed }: ToolAnswer): Anthropic.ToolResultBlockParam {
+  return { type: "tool_result", tool_use_id: id, content: outputText(output), ...(failed ? { is_error: true } : {}) };
+}
+
+/** Blank text is refused, and so are arguments that are no object. */
+function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
+  switch (part.type) {
+    case "text":
+      return part.text.trim() === "" ? [] : [textBlock(part.text)];
+    case "call":
+      return [{ type: "tool_use", id: part.id, name: part.tool, input: isObject(part.input) ? part.input : {} }];
+    case "broken_call":
+      return [{ type: "tool_use", id: part.id, name: part.tool, input: {} }];
+    case "opaque":
+      return part.provider === PROVIDER ? [part.value as unknown as Anthropic.ThinkingBlockParam] : [];
+  }
+}
+
+async function formatOf(output: JsonSchema): Promise<Anthropic.JSONOutputFormat> {
+  const { jsonSchemaOutputFormat } = await import("@anthropic-ai/sdk/helpers/json-schema");
+  const { type, schema } = jsonSchemaOutputFormat(explicit(output) as { readonly type: "object" });
+  return { type, schema };
+}
+
+/**
+ * Whether the SDK's transform keeps what the schema means: it closes every object, so that open maps and combined
+ * objects would admit nothing, and knows no boolean schemas.
+ */
+function isExpressible(output: JsonSchema): boolean {
+  return output["type"] === "object" && !("definitions" in output) && isClosable(output);
+}
+
+function isClosable(schema: unknown): boolean {
+  if (!isObject(schema) || "allOf" in schema || "patternProperties" in schema) return false;
+  if (!SHAPES.some((key) => key in schema)) return false;
+  const { properties, required = [], additionalProperties } = schema;
+  const names = Object.keys(fieldsOf(properties));
+  const open = additionalProperties ?? (names.length === 0 && typesOf(schema).includes("object"));
+  const known = Array.isArray(required) && required.every((name) => names.includes(String(name)));
+  return open === false && known && innerSchemas(schema).every(isClosable);
+}
+
+/** What the transform needs one of. */
+const SHAPES = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
+
+function typesOf(schema: Fields): readonly unknown[] {
+  return [schema["type"]].flat();
+}
+
+function innerSchemas(schema: Fields): readonly unknown[] {
+  const maps = [schema["properties"], schema["$defs"]].flatMap((map) => Object.values(fieldsOf(map)));
+  const lists = [schema["anyOf"], schema["oneOf"], schema["items"]].flat();
+  return [...maps, ...lists.filter((inner) => inner !== undefined)];
+}
+
+/** The transform reads single types only, so `["string", "null"]` becomes a choice. */
+function explicit(schema: Fields): Fields {
+  const inner = withInner(schema);
+  if (!Array.isArray(inner["type"]) || "enum" in inner || "const" in inner) return inner;
+  return { anyOf: inner["type"].map((type: unknown) => ofType(inner, type)) };
+}
+
+function withInner(schema: Fields): Fields {
+  const each = (value: unknown) => explicit(fieldsOf(value));
+  const entries = Object.entries(schema).map(([key, value]) => {
+    if (key === "properties" || key === "$defs") {
+      return [key, Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, inner]) => [name, each(inner)]))];
+    }
+    if (key === "anyOf" || key === "oneOf") return [key, listOf(value).map(each)];
+    return [key, key === "items" ? each(value) : value];
+  });
+  return Object.fromEntries(entries) as Fields;
+}
+
+const KEYS_OF_TYPE: Fields = {
+  properties: "object",
+  required: "object",
+  additionalProperties: "object",
+  items: "array",
+};
+
+function ofType(schema: Fields, type: unknown): Fields {
+  const entries = Object.entries(schema).filter(([key]) => (KEYS_OF_TYPE[key] ?? type) === type);
+  return { ...Object.fromEntries(entries), type };
+}
+
+interface Usages {
+  input_tokens?: unknown;
+  output_tokens?: unknown;
+  cache_read_input_tokens?: unknown;
+  cache_creation_input_tokens?: unknown;
+}
+
+async function readStream(
+  answer: Answer,
+  events: AsyncIterable<Fields | typeof DONE>,
+  onDelta: ModelCall["onDelta"],
+): Promise<Reply> {
+  const blocks = new Map<number, Block>();
+  const usage: Usages = {};
+  let stop = "";
+  for await (const event of events) {
+    if (event === DONE) break;
+    const index = countOf(event["index"]);
+    switch (event["type"]) {
+      case "message_start":
+        tally(usage, fieldsOf(event["message"])["usage"]);
+        break;
+      case "content_block_start":
+        blocks.set(index, { ...fieldsOf(event["content_block"]), arguments: "" });
+        break;
+      case "content_block_delta":
+        grow(blocks.get(index), fieldsOf(event["delta"]), onDelta);
+        break;
+      case "message_delta":
+        stop = stringOf(fieldsOf(event["delta"])["stop_reason"]) || stop;
+        tally(usage, event["usage"]);
+        break;
+      case "message_stop":
+        return replyOf([...blocks.values()], stop, usage);
+    }
+  }
+  throw answer.garbled("a stream without message_stop");
+}
+
+/** A content block as it grows. `arguments` is the input's JSON as it arrived. */
+type Block = Fields & { text?: unknown; thinking?: unknown; signature?: unknown; arguments: string };
+
+function grow(block: Block | undefined, delta: Fields, onDelta: ModelCall["onDelta"]): void {
+  if (!block) return;
+  switch (delta["type"]) {
+    case "text_delta":
+      block.text = stringOf(block.text) + stringOf(delta["text"]);
+      onDelta?.(stringOf(delta["text"]));
+      break;
+    case "input_json_delta":
+      block.arguments += stringOf(delta["partial_json"]);
+      break;
+    case "thinking_delta":
+      block.thinking = stringOf(block.thinking) + stringOf(delta["thinking"]);
+      break;
+    case "signature_delta":
+      block.signature = stringOf(block.signature) + stringOf(delta["signature"]);
+      break;
+  }
+}
+
+/** Later counts are totals too; only those that are told replace earlier ones. */
+function tally(usage: Usages, counts: unknown): void {
+  for (const [name, count] of Object.entries(fieldsOf(counts))) {
+    if (typeof count === "number") usage[name as keyof Usages] = count;
+  }
+}
+
+function readWhole(answer: Answer, message: Fields, onDelta: ModelCall["onDelta"]): Reply {
+  if (!Array.isArray(message["content"])) throw answer.garbled("a message without content");
+  const blocks: readonly Block[] = listOf(message["content"]).map((block) => ({ ...block, arguments: "" }));
+  for (const block of blocks) if (block["type"] === "text") onDelta?.(stringOf(block["text"]));
+  return replyOf(blocks, stringOf(message["stop_reason"]), fieldsOf(message["usage"]));
+}
+
+function replyOf(blocks: readonly Block[], stop: string, usage: Usages): Reply {
+  return { parts: blocks.flatMap(partsOf), stop: stopOf(stop), usage: usageOf(usage) };
+}
+
+function partsOf(block: Block): Part[] {
+  switch (block["type"]) {
+    case "text":
+      return block.text === "" ? [] : [{ type: "text", text: stringOf(block.text) }];
+    case "tool_use": {
+      const text = block.arguments || JSON.stringify(block["input"] ?? {});
+      return [callPart(stringOf(block["id"]), stringOf(block["name"]), text)];
+    }
+    case "thinking": {
+      // Without its signature it would be refused when sent back.
+      const { thinking, signature } = block;
+      return signature
+        ? [opaque({ type: "thinking", thinking: stringOf(thinking), signature: stringOf(signature) })]
+        : [];
+    }
+    case "redacted_thinking":
+      return [opaque({ type: "redacted_thinking", data: stringOf(block["data"]) })];
+    default:
+      return [];
+  }
+}
+
+function opaque(value: Json): Part {
+  return { type: "opaque", provider: PROVIDER, value };
+}
+
+function stopOf(reason: string): Reply["stop"] {
+  if (reason === "refusal") return "refusal";
+  return reason === "max_tokens" || reason === "model_context_window_exceeded" ? "length" : "end";
+}
+
+function usageOf(usage: Usages): Usage | null {
+  if (usage.input_tokens === undefined && usage.output_tokens === undefined) return null;
+  const cachedTokens = countOf(usage.cache_read_input_tokens);
+  return {
+    inputTokens: countOf(usage.input_tokens) + cachedTokens + countOf(usage.cache_creation_input_tokens),
+    cachedTokens,
+    outputTokens: countOf(usage.output_tokens),
+  };
+}

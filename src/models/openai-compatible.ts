@@ -1,0 +1,299 @@
+import type OpenAI from "openai";
+import type { Model, ModelCall } from "../core/ports.ts";
+import {
+  openingTexts,
+  type Part,
+  type Prompt,
+  type Reply,
+  type ToolAnswer,
+  type Turn,
+  type Usage,
+} from "../core/prompt.ts";
+import type { Json, JsonSchema } from "../core/values.ts";
+import {
+  type Answer,
+  callPart,
+  concede,
+  countOf,
+  DEFAULT_IDLE_MS,
+  DONE,
+  exchange,
+  type Fields,
+  fieldsOf,
+  isStrictShape,
+  listOf,
+  NO_SDK_TIMEOUT,
+  outputText,
+  type Service,
+  shapeText,
+  stringOf,
+} from "./wire.ts";
+
+const PROVIDER = "openai-compatible";
+
+export interface CompatibleOptions {
+  readonly baseURL: string;
+  /** Many servers ask for none. */
+  readonly apiKey?: string;
+  /** The variable that the key was read from, for messages. */
+  readonly keyName?: string;
+  readonly fetch?: typeof fetch;
+  /** How long the server may send nothing, in milliseconds. */
+  readonly idleMs?: number;
+}
+
+/** `usage`: token counts at the end of the stream, which not every server knows to give. */
+type Wish = "shape" | "usage";
+
+const REFUSALS: Readonly<Record<Wish, RegExp>> = {
+  usage: /stream_options|include_usage/i,
+  shape: /response_format|json_schema|structured|schema|grammar/i,
+};
+
+/** Any server that speaks Chat Completions: Ollama, vLLM, llama.cpp, gateways. */
+export function compatibleModel(options: CompatibleOptions): Model {
+  const apiKey = options.apiKey?.trim();
+  const service: Service = {
+    name: "The model server",
+    baseURL: options.baseURL,
+    apiKey: apiKey === "" ? undefined : apiKey,
+    keyName: options.keyName ?? "the server's API key",
+    fetch: options.fetch ?? fetch,
+    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
+  };
+  return {
+    provider: PROVIDER,
+    reply: (prompt, call) => concede(wishesOf(prompt), REFUSALS, (wishes) => ask(service, prompt, call, wishes)),
+  };
+}
+
+/** Many servers never call a tool once a response format is set, so beside tools the shape is asked for in words. */
+function wishesOf(prompt: Prompt): readonly Wish[] {
+  return prompt.output && prompt.tools.length === 0 ? ["usage", "shape"] : ["usage"];
+}
+
+function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly Wish[]): Promise<Reply> {
+  return exchange(service, call, async (line) => {
+    const { default: Client } = await import("openai");
+    const client = new Client({
+      apiKey: service.apiKey ?? "none",
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: service.baseURL,
+      fetch: line.fetch,
+      maxRetries: 0,
+      timeout: NO_SDK_TIMEOUT,
+      logLevel: "off",
+      ...(service.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
+    });
+    const response = await client.chat.completions
+      .create(requestOf(prompt, call.model, wishes), { signal: line.signal })
+      .asResponse();
+    const answer = await line.open(response);
+    return answer.kind === "stream" ? readStream(answer, answer.events, call) : readWhole(answer, answer.body, call);
+  });
+}
+
+function requestOf(prompt: Prompt, model: string, wishes: readonly Wish[]): OpenAI.ChatCompletionCreateParamsStreaming {
+  const { output, tools } = prompt;
+  const shaped = wishes.includes("shape");
+  const texts = [...openingTexts(prompt), ...(output && !shaped ? [shapeText(output)] : [])];
+  return {
+    model,
+    messages: messagesOf(texts, prompt.turns),
+    stream: true,
+    ...(wishes.includes("usage") ? { stream_options: { include_usage: true } } : {}),
+    ...(tools.length > 0 ? { tools: tools.map(toolOf) } : {}),
+    ...(output && shaped ? { response_format: formatOf(output) } : {}),
+  };
+}
+
+function toolOf(tool: Prompt["tools"][number]): OpenAI.ChatCompletionFunctionTool {
+  const { name, description, input_schema } = tool;
+  return { type: "function", function: { name, description, parameters: { ...input_schema } } };
+}
+
+function formatOf(output: JsonSchema): OpenAI.ResponseFormatJSONSchema {
+  const strict = isStrictShape(output);
+  return { type: "json_schema", json_schema: { name: "output", schema: { ...output }, strict } };
+}
+
+/** Chat templates of local models want roles to alternate: user texts that meet become one. */
+function messagesOf(texts: readonly string[], turns: readonly Turn[]): OpenAI.ChatCompletionMessageParam[] {
+  const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: texts.join("\n\n") }];
+  for (const message of turns.flatMap(messagesOfTurn)) {
+    const last = messages.at(-1);
+    if (last?.role === "user" && message.role === "user") last.content = `${last.content}\n\n${message.content}`;
+    else messages.push(message);
+  }
+  return messages;
+}
+
+function messagesOfTurn(turn: Turn): OpenAI.ChatCompletionMessageParam[] {
+  switch (turn.role) {
+    case "assistant":
+      return turn.parts.length === 0 ? [] : [assistantMessage(turn.parts)];
+    case "tools":
+      return turn.results.map(toolMessage);
+    case "user":
+      return [{ role: "user", content: turn.text }];
+  }
+}
+
+function toolMessage({ id, output, failed }: ToolAnswer): OpenAI.ChatCompletionToolMessageParam {
+  const text = outputText(output);
+  return { role: "tool", tool_call_id: id, content: failed ? `Error: ${text}` : text };
+}
+
+function assistantMessage(parts: readonly Part[]): OpenAI.ChatCompletionAssistantMessageParam {
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const calls = parts.flatMap(callOf);
+  const own = parts.map((part) => (part.type === "opaque" && part.provider === PROVIDER ? fieldsOf(part.value) : {}));
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    ...Object.assign({}, ...own),
+  };
+}
+
+function callOf(part: Part): OpenAI.ChatCompletionMessageFunctionToolCall[] {
+  if (part.type !== "call" && part.type !== "broken_call") return [];
+  const text = part.type === "call" ? JSON.stringify(part.input) : "{}";
+  return [{ type: "function", id: part.id, function: { name: part.tool, arguments: text } }];
+}
+
+/** A message as it grows. */
+interface Message {
+  text: string;
+  refusal: string;
+  readonly calls: Call[];
+  /** Reasoning that some servers want back with the calls it led to. */
+  reasoning: string;
+  readonly details: Json[];
+  finish: string;
+  usage: Fields;
+}
+
+interface Call {
+  readonly index: unknown;
+  id: string;
+  tool: string;
+  text: string;
+}
+
+function emptyMessage(): Message {
+  return { text: "", refusal: "", calls: [], reasoning: "", details: [], finish: "", usage: {} };
+}
+
+async function readStream(
+  answer: Answer,
+  events: AsyncIterable<Fields | typeof DONE>,
+  call: ModelCall,
+): Promise<Reply> {
+  const message = emptyMessage();
+  let begun = false;
+  let done = false;
+  for await (const event of events) {
+    done = event === DONE;
+    if (event === DONE) break;
+    const [choice] = listOf(event["choices"]);
+    begun ||= choice !== undefined;
+    grow(message, fieldsOf(choice?.["delta"]), call);
+    take(message, fieldsOf(choice), event);
+  }
+  if (!begun) throw answer.garbled("a stream without a choice");
+  if (!done && message.finish === "") throw answer.garbled("a stream without finish_reason");
+  return replyOf(message, call);
+}
+
+function readWhole(answer: Answer, body: Fields, call: ModelCall): Reply {
+  const [choice] = listOf(body["choices"]);
+  if (!choice || !("message" in choice)) throw answer.garbled("a completion without a message");
+  const message = emptyMessage();
+  grow(message, fieldsOf(choice["message"]), call);
+  take(message, choice, body);
+  return replyOf(message, call);
+}
+
+function grow(message: Message, delta: Fields, call: ModelCall): void {
+  const text = contentOf(delta["content"]);
+  if (text !== "") call.onDelta?.(text);
+  message.text += text;
+  message.refusal += stringOf(delta["refusal"]);
+  message.reasoning += stringOf(delta["reasoning_content"]);
+  message.details.push(...(listOf(delta["reasoning_details"]) as readonly Json[]));
+  for (const fields of listOf(delta["tool_calls"])) growCall(message.calls, fields);
+}
+
+/** Some servers give content as a list of texts. */
+function contentOf(content: unknown): string {
+  return (
+    stringOf(content) ||
+    listOf(content)
+      .map((item) => stringOf(item["text"]))
+      .join("")
+  );
+}
+
+/** Pieces of a call bear its index; servers that send calls whole may leave it out. */
+function growCall(calls: Call[], fields: Fields): void {
+  const called = fieldsOf(fields["function"]);
+  const [index, id] = [fields["index"], stringOf(fields["id"])];
+  const known = calls.find((call) => (index === undefined ? id === "" || call.id === id : call.index === index));
+  const call = known ?? { index, id, tool: "", text: "" };
+  if (!known) calls.push(call);
+  call.id ||= id;
+  call.tool ||= stringOf(called["name"]);
+  call.text +=
+    typeof called["arguments"] === "object" ? JSON.stringify(called["arguments"] ?? {}) : stringOf(called["arguments"]);
+}
+
+function take(message: Message, choice: Fields, body: Fields): void {
+  message.finish = stringOf(choice["finish_reason"]) || message.finish;
+  if (typeof fieldsOf(body["usage"])["prompt_tokens"] === "number") message.usage = fieldsOf(body["usage"]);
+}
+
+function replyOf(message: Message, call: ModelCall): Reply {
+  const text = message.text || message.refusal;
+  return {
+    parts: [
+      ...reasoningParts(message),
+      ...(text === "" ? [] : [{ type: "text", text } as const]),
+      ...message.calls.map((one, index) => callPart(idOf(message.calls, index, call), one.tool, one.text)),
+    ],
+    stop: message.refusal === "" ? stopOf(message.finish) : "refusal",
+    usage: usageOf(message.usage),
+  };
+}
+
+function reasoningParts({ reasoning, details }: Message): Part[] {
+  const value = {
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+  };
+  return Object.keys(value).length === 0 ? [] : [{ type: "opaque", provider: PROVIDER, value }];
+}
+
+/** The server's id, or one of ours where it gave none or the same twice. */
+function idOf(calls: readonly Call[], index: number, call: ModelCall): string {
+  const id = calls[index]?.id ?? "";
+  const taken = calls.findIndex((other) => other.id === id) < index;
+  return id === "" || taken ? `call_${call.key.replaceAll(/[^A-Za-z0-9_-]/g, "_")}_${index}` : id;
+}
+
+function stopOf(finish: string): Reply["stop"] {
+  if (finish === "content_filter") return "refusal";
+  return finish === "length" ? "length" : "end";
+}
+
+function usageOf(usage: Fields): Usage | null {
+  if (typeof usage["prompt_tokens"] !== "number") return null;
+  return {
+    inputTokens: usage["prompt_tokens"],
+    cachedTokens: countOf(fieldsOf(usage["prompt_tokens_details"])["cached_tokens"]),
+    outputTokens: countOf(usage["completion_tokens"]),
+  };
+}

@@ -1,0 +1,260 @@
+import type OpenAI from "openai";
+import type { Model, ModelCall } from "../core/ports.ts";
+import {
+  openingTexts,
+  type Part,
+  type Prompt,
+  type Reply,
+  type ToolAnswer,
+  type Turn,
+  type Usage,
+} from "../core/prompt.ts";
+import type { Json, JsonSchema } from "../core/values.ts";
+import {
+  type Answer,
+  callPart,
+  concede,
+  countOf,
+  DEFAULT_IDLE_MS,
+  DONE,
+  exchange,
+  type Fields,
+  fieldsOf,
+  isStrictShape,
+  listOf,
+  NO_SDK_TIMEOUT,
+  outputText,
+  type Service,
+  shapeText,
+  stringOf,
+} from "./wire.ts";
+
+const PROVIDER = "openai";
+
+export interface OpenaiOptions {
+  readonly apiKey: string;
+  readonly baseURL?: string;
+  readonly fetch?: typeof fetch;
+  /** How long the service may send nothing, in milliseconds. */
+  readonly idleMs?: number;
+}
+
+/** `reasoning`: the model's reasoning, sealed, to send back with its calls. Models without reasoning refuse the wish. */
+type Wish = "shape" | "reasoning";
+
+const REFUSALS: Readonly<Record<Wish, RegExp>> = {
+  reasoning: /encrypted|\binclude\b/i,
+  shape: /text\.format|response_format|json_schema|structured|schema/i,
+};
+
+/** OpenAI's Responses API. Nothing is stored there. */
+export function openaiModel(options: OpenaiOptions): Model {
+  const service: Service = {
+    name: "OpenAI",
+    baseURL: options.baseURL || "https://api.openai.com/v1",
+    apiKey: options.apiKey.trim(),
+    keyName: "OPENAI_API_KEY",
+    fetch: options.fetch ?? fetch,
+    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
+  };
+  const withoutReasoning = new Set<string>();
+  return {
+    provider: PROVIDER,
+    reply: (prompt, call) =>
+      concede(wishesOf(prompt, withoutReasoning.has(call.model)), REFUSALS, async (wishes) => {
+        const reply = await ask(service, prompt, call, wishes);
+        if (prompt.tools.length > 0 && !wishes.includes("reasoning")) withoutReasoning.add(call.model);
+        return reply;
+      }),
+  };
+}
+
+/** Reasoning is sent back with the calls it led to, so it is wanted only where calls may come. */
+function wishesOf(prompt: Prompt, withoutReasoning: boolean): readonly Wish[] {
+  return [
+    ...(prompt.tools.length > 0 && !withoutReasoning ? (["reasoning"] as const) : []),
+    ...(prompt.output ? (["shape"] as const) : []),
+  ];
+}
+
+function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly Wish[]): Promise<Reply> {
+  return exchange(service, call, async (line) => {
+    const { default: Client } = await import("openai");
+    const client = new Client({
+      apiKey: service.apiKey ?? "",
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: service.baseURL,
+      fetch: line.fetch,
+      maxRetries: 0,
+      timeout: NO_SDK_TIMEOUT,
+      logLevel: "off",
+    });
+    const response = await client.responses
+      .create(requestOf(prompt, call.model, wishes), { signal: line.signal })
+      .asResponse();
+    const answer = await line.open(response);
+    return answer.kind === "stream"
+      ? readStream(answer, answer.events, call.onDelta)
+      : readWhole(answer, answer.body, call.onDelta);
+  });
+}
+
+function requestOf(
+  prompt: Prompt,
+  model: string,
+  wishes: readonly Wish[],
+): OpenAI.Responses.ResponseCreateParamsStreaming {
+  const { output, tools } = prompt;
+  const shaped = wishes.includes("shape");
+  const texts = [...openingTexts(prompt), ...(output && !shaped ? [shapeText(output)] : [])];
+  return {
+    model,
+    input: [openingItem(texts), ...prompt.turns.flatMap(itemsOf)],
+    stream: true,
+    store: false,
+    ...(wishes.includes("reasoning") ? { include: ["reasoning.encrypted_content"] } : {}),
+    ...(tools.length > 0 ? { tools: tools.map(toolOf) } : {}),
+    ...(output && shaped ? { text: { format: formatOf(output) } } : {}),
+  };
+}
+
+function openingItem(texts: readonly string[]): OpenAI.Responses.EasyInputMessage {
+  const [only = ""] = texts;
+  if (texts.length <= 1) return { role: "user", content: only };
+  return { role: "user", content: texts.map((text) => ({ type: "input_text", text })) };
+}
+
+function toolOf(tool: Prompt["tools"][number]): OpenAI.Responses.FunctionTool {
+  return {
+    type: "function",
+    name: tool.name,
+    description: tool.description,
+    parameters: { ...tool.input_schema },
+    strict: false,
+  };
+}
+
+function formatOf(output: JsonSchema): OpenAI.Responses.ResponseFormatTextJSONSchemaConfig {
+  return { type: "json_schema", name: "output", schema: { ...output }, strict: isStrictShape(output) };
+}
+
+function itemsOf(turn: Turn): OpenAI.Responses.ResponseInputItem[] {
+  switch (turn.role) {
+    case "assistant":
+      return turn.parts.flatMap(itemsOfPart);
+    case "tools":
+      return turn.results.map(outputItem);
+    case "user":
+      return [{ role: "user", content: turn.text }];
+  }
+}
+
+function outputItem({ id, output, failed }: ToolAnswer): OpenAI.Responses.ResponseInputItem {
+  const text = outputText(output);
+  return { type: "function_call_output", call_id: id, output: failed ? `Error: ${text}` : text };
+}
+
+function itemsOfPart(part: Part): OpenAI.Responses.ResponseInputItem[] {
+  switch (part.type) {
+    case "text":
+      return [{ role: "assistant", content: part.text }];
+    case "call":
+      return [callItem(part.id, part.tool, JSON.stringify(part.input))];
+    case "broken_call":
+      return [callItem(part.id, part.tool, "{}")];
+    case "opaque":
+      return part.provider === PROVIDER ? [part.value as unknown as OpenAI.Responses.ResponseReasoningItem] : [];
+  }
+}
+
+function callItem(id: string, tool: string, text: string): OpenAI.Responses.ResponseFunctionToolCall {
+  return { type: "function_call", call_id: id, name: tool, arguments: text };
+}
+
+async function readStream(
+  answer: Answer,
+  events: AsyncIterable<Fields | typeof DONE>,
+  onDelta: ModelCall["onDelta"],
+): Promise<Reply> {
+  const items: Fields[] = [];
+  for await (const event of events) {
+    if (event === DONE) break;
+    const response = fieldsOf(event["response"]);
+    switch (event["type"]) {
+      case "response.output_text.delta":
+        onDelta?.(stringOf(event["delta"]));
+        break;
+      case "response.output_item.done":
+        items[countOf(event["output_index"])] = fieldsOf(event["item"]);
+        break;
+      case "response.failed":
+        throw answer.failureIn(response) ?? answer.garbled("response.failed without an error");
+      case "response.completed":
+      case "response.incomplete":
+        return replyOf(
+          listOf(response["output"]).length > 0 ? response : { ...response, output: items.filter(Boolean) },
+        );
+    }
+  }
+  throw answer.garbled("a stream without response.completed");
+}
+
+function readWhole(answer: Answer, response: Fields, onDelta: ModelCall["onDelta"]): Reply {
+  if (!Array.isArray(response["output"])) throw answer.garbled("a response without output");
+  const reply = replyOf(response);
+  for (const part of reply.parts) if (part.type === "text") onDelta?.(part.text);
+  return reply;
+}
+
+function replyOf(response: Fields): Reply {
+  const items = listOf(response["output"]);
+  const refused = items.some((item) => listOf(item["content"]).some((content) => content["type"] === "refusal"));
+  return {
+    parts: items.flatMap(partsOf),
+    stop: refused ? "refusal" : stopOf(response),
+    usage: usageOf(fieldsOf(response["usage"])),
+  };
+}
+
+function partsOf(item: Fields): Part[] {
+  switch (item["type"]) {
+    case "message":
+      return listOf(item["content"]).flatMap(textPart);
+    case "function_call":
+      return [callPart(stringOf(item["call_id"]), stringOf(item["name"]), stringOf(item["arguments"]))];
+    case "reasoning":
+      return reasoningPart(item);
+    default:
+      return [];
+  }
+}
+
+function textPart(content: Fields): Part[] {
+  const text = stringOf(content["text"]) || stringOf(content["refusal"]);
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** Reasoning that is not sealed into the item is kept nowhere, so it could not be sent back. */
+function reasoningPart(item: Fields): Part[] {
+  const { id, summary, encrypted_content } = item as { readonly [key: string]: Json };
+  if (typeof encrypted_content !== "string" || encrypted_content === "") return [];
+  const value = { type: "reasoning", id: id ?? "", summary: summary ?? [], encrypted_content };
+  return [{ type: "opaque", provider: PROVIDER, value }];
+}
+
+function stopOf(response: Fields): Reply["stop"] {
+  if (response["status"] !== "incomplete") return "end";
+  return fieldsOf(response["incomplete_details"])["reason"] === "content_filter" ? "refusal" : "length";
+}
+
+function usageOf(usage: Fields): Usage | null {
+  if (typeof usage["input_tokens"] !== "number") return null;
+  return {
+    inputTokens: usage["input_tokens"],
+    cachedTokens: countOf(fieldsOf(usage["input_tokens_details"])["cached_tokens"]),
+    outputTokens: countOf(usage["output_tokens"]),
+  };
+}
