@@ -19,7 +19,8 @@ const MODELS: Readonly<Record<string, Price>> = prices.models;
 
 /** What one call's tokens cost in USD at list price; null for a model whose price we do not know. */
 export function priceOf(model: string, usage: Usage): number | null {
-  const price = MODELS[model] ?? MODELS[model.replace(DATE, "")];
+  const name = [model, model.replace(DATE, "")].find((known) => Object.hasOwn(MODELS, known));
+  const price = MODELS[name ?? ""];
   if (price === undefined) return null;
   const { input, cachedInput, output } = price.long && usage.inputTokens > price.long.above ? price.long : price;
   const fresh = usage.inputTokens - usage.cachedTokens;
