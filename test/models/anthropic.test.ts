@@ -53,6 +53,16 @@ describe("a request to Anthropic", () => {
     ]);
   });
 
+  it("replays what the API would refuse in the nearest form that it takes", async () => {
+    const parts = [
+      { type: "text", text: " \n" },
+      { type: "call", id: "c1", tool: "list_all", input: [1] },
+    ] as const;
+    const turns = answered({ parts, stop: "end", usage: null }, [{ id: "c1", output: "none", failed: false }]);
+    const message = (await requestFor({ tools: TOOLS, turns }))?.messages[1];
+    expect(message?.content).toEqual([{ type: "tool_use", id: "c1", name: "list_all", input: {} }]);
+  });
+
   it("states constraints that the API cannot express, in the schema's descriptions", async () => {
     const list = { type: ["array", "null"], items: { type: "integer", minimum: 3 }, maxItems: 9 };
     const output = { type: "object", properties: { list }, required: ["list"] };
@@ -76,7 +86,16 @@ describe("a request to Anthropic", () => {
     { type: "object", properties: { a: { type: "object", additionalProperties: { type: "string" } } } },
     { type: "object", additionalProperties: true },
     { type: "object", required: ["a"] },
-    { type: "object", properties: { a: { allOf: [{ type: "object", properties: {} }] } } },
+    {
+      type: "object",
+      properties: {
+        a: {
+          type: "object",
+          allOf: [{ properties: { b: { type: "string" } } }],
+          properties: { c: { type: "string" } },
+        },
+      },
+    },
     { type: "object", properties: { a: true } },
     { type: "array", items: { type: "string" } },
   ])("asks in words for what a closed schema would forbid: %j", async (output) => {
@@ -124,6 +143,13 @@ describe("an answer of Anthropic", () => {
     expect(parts).toEqual([
       { type: "opaque", provider: "anthropic", value: { type: "redacted_thinking", data: "abc" } },
     ]);
+  });
+
+  it("that speaks of billing is a used-up credit", async () => {
+    const error = { type: "billing_error", message: "Your organization has a billing issue." };
+    const body = JSON.stringify({ type: "error", error });
+    const failing = reply({ raw: { type: "application/json", body } });
+    await expect(failing).rejects.toMatchObject({ code: "model.quota", repeatable: undefined });
   });
 
   it("may bear a call's input where the block starts", async () => {

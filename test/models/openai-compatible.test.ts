@@ -64,8 +64,8 @@ describe("a request to a compatible server", () => {
     expect(keys).toEqual([null, "Bearer k1"]);
   });
 
-  it("needs a base URL that is one", async () => {
-    const reply = compatibleModel({ baseURL: "localhost" }).reply(promptOf({}), callOf({}));
+  it.each(["localhost", "localhost:11434/v1", ""])("needs a base URL that is one: %j", async (baseURL) => {
+    const reply = compatibleModel({ baseURL }).reply(promptOf({}), callOf({}));
     await expect(reply).rejects.toMatchObject({ code: "config.invalid" });
   });
 });

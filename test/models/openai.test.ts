@@ -80,6 +80,12 @@ describe("an answer of OpenAI", () => {
     expect(parts).toEqual([{ type: "text", text: "Hi." }]);
   });
 
+  it("leaves out reasoning that is not sealed into it", async () => {
+    const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: null };
+    const { parts } = await stream({ type: "response.completed", response: { output: [reasoning, item] } });
+    expect(parts).toEqual([{ type: "text", text: "Hi." }]);
+  });
+
   it("that the content filter ended is a refusal", async () => {
     const response = { status: "incomplete", incomplete_details: { reason: "content_filter" }, output: [item] };
     expect((await stream({ type: "response.incomplete", response })).stop).toBe("refusal");

@@ -101,6 +101,7 @@ function refusalAt(messages: ChatRequest["messages"], index: number, sealed: Rea
     if (!asked.some((call) => call.id === current.tool_call_id)) return "'tool' must answer a preceding 'tool_calls'";
   }
   if (current?.role !== "assistant") return undefined;
+  if (!current.content && !current.tool_calls) return "an assistant message needs content or tool_calls";
   const answers = messages.slice(index + 1).findIndex((one) => one.role !== "tool");
   const results = messages.slice(index + 1, answers < 0 ? undefined : index + 1 + answers);
   const open = current.tool_calls?.find(
@@ -119,7 +120,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   key: { status: 401, body: { detail: "Invalid API key" } },
   forbidden: { status: 403, body: { detail: "Not allowed here" } },
   model: { status: 404, body: { error: 'model "no-such-model" not found, try pulling it first' } },
-  quota: fault(402, "insufficient_credits", "Insufficient credits", 402),
+  quota: fault(402, "payment_required", "This request needs more credits", 402),
   rate: fault(429, "rate_limit_error", "Too many requests", 429),
   overloaded: fault(503, "overloaded", "Loading model", 503),
   server: { status: 500, body: { detail: "Internal Server Error" } },
