@@ -10,6 +10,8 @@ import {
   type Usage,
 } from "../core/prompt.ts";
 import { isObject, type Json, type JsonSchema } from "../core/values.ts";
+import type { Service } from "./faults.ts";
+import { shapeText } from "./shapes.ts";
 import {
   type Answer,
   callPart,
@@ -23,8 +25,6 @@ import {
   listOf,
   NO_SDK_TIMEOUT,
   outputText,
-  type Service,
-  shapeText,
   stringOf,
 } from "./wire.ts";
 

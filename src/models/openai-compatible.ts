@@ -10,6 +10,8 @@ import {
   type Usage,
 } from "../core/prompt.ts";
 import type { Json, JsonSchema } from "../core/values.ts";
+import type { Service } from "./faults.ts";
+import { isStrictShape, shapeText } from "./shapes.ts";
 import {
   type Answer,
   callPart,
@@ -20,12 +22,9 @@ import {
   exchange,
   type Fields,
   fieldsOf,
-  isStrictShape,
   listOf,
   NO_SDK_TIMEOUT,
   outputText,
-  type Service,
-  shapeText,
   stringOf,
 } from "./wire.ts";
 

@@ -1,20 +1,8 @@
-import { type ErrorCode, messageOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { ModelCall } from "../core/ports.ts";
 import type { Part } from "../core/prompt.ts";
 import { isObject, type Json } from "../core/values.ts";
-
-/** The service that an adapter talks to, and how messages name it. */
-export interface Service {
-  readonly name: string;
-  readonly baseURL: string;
-  /** Undefined for a service that asks for none. */
-  readonly apiKey: string | undefined;
-  /** Where the key comes from: the name of a variable. */
-  readonly keyName: string;
-  readonly fetch: typeof fetch;
-  /** How long it may send nothing. */
-  readonly idleMs: number;
-}
+import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
 export const DEFAULT_IDLE_MS = 120_000;
 
@@ -99,34 +87,7 @@ export function outputText(output: Json): string {
   return typeof output === "string" ? output : JSON.stringify(output);
 }
 
-/** Asks in words for what an API cannot be asked for otherwise. */
-export function shapeText(schema: Json): string {
-  return `Give your final answer as one JSON value that fits this JSON Schema, without any other text:\n\n${JSON.stringify(schema)}`;
-}
-
-/** Whether OpenAI's strict mode takes a schema as it is: closed objects whose properties are all required. */
-export function isStrictShape(schema: unknown): boolean {
-  return isObject(schema) && schema["type"] === "object" && !("anyOf" in schema) && isStrict(schema);
-}
-
-const STRICT_KEYS = new Set(
-  (
-    "type properties required additionalProperties items anyOf enum const $ref $defs title description pattern format " +
-    "multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems"
-  ).split(" "),
-);
-
-function isStrict(schema: unknown): boolean {
-  if (!isObject(schema) || !Object.keys(schema).every((key) => STRICT_KEYS.has(key))) return false;
-  const { type, properties, required, additionalProperties, items, anyOf, $defs } = schema;
-  const names = Object.keys(fieldsOf(properties));
-  const isMap = [type].flat().includes("object") || properties !== undefined;
-  if (isMap && (additionalProperties !== false || !names.every((name) => [required].flat().includes(name))))
-    return false;
-  const maps = [properties, $defs].flatMap((map) => Object.values(fieldsOf(map)));
-  return [...maps, ...[items, anyOf].flat().filter((inner) => inner !== undefined)].every(isStrict);
-}
-
+/** Reading what came over the wire: the value where it is of that kind, else an empty one. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
@@ -144,8 +105,8 @@ export function countOf(value: unknown): number {
 }
 
 function checkAddress(service: Service): void {
-  if (!URL.canParse(service.baseURL)) {
-    throw new SkillflowError("config.invalid", `The base URL of ${service.name} is not a URL: ${service.baseURL}`);
+  if (!/^https?:/i.test(service.baseURL) || !URL.canParse(service.baseURL)) {
+    throw new SkillflowError("config.invalid", `The base URL of ${service.name} is no http(s) URL: ${service.baseURL}`);
   }
   // A header cannot carry it, and the error that says so would quote it.
   if (service.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(service.apiKey)) {
@@ -176,12 +137,6 @@ function startWatch(service: Service, outer: AbortSignal) {
   };
 }
 
-function silence(service: Service): SkillflowError {
-  return new SkillflowError("model.unreachable", `${service.name} sent nothing for ${service.idleMs / 1000} s`, {
-    repeatable: {},
-  });
-}
-
 /** The SDKs rename and drop errors on their way, so what went wrong is kept here. */
 function checkedFetch(service: Service, model: string) {
   let failure: SkillflowError | undefined;
@@ -203,30 +158,6 @@ function ownError(error: unknown): SkillflowError | undefined {
   return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : undefined;
 }
 
-function unreachable(service: Service, error: unknown): SkillflowError {
-  const { host } = new URL(service.baseURL);
-  return new SkillflowError("model.unreachable", `Cannot reach ${service.name} at ${host}: ${reasonOf(error)}`, {
-    hint: "Check the network and the service's base URL.",
-    cause: error,
-    repeatable: {},
-  });
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : messageOf(error);
-}
-
-/** What a service says went wrong, in the words of its API. */
-interface Fault {
-  /** Absent inside a stream. */
-  readonly status?: number;
-  readonly headers?: Headers;
-  /** Types and codes, as the API names them. */
-  readonly kinds: string;
-  readonly message: string;
-}
-
 async function faultOfResponse(service: Service, response: Response): Promise<Fault> {
   const text = await joined(textsOf(service, response, () => undefined));
   const fault = faultOfBody(parseJson(text)) ?? {
@@ -234,90 +165,6 @@ async function faultOfResponse(service: Service, response: Response): Promise<Fa
     message: text.trimStart().startsWith("<") ? response.statusText : text,
   };
   return { ...fault, status: response.status, headers: response.headers };
-}
-
-function faultOfBody(body: unknown): Fault | undefined {
-  if (!isObject(body)) return undefined;
-  const error = isObject(body["error"]) ? body["error"] : body;
-  const details = fieldsOf(error["details"])["error_code"];
-  const kinds = [error["type"], error["code"], details].filter((kind) => typeof kind === "string").join(" ");
-  const said = error["message"] ?? body["error"] ?? body["detail"] ?? body["message"] ?? body;
-  const status = Number(error["code"] ?? error["status"]);
-  return {
-    kinds,
-    message: typeof said === "string" ? said : JSON.stringify(said),
-    ...(status >= 400 && status < 600 ? { status } : {}),
-  };
-}
-
-function failureIn(service: Service, model: string, body: Fields): SkillflowError | undefined {
-  const told = body["type"] === "error" || isObject(body["error"]) || stringOf(body["error"]) !== "";
-  const fault = told ? faultOfBody(body) : undefined;
-  return fault && failureOf(service, model, fault);
-}
-
-function failureOf(service: Service, model: string, fault: Fault): SkillflowError {
-  const code = codeOf(fault);
-  const message = sayFault(service, model, code, fault);
-  switch (code) {
-    case "model.auth":
-      return new SkillflowError(code, message, { hint: `Check ${service.keyName}.` });
-    case "model.unknown":
-      return new SkillflowError(code, message, {
-        hint: "Set another with `model` in the workflow or its node, or with --model; for another server, check the base URL.",
-      });
-    case "model.overloaded":
-      return new SkillflowError(code, message, { repeatable: waitOf(fault.headers) });
-    default:
-      return new SkillflowError(code, message);
-  }
-}
-
-const QUOTA = /insufficient_quota|billing|spend_limit|insufficient_balance|insufficient_credits/;
-const QUOTA_WORDS = /credit balance is too low|exceeded your current quota|insufficient (quota|balance|credits)/i;
-const UNKNOWN_WORDS = /\b(invalid|unknown) model\b|\bmodel\b.{0,120}\b(not found|does not exist)/i;
-const BUSY = /rate_limit|overloaded|server_error|api_error|timeout/;
-const INVALID = /invalid|not_found|too_large|policy|prompt|image/;
-
-function codeOf({ status = 0, kinds, message }: Fault): ErrorCode {
-  if (status === 402 || QUOTA.test(kinds) || QUOTA_WORDS.test(message)) return "model.quota";
-  if (status === 404 || /model_not_found/.test(kinds)) return "model.unknown";
-  if (status === 400 && UNKNOWN_WORDS.test(message)) return "model.unknown";
-  if (status === 401 || status === 403 || /authentication|permission|api_key/.test(kinds)) return "model.auth";
-  if ([408, 409, 425, 429].includes(status) || status >= 500 || BUSY.test(kinds)) return "model.overloaded";
-  return status === 0 && !INVALID.test(kinds) ? "model.overloaded" : "model.rejected";
-}
-
-function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault): string {
-  const status = fault.status === undefined ? "" : ` (${fault.status})`;
-  const said = withoutKey(service, fault.message).trim().slice(0, 2000);
-  const reason = said === "" ? "" : `: ${said}`;
-  switch (code) {
-    case "model.auth":
-      return fault.status === 403 ? `${service.name} refused access${reason}` : `${service.name} refused the API key`;
-    case "model.unknown":
-      return `${service.name} knows no model "${model}"${reason}`;
-    case "model.quota":
-      return `The quota or credit at ${service.name} is used up${reason}`;
-    case "model.overloaded":
-      return `${service.name} cannot answer now${status}${reason}`;
-    default:
-      return `${service.name} rejected the request${status}${reason}`;
-  }
-}
-
-function withoutKey(service: Service, text: string): string {
-  return service.apiKey === undefined ? text : text.replaceAll(service.apiKey, `[${service.keyName}]`);
-}
-
-function waitOf(headers: Headers | undefined): { readonly afterMs?: number } {
-  const exact = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (exact >= 0) return { afterMs: exact };
-  const text = headers?.get("retry-after") ?? "";
-  const seconds = Number(text);
-  if (text !== "" && seconds >= 0) return { afterMs: seconds * 1000 };
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? {} : { afterMs: Math.max(0, date - Date.now()) };
 }
 
 async function openAnswer(service: Service, model: string, response: Response, touch: () => void): Promise<Answer> {
@@ -346,6 +193,12 @@ async function openAnswer(service: Service, model: string, response: Response, t
     if (failure) throw failure;
     return body;
   }
+}
+
+function failureIn(service: Service, model: string, body: Fields): SkillflowError | undefined {
+  const told = body["type"] === "error" || isObject(body["error"]) || stringOf(body["error"]) !== "";
+  const fault = told ? faultOfBody(body) : undefined;
+  return fault && failureOf(service, model, fault);
 }
 
 async function joined(chunks: AsyncIterable<string>): Promise<string> {
@@ -391,7 +244,8 @@ async function* dataOf(chunks: AsyncIterable<string> | Iterable<string>): AsyncG
 
 function* dataOfBlock(block: string): Generator<string> {
   const lines = block.split(/\r\n|\n|\r/).filter((line) => line.startsWith("data:"));
-  if (lines.length > 0) yield lines.map((line) => line.slice(line[5] === " " ? 6 : 5)).join("\n");
+  const data = lines.map((line) => line.slice("data:".length).trimStart()).join("\n");
+  if (data !== "") yield data;
 }
 
 function parseJson(text: string): Json | undefined {

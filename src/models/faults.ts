@@ -1,0 +1,128 @@
+import { type ErrorCode, messageOf, SkillflowError } from "../core/errors.ts";
+import { isObject } from "../core/values.ts";
+
+/** The service that an adapter talks to, and how messages name it. */
+export interface Service {
+  readonly name: string;
+  readonly baseURL: string;
+  /** Undefined for a service that asks for none. */
+  readonly apiKey: string | undefined;
+  /** Where the key comes from: the name of a variable. */
+  readonly keyName: string;
+  readonly fetch: typeof fetch;
+  /** How long it may send nothing. */
+  readonly idleMs: number;
+}
+
+/** What a service says went wrong, in the words of its API. */
+export interface Fault {
+  /** Absent inside a stream. */
+  readonly status?: number;
+  readonly headers?: Headers;
+  /** Types and codes, as the API names them. */
+  readonly kinds: string;
+  readonly message: string;
+}
+
+/** The error for what a service says went wrong, as the Model port wants it. */
+export function failureOf(service: Service, model: string, fault: Fault): SkillflowError {
+  const code = codeOf(fault);
+  const message = sayFault(service, model, code, fault);
+  switch (code) {
+    case "model.auth":
+      return new SkillflowError(code, message, { hint: `Check ${service.keyName}.` });
+    case "model.unknown":
+      return new SkillflowError(code, message, {
+        hint: "Set another with `model` in the workflow or its node, or with --model; for another server, check the base URL.",
+      });
+    case "model.overloaded":
+      return new SkillflowError(code, message, { repeatable: waitOf(fault.headers) });
+    default:
+      return new SkillflowError(code, message);
+  }
+}
+
+const QUOTA = /insufficient_quota|billing|spend_limit|insufficient_balance|insufficient_credits/;
+const QUOTA_WORDS = /credit balance is too low|exceeded your current quota|insufficient (quota|balance|credits)/i;
+const UNKNOWN_WORDS = /\b(invalid|unknown) model\b|\bmodel\b.{0,120}\b(not found|does not exist)/i;
+const BUSY = /rate_limit|overloaded|server_error|api_error|timeout/;
+const INVALID = /invalid|not_found|too_large|policy|prompt|image/;
+
+function codeOf({ status = 0, kinds, message }: Fault): ErrorCode {
+  if (status === 402 || QUOTA.test(kinds) || QUOTA_WORDS.test(message)) return "model.quota";
+  if (status === 404 || /model_not_found/.test(kinds)) return "model.unknown";
+  if (status === 400 && UNKNOWN_WORDS.test(message)) return "model.unknown";
+  if (status === 401 || status === 403 || /authentication|permission|api_key/.test(kinds)) return "model.auth";
+  if ([408, 409, 425, 429].includes(status) || status >= 500 || BUSY.test(kinds)) return "model.overloaded";
+  return status === 0 && !INVALID.test(kinds) ? "model.overloaded" : "model.rejected";
+}
+
+function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault): string {
+  const status = fault.status === undefined ? "" : ` (${fault.status})`;
+  const said = withoutKey(service, fault.message).trim().slice(0, 2000);
+  const reason = said === "" ? "" : `: ${said}`;
+  switch (code) {
+    case "model.auth":
+      return fault.status === 403 ? `${service.name} refused access${reason}` : `${service.name} refused the API key`;
+    case "model.unknown":
+      return `${service.name} knows no model "${model}"${reason}`;
+    case "model.quota":
+      return `The quota or credit at ${service.name} is used up${reason}`;
+    case "model.overloaded":
+      return `${service.name} cannot answer now${status}${reason}`;
+    default:
+      return `${service.name} rejected the request${status}${reason}`;
+  }
+}
+
+function waitOf(headers: Headers | undefined): { readonly afterMs?: number } {
+  const exact = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
+  if (exact >= 0) return { afterMs: exact };
+  const text = headers?.get("retry-after") ?? "";
+  const seconds = Number(text);
+  if (text !== "" && seconds >= 0) return { afterMs: seconds * 1000 };
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? {} : { afterMs: Math.max(0, date - Date.now()) };
+}
+
+/** What a JSON body says went wrong, in any of the forms that are around. */
+export function faultOfBody(body: unknown): Fault | undefined {
+  if (!isObject(body)) return undefined;
+  const error = isObject(body["error"]) ? body["error"] : body;
+  const details = isObject(error["details"]) ? error["details"]["error_code"] : undefined;
+  const kinds = [error["type"], error["code"], details].filter((kind) => typeof kind === "string").join(" ");
+  const said = error["message"] ?? body["error"] ?? body["detail"] ?? body["message"] ?? body;
+  const status = Number(error["code"] ?? error["status"]);
+  return {
+    kinds,
+    message: typeof said === "string" ? said : JSON.stringify(said),
+    ...(status >= 400 && status < 600 ? { status } : {}),
+  };
+}
+
+/** The error for a connection that failed. */
+export function unreachable(service: Service, error: unknown): SkillflowError {
+  const { host } = new URL(service.baseURL);
+  return new SkillflowError("model.unreachable", `Cannot reach ${service.name} at ${host}: ${reasonOf(error)}`, {
+    hint: "Check the network and the service's base URL.",
+    cause: error,
+    repeatable: {},
+  });
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : messageOf(error);
+}
+
+/** The error for a service that sent nothing for too long. */
+export function silence(service: Service): SkillflowError {
+  return new SkillflowError("model.unreachable", `${service.name} sent nothing for ${service.idleMs / 1000} s`, {
+    repeatable: {},
+  });
+}
+
+/** The service's message without the key that it may quote. */
+export function withoutKey(service: Service, text: string): string {
+  return service.apiKey === undefined ? text : text.replaceAll(service.apiKey, `[${service.keyName}]`);
+}

@@ -1,0 +1,29 @@
+import { isObject, type Json } from "../core/values.ts";
+
+/** Asks in words for what an API cannot be asked for otherwise. */
+export function shapeText(schema: Json): string {
+  return `Give your final answer as one JSON value that fits this JSON Schema, without any other text:\n\n${JSON.stringify(schema)}`;
+}
+
+/** Whether OpenAI's strict mode takes a schema as it is: closed objects whose properties are all required. */
+export function isStrictShape(schema: unknown): boolean {
+  return isObject(schema) && schema["type"] === "object" && !("anyOf" in schema) && isStrict(schema);
+}
+
+const STRICT_KEYS = new Set(
+  (
+    "type properties required additionalProperties items anyOf enum const $ref $defs title description pattern format " +
+    "multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems"
+  ).split(" "),
+);
+
+function isStrict(schema: unknown): boolean {
+  if (!isObject(schema) || !Object.keys(schema).every((key) => STRICT_KEYS.has(key))) return false;
+  const { type, properties, required, additionalProperties, items, anyOf, $defs } = schema;
+  const names = isObject(properties) ? Object.keys(properties) : [];
+  const isMap = [type].flat().includes("object") || properties !== undefined;
+  if (isMap && (additionalProperties !== false || !names.every((name) => [required].flat().includes(name))))
+    return false;
+  const maps = [properties, $defs].filter(isObject).flatMap(Object.values);
+  return [...maps, ...[items, anyOf].flat().filter((inner) => inner !== undefined)].every(isStrict);
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import type { Prompt } from "../../src/core/prompt.ts";
+import { openaiModel } from "../../src/models/openai.ts";
+import { API_KEY, callOf, describeModel, promptOf, TOOLS } from "../contracts/model.ts";
+import { type OpenaiRequest, startOpenai } from "../services/openai.ts";
+
+describeModel("OpenAI", (baseURL, options) => openaiModel({ apiKey: API_KEY, baseURL, ...options }), startOpenai);
+
+async function requestFor(prompt: Partial<Prompt>): Promise<OpenaiRequest | undefined> {
+  const service = await startOpenai(() => ({ text: "{}" }));
+  await openaiModel({ apiKey: API_KEY, baseURL: service.url }).reply(promptOf(prompt), callOf({}));
+  await service.close();
+  return service.bodies[0];
+}
+
+describe("a request to OpenAI", () => {
+  it("bears a lone instruction as a plain string, and is stored nowhere", async () => {
+    expect(await requestFor({ text: "Say hello." })).toEqual({
+      model: "no-such-model",
+      input: [{ role: "user", content: "Say hello." }],
+      stream: true,
+      store: false,
+    });
+  });
+
+  it("bears the context as a second text", async () => {
+    const context = { input: { id: 1 }, entries: [], length: 0 };
+    expect((await requestFor({ context }))?.input).toMatchObject([
+      { content: [{ type: "input_text", text: "Say hello." }, { type: "input_text" }] },
+    ]);
+  });
+
+  const verdict = { type: "string" };
+  it.each([
+    [{ type: "object", properties: { verdict }, required: ["verdict"], additionalProperties: false }, true],
+    [{ type: "object", properties: { verdict }, required: [], additionalProperties: false }, false],
+    [{ type: "object", properties: { verdict }, required: ["verdict"] }, false],
+    [
+      {
+        type: "object",
+        properties: { list: { type: "array", items: { type: "object", properties: {} } } },
+        required: ["list"],
+        additionalProperties: false,
+      },
+      false,
+    ],
+  ])("asks for %j strictly: %s", async (output, strict) => {
+    expect((await requestFor({ output }))?.text?.format).toEqual({
+      type: "json_schema",
+      name: "output",
+      schema: output,
+      strict,
+    });
+  });
+
+  it("wants sealed reasoning only until the model says that it has none", async () => {
+    const service = await startOpenai(({ include }) => (include ? { fault: "no_reasoning" } : { text: "Hi." }));
+    const model = openaiModel({ apiKey: API_KEY, baseURL: service.url });
+    await model.reply(promptOf({ tools: TOOLS }), callOf({}));
+    await model.reply(promptOf({ tools: TOOLS }), callOf({}));
+    await service.close();
+    expect(service.bodies.map(({ include }) => include !== undefined)).toEqual([true, false, false]);
+  });
+});
+
+describe("an answer of OpenAI", () => {
+  const stream = async (...events: readonly object[]) => {
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    const service = await startOpenai(() => ({ raw: { type: "text/event-stream", body } }));
+    const model = openaiModel({ apiKey: API_KEY, baseURL: service.url });
+    return model.reply(promptOf({}), callOf({})).finally(() => service.close());
+  };
+  const item = { type: "message", content: [{ type: "output_text", text: "Hi." }] };
+
+  it("is put together from its items where the last event leaves them out", async () => {
+    const { parts } = await stream(
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: { status: "completed", output: [] } },
+    );
+    expect(parts).toEqual([{ type: "text", text: "Hi." }]);
+  });
+
+  it("leaves out reasoning that is not sealed into it", async () => {
+    const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: null };
+    const { parts } = await stream({ type: "response.completed", response: { output: [reasoning, item] } });
+    expect(parts).toEqual([{ type: "text", text: "Hi." }]);
+  });
+
+  it("that the content filter ended is a refusal", async () => {
+    const response = { status: "incomplete", incomplete_details: { reason: "content_filter" }, output: [item] };
+    expect((await stream({ type: "response.incomplete", response })).stop).toBe("refusal");
+  });
+
+  it.each([
+    ["server_error", "model.overloaded"],
+    ["rate_limit_exceeded", "model.overloaded"],
+    ["invalid_prompt", "model.rejected"],
+  ])("that failed with %s is %s", async (code, expected) => {
+    const response = { status: "failed", error: { code, message: "It failed." } };
+    await expect(stream({ type: "response.failed", response })).rejects.toMatchObject({ code: expected });
+  });
+});

@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { compatibleModel } from "../../src/models/openai-compatible.ts";
+import { callOf, promptOf } from "../contracts/model.ts";
+
+const chunk = (content: string, finish_reason: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason }] })}`;
+
+function modelReading(body: ReadableStream<Uint8Array>, idleMs?: number) {
+  const answer = () => Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+  return compatibleModel({ baseURL: "http://127.0.0.1:9/v1", fetch: answer, ...(idleMs ? { idleMs } : {}) });
+}
+
+describe("a stream", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each(["\n", "\r\n", "\r"])("is read whatever its pieces and its line breaks: %j", async (newline) => {
+    const lines = [
+      ": a comment",
+      chunk("Grüße 🚒"),
+      "",
+      "event: x",
+      chunk("!", "stop"),
+      "id: 3",
+      "",
+      "data: [DONE]",
+      "",
+    ];
+    const bytes = new TextEncoder().encode(lines.map((line) => line + newline).join(""));
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    const reply = await modelReading(body).reply(promptOf({}), callOf({}));
+    expect(reply.parts).toEqual([{ type: "text", text: "Grüße 🚒!" }]);
+  });
+
+  it("may take long as long as something comes", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const texts = ["one ", "two ", "three ", "four"];
+    const encoder = new TextEncoder();
+    let send = (_: string | undefined): void => undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        send = (text) => controller.enqueue(encoder.encode(`${text ? chunk(text) : "data: [DONE]"}\n\n`));
+      },
+    });
+    send(texts.shift());
+    const onDelta = () => {
+      vi.advanceTimersByTime(90);
+      send(texts.shift());
+    };
+    const reply = await modelReading(body, 100).reply(promptOf({}), callOf({ onDelta }));
+    expect(reply.parts).toEqual([{ type: "text", text: "one two three four" }]);
+  });
+
+  it("is left once it said that it is done", async () => {
+    let left = false;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(`${chunk("Hi.", "stop")}\n\ndata: [DONE]\n\n`));
+      },
+      cancel() {
+        left = true;
+      },
+    });
+    await modelReading(body).reply(promptOf({}), callOf({}));
+    expect(left).toBe(true);
+  });
+
+  it("that never ends growing is given up", async () => {
+    const piece = new Uint8Array(8 * 1024 * 1024).fill(65);
+    const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
+    const reply = modelReading(body).reply(promptOf({}), callOf({}));
+    await expect(reply).rejects.toMatchObject({ code: "model.garbled", repeatable: undefined });
+  });
+});
