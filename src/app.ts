@@ -5,15 +5,15 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { checkInput } from "./core/check.ts";
 import { type Environment, secretValues } from "./core/config.ts";
-import { type Diagnostic, hasErrors, messageOf, SkillflowError } from "./core/errors.ts";
+import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
 import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
-import { compileSchema } from "./core/schema.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
+import { checkOutputSchemas } from "./core/shapes.ts";
 import type { Logger } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
@@ -134,7 +134,8 @@ export async function prepareRun(
   project: Project,
   request: {
     readonly file: string;
-    readonly input: unknown;
+    /** The input as given, once the workflow is known. */
+    readonly input: (workflow: Workflow) => unknown;
     readonly runId: string | undefined;
     readonly choices: RunChoices;
   },
@@ -144,7 +145,7 @@ export async function prepareRun(
   const file = resolve(host.cwd, request.file);
   const { workflow, diagnostics } = loadWorkflow(file, project.skills.ids, request.file);
   if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
-  const checked = checkInput(workflow, request.input);
+  const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
   const input = checked.input as JsonObject;
   const shapes = checkOutputSchemas(workflow, request.file);
@@ -194,19 +195,6 @@ function invalid(
   diagnostics: readonly Diagnostic[],
 ): SkillflowError {
   return new SkillflowError(code, what, { diagnostics });
-}
-
-/** A node's `output` has to be a schema before any model is asked to fit it. */
-export function checkOutputSchemas(workflow: Workflow, file: string): Diagnostic[] {
-  return Object.entries(workflow.nodes).flatMap(([id, { output }]): Diagnostic[] => {
-    try {
-      if (output) compileSchema(output);
-      return [];
-    } catch (error) {
-      const message = `the output of node "${id}" is no JSON Schema: ${messageOf(error)}`;
-      return [{ severity: "error", code: "SCHEMA", path: ["nodes", id, "output"], message, file }];
-    }
-  });
 }
 
 /** The skills that a workflow refers to, in the order of its nodes; undefined where nobody declares the id. */
@@ -372,6 +360,42 @@ export async function prepareResume(project: Project, stored: StoredRun, choices
   if (choices.requireSkills) requireSkills(record.workflow, entries);
   checkModels(choices.model ?? recordedSettings(record.settings, stored.events).model, record.workflow, host.env);
   return { record, entries, redactor: createRedactor(secrets), secrets, choices };
+}
+
+/** A recording, and the path that names it to the replay model. */
+export interface Recording {
+  readonly stored: StoredRun;
+  readonly path: string;
+}
+
+/**
+ * A new run of a recorded workflow and input, answered from the recording. The workflow file is read again where it
+ * still is, so that the replay tells what an edit changes; skills are offered as they were.
+ */
+export async function prepareReplay(
+  project: Project,
+  { stored, path }: Recording,
+  runId: string | undefined,
+): Promise<PreparedRun> {
+  const { record } = stored;
+  const file = record.file;
+  const choices: RunChoices = { model: `replay:${path}`, offline: false, requireSkills: false };
+  const input = () => record.input;
+  const prepared =
+    file !== undefined && existsSync(resolve(project.host.cwd, file))
+      ? await prepareRun(project, { file, input, runId, choices })
+      : { ...(await prepareResume(project, stored, choices)), record: { ...record, run: runId ?? newRunId() } };
+  const settings = { ...recordedSettings(record.settings, stored.events), model: choices.model ?? "" };
+  const skills = prepared.record.skills.map((skill) => {
+    const recorded = record.skills.find((other) => other.id === skill.id);
+    if (!recorded || recorded.available === skill.available) return skill;
+    return recorded.available ? recordSkill(skill.id, offered(prepared.entries.get(skill.id))) : recorded;
+  });
+  return { ...prepared, record: { ...prepared.record, settings, skills } };
+}
+
+function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
+  return entry && { ...entry, unavailable: undefined };
 }
 
 /** Goes on with a stored run: after a crash where it was, after its end as \`run:resume\` says. */

@@ -1,9 +1,13 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Host } from "../app.ts";
 import { exitCodeOf, SkillflowError } from "../core/errors.ts";
+import type { Redactor } from "../core/redact.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
-/** The process as the command line sees it. */
+/** What the program is given of its process. */
+export type Terminal = Omit<Io, "protect">;
+
+/** The process as the commands see it: everything printed passes one place. */
 export interface Io {
   readonly host: Host;
   /** What was asked for: a result, a document, a stream. */
@@ -13,6 +17,8 @@ export interface Io {
   /** Whether the text for people goes to a terminal. */
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** From now on secrets are kept out of both streams (trust 5). */
+  protect(redactor: Redactor): void;
   readInput(): Promise<string>;
   onInterrupt(stop: (reason: string) => void): void;
 }
@@ -23,7 +29,8 @@ export type Flags = Readonly<Record<string, unknown>>;
 export type Action = (io: Io, args: readonly string[], flags: Flags) => Promise<number>;
 
 /** Runs a command line and gives its exit code. */
-export async function main(argv: readonly string[], io: Io): Promise<number> {
+export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const io = guard(terminal);
   let code = 0;
   const program = buildProgram(io, (result) => {
     code = result;
@@ -35,6 +42,18 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     return await reportFailure(io, error, argv.includes("--verbose"));
   }
+}
+
+function guard(terminal: Terminal): Io {
+  let clean = (text: string) => text;
+  return {
+    ...terminal,
+    out: (text) => terminal.out(clean(text)),
+    err: (text) => terminal.err(clean(text)),
+    protect(redactor) {
+      clean = redactor.text;
+    },
+  };
 }
 
 function buildProgram(io: Io, finish: (code: number) => void): Command {

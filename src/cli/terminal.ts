@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseEnv, styleText } from "node:util";
+import { parseEnv, stripVTControlCharacters, styleText } from "node:util";
 import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
 import type { JsonObject } from "../core/values.ts";
 import { isObject } from "../core/values.ts";
@@ -28,11 +28,7 @@ export function withEnvFile(io: Io, flags: Flags): Io {
 
 /** Text of others without what could move the cursor, hide or reorder: control characters and direction marks. */
 export function inert(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  return text.replace(
-    /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    "",
-  );
+  return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "");
 }
 
 export function oneLine(text: string, most: number): string {
@@ -128,5 +124,5 @@ function wrap(text: string, width: number, indent: number): string[] {
 }
 
 function visibleLength(text: string): number {
-  return inert(text).length;
+  return stripVTControlCharacters(text).length;
 }

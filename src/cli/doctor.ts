@@ -1,0 +1,96 @@
+import { resolve } from "node:path";
+import { gatherSkills, openProject, type SkillEntries } from "../app.ts";
+import { SkillflowError } from "../core/errors.ts";
+import { modelAvailability } from "../core/model-name.ts";
+import type { Workflow } from "../core/workflow.ts";
+import type { SkillEntry } from "../loaders/skill-set.ts";
+import { loadWorkflow } from "../loaders/workflow-file.ts";
+import { projectOptions } from "./flags.ts";
+import type { Action } from "./main.ts";
+import { allSkills } from "./skills.ts";
+import { inert, type Paint, painter } from "./terminal.ts";
+
+interface Finding {
+  readonly id: string;
+  readonly state: "not_configured" | "configured" | "available" | "unavailable";
+  readonly reason: string | null;
+  readonly fix: string | null;
+  readonly nodes: readonly string[];
+}
+
+export const doctor: Action = async (io, [file], flags) => {
+  const project = openProject(io.host, projectOptions(flags));
+  const workflow = file === undefined ? undefined : readWorkflow(io.host.cwd, file, project.skills.ids);
+  const entries: SkillEntries = workflow
+    ? await gatherSkills(project.skills, workflow)
+    : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
+  const skills = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
+    if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
+    return { id, state: "not_configured", reason: missing, fix: `set ${missing}`, nodes: [] };
+  });
+  const ok = !workflow || !someNodeLostAll(workflow, skills);
+  if (flags.json === true) {
+    await io.out(`${JSON.stringify({ skills, models, ok }, undefined, 2)}\n`);
+  } else {
+    const paint = painter(io, flags);
+    await io.out(
+      `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
+    );
+    await io.out(
+      `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
+    );
+    if (!ok) await io.err(`\n${paint("red", "✘")} a node lost all of its skills: it would run without any tool\n`);
+  }
+  return ok ? 0 : 3;
+};
+
+function readWorkflow(cwd: string, file: string, known: ReadonlySet<string>): Workflow {
+  const { workflow, diagnostics } = loadWorkflow(resolve(cwd, file), known, file);
+  if (workflow) return workflow;
+  throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
+}
+
+function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): Finding {
+  if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
+  const { unavailable, fields } = entry;
+  if (unavailable === undefined) {
+    return {
+      id,
+      state: fields.some((field) => field.field.required) ? "configured" : "available",
+      reason: null,
+      fix: null,
+      nodes,
+    };
+  }
+  const missing = fields.filter(({ field, value }) => field.required && value === undefined);
+  const fix = missing.map(({ key, field }) => `set ${field.env ?? key} (${field.description})`).join("; ");
+  return {
+    id,
+    state: missing.length > 0 ? "not_configured" : "unavailable",
+    reason: unavailable,
+    fix: fix || null,
+    nodes,
+  };
+}
+
+function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
+  return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (node.skills?.includes(skill) ? [id] : []));
+}
+
+function someNodeLostAll(workflow: Workflow, skills: readonly Finding[]): boolean {
+  const usable = new Set(
+    skills.filter(({ state }) => state === "available" || state === "configured").map(({ id }) => id),
+  );
+  return Object.values(workflow.nodes).some(
+    (node) => (node.skills?.length ?? 0) > 0 && !node.skills?.some((skill) => usable.has(skill)),
+  );
+}
+
+function describeFinding({ id, state, reason, fix, nodes }: Finding, paint: Paint): string {
+  const good = state === "available" || state === "configured";
+  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(inert).join(", ")}`) : "";
+  const why = reason === null ? "" : `  ${inert(reason)}`;
+  const how = fix === null || good ? "" : `\n    ${paint("dim", inert(fix))}`;
+  return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}`;
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { RunEvent, RunRecord } from "../core/event.ts";
+import type { RunResult } from "../core/result.ts";
+import { nearest } from "../core/values.ts";
+import { list, text } from "./flags.ts";
+import type { Flags, Io } from "./main.ts";
+
+/** A finished run as every report gets it. */
+export interface Report {
+  readonly record: RunRecord;
+  readonly result: RunResult;
+  readonly events: readonly RunEvent[];
+}
+
+export interface Outputs {
+  readonly out: string | undefined;
+  readonly reports: readonly { readonly kind: string; readonly path: string }[];
+}
+
+/** Every kind of report, loaded when it is asked for. */
+const KINDS: Readonly<Record<string, (report: Report) => Promise<string>>> = {
+  json: async ({ result }) => `${JSON.stringify(result, undefined, 2)}\n`,
+  md: async (report) => (await import("./reports/markdown.ts")).summaryMarkdown(report),
+  html: async (report) => (await import("./reports/html.ts")).reportHtml(report),
+  junit: async (report) => (await import("./reports/junit.ts")).junitXml(report),
+  sarif: async (report) => (await import("./reports/sarif.ts")).sarifOfRun(report),
+  mermaid: async ({ record, result }) => (await import("./graph.ts")).runMermaid(record, result),
+};
+
+/** What goes into `--out`; the trace is the run's own file. */
+const OUT_FILES = { "result.json": "json", "summary.md": "md", "junit.xml": "junit", "report.html": "html" };
+
+/** Checked before anything runs. */
+export function chooseOutputs(flags: Flags): Outputs {
+  const reports = list(flags, "report").map((pair) => {
+    const [kind = "", ...rest] = pair.split("=");
+    const path = rest.join("=");
+    if (Object.hasOwn(KINDS, kind) && path !== "") return { kind, path };
+    const near = nearest(kind, Object.keys(KINDS));
+    throw new SkillflowError("usage.invalid", `--report takes KIND=PATH, not "${pair}"`, {
+      hint: near && near !== kind ? `did you mean ${near}=PATH?` : `KIND is one of ${Object.keys(KINDS).join(", ")}`,
+    });
+  });
+  return { out: text(flags, "out"), reports };
+}
+
+/** Writes what was asked for; gives the paths. A result that could not be written is an error of its own. */
+export async function writeOutputs(io: Io, { out, reports }: Outputs, report: Report): Promise<string[]> {
+  const { cwd } = io.host;
+  const wanted = [
+    ...(out === undefined ? [] : Object.entries(OUT_FILES).map(([name, kind]) => ({ kind, path: join(out, name) }))),
+    ...reports,
+  ];
+  const files = await Promise.all(
+    wanted.map(async ({ kind, path }) => ({ path: resolve(cwd, path), content: (await KINDS[kind]?.(report)) ?? "" })),
+  );
+  if (out !== undefined) files.push({ path: resolve(cwd, out, "trace.jsonl"), content: traceOf(report) });
+  try {
+    for (const { path, content } of files) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, content);
+    }
+  } catch (error) {
+    throw new SkillflowError("output.failed", `a result could not be written: ${messageOf(error)}`);
+  }
+  return files.map(({ path }) => relative(cwd, path) || path);
+}
+
+function traceOf({ record, events }: Report): string {
+  return [record, ...events].map((line) => `${JSON.stringify(line)}\n`).join("");
+}

@@ -1,0 +1,121 @@
+import {
+  type FinishedRun,
+  openProject,
+  openStore,
+  type PreparedRun,
+  prepareReplay,
+  prepareResume,
+  prepareRun,
+  resumeRun,
+  startRun,
+  type Watch,
+} from "../app.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { RunEvent } from "../core/event.ts";
+import type { Observer } from "../core/ports.ts";
+import type { ChangedPrompt } from "../models/replay.ts";
+import { projectOptions, readInput, runChoices, text } from "./flags.ts";
+import type { Action, Flags, Io } from "./main.ts";
+import { chooseOutputs, type Outputs, writeOutputs } from "./outputs.ts";
+import { liveProgress, plainProgress } from "./progress.ts";
+import { findRecording, findRun } from "./runs.ts";
+import { type Paint, painter } from "./terminal.ts";
+import { describeVerdict } from "./verdict.ts";
+
+export const run: Action = async (io, [file = ""], flags) => {
+  const outputs = chooseOutputs(flags);
+  const project = openProject(io.host, projectOptions(flags));
+  const input = await readInput(io, flags);
+  const prepared = await prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags) });
+  return watchRun(io, flags, outputs, prepared, (watch) => startRun(project, openStore(project), prepared, watch));
+};
+
+export const resume: Action = async (io, [given = ""], flags) => {
+  const outputs = chooseOutputs(flags);
+  const project = openProject(io.host, projectOptions(flags));
+  const store = openStore(project);
+  const stored = await store.read(await findRun(store, given));
+  const from = text(flags, "from");
+  checkResumable(stored.record.run, stored.events, from);
+  const prepared = await prepareResume(project, stored, runChoices(flags));
+  return watchRun(io, flags, outputs, prepared, (watch) => resumeRun(project, store, prepared, watch, from));
+};
+
+function checkResumable(run: string, events: readonly RunEvent[], from: string | undefined): void {
+  if (from !== undefined && !events.some((event) => event.type === "node:enter" && event.node === from)) {
+    throw new SkillflowError("usage.invalid", `run ${run} never visited a node "${from}"`);
+  }
+  const last = events.at(-1);
+  if (from === undefined && last?.type === "workflow:end" && last.status === "succeeded") {
+    throw new SkillflowError("run.finished", `run ${run} has succeeded: there is nothing to carry on`, {
+      hint: "redo a part of it with --from NODE",
+    });
+  }
+}
+
+export const replay: Action = async (io, [given = ""], flags) => {
+  const outputs = chooseOutputs(flags);
+  const project = openProject(io.host, projectOptions(flags));
+  const store = openStore(project);
+  const recording = await findRecording(store, project, given);
+  const prepared = await prepareReplay(project, recording, text(flags, "runId"));
+  const recordedTools = text(flags, "tools") === "live" ? {} : { recordedTools: recording.stored };
+  return watchRun(io, flags, outputs, prepared, (watch) =>
+    startRun(project, store, prepared, { ...watch, ...recordedTools }),
+  );
+};
+
+/** Drives a run while people watch it, then prints and writes what was asked for. */
+async function watchRun(
+  io: Io,
+  flags: Flags,
+  outputs: Outputs,
+  prepared: PreparedRun,
+  start: (watch: Watch) => Promise<FinishedRun>,
+): Promise<number> {
+  io.protect(prepared.redactor);
+  const paint = painter(io, flags);
+  const interrupt = new AbortController();
+  io.onInterrupt((reason) => interrupt.abort(reason));
+  const events: RunEvent[] = [];
+  const progress = openProgress(io, flags, prepared, paint);
+  const stream: Observer = { onEvent: (event) => io.out(`${JSON.stringify(event)}\n`) };
+  const keep: Observer = { onEvent: (event) => events.push(event) };
+  const changed: ChangedPrompt[] = [];
+  const finished = await start({
+    observers: [progress, keep, ...(flags.stream === true ? [stream] : [])],
+    signal: interrupt.signal,
+    onPromptChanged: (change) => changed.push(change),
+    loggerFor: (skill) => skillLogger(io, flags, skill),
+  }).finally(progress.close);
+  if (changed.length > 0) {
+    const { describeChanges } = await import("./changes.ts");
+    await io.err(describeChanges(changed, paint));
+  }
+  const written = await writeOutputs(io, outputs, { ...finished, events });
+  if (flags.json === true) await writeOut(io, `${JSON.stringify(finished.result, undefined, 2)}\n`);
+  if (flags.quiet !== true) await io.err(describeVerdict(finished, paint, Math.min(io.columns, 110), written));
+  return finished.result.exitCode;
+}
+
+function openProgress(io: Io, flags: Flags, { record }: PreparedRun, paint: Paint): Observer & { close(): void } {
+  const write = (line: string) => void io.err(line);
+  if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
+  if (!io.isTerminal) return { ...plainProgress(write), close: () => undefined };
+  return liveProgress({ record, write, paint, columns: io.columns, now: Date.now });
+}
+
+function skillLogger(io: Io, flags: Flags, skill: string) {
+  const say = (level: string) => (message: string) => {
+    if (level === "warn" || flags.verbose === true) void io.err(`${skill} ${level}: ${message}\n`);
+  };
+  return { debug: say("debug"), info: say("info"), warn: say("warn") };
+}
+
+async function writeOut(io: Io, document: string): Promise<void> {
+  try {
+    await io.out(document);
+  } catch (error) {
+    throw new SkillflowError("output.failed", `the result could not be printed: ${messageOf(error)}`);
+  }
+}

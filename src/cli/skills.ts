@@ -1,0 +1,122 @@
+import { openProject, type Project } from "../app.ts";
+import { SkillflowError } from "../core/errors.ts";
+import { exposedName } from "../core/skill.ts";
+import { nearest } from "../core/values.ts";
+import type { SkillEntry } from "../loaders/skill-set.ts";
+import { projectOptions } from "./flags.ts";
+import type { Action } from "./main.ts";
+import { amount, describeDiagnostic, inert, oneLine, type Paint, painter } from "./terminal.ts";
+
+export const listSkills: Action = async (io, _args, flags) => {
+  const project = openProject(io.host, projectOptions(flags));
+  const entries = await allSkills(project);
+  const { diagnostics } = project.skills;
+  if (flags.json === true) {
+    await io.out(`${JSON.stringify({ skills: entries.map(skillDocument), diagnostics }, undefined, 2)}\n`);
+    return 0;
+  }
+  const paint = painter(io, flags);
+  for (const entry of entries) await io.out(`${skillLine(entry, paint, io.columns)}\n`);
+  for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
+  return 0;
+};
+
+export async function allSkills({ skills }: Project): Promise<SkillEntry[]> {
+  const found = await Promise.all([...skills.ids].sort().map((id) => skills.find(id)));
+  return found.filter((entry) => entry !== undefined);
+}
+
+function skillLine({ skill, unavailable }: SkillEntry, paint: Paint, columns: number): string {
+  const mark = unavailable === undefined ? paint("green", "●") : paint("dim", "○");
+  const state = unavailable === undefined ? amount(skill.tools.length, "tool") : unavailable;
+  const head = `${skill.id.padEnd(14)} ${skill.category.padEnd(14)}`;
+  return `${mark} ${head} ${paint("dim", oneLine(`${state} — ${skill.description}`, Math.max(40, columns - 34)))}`;
+}
+
+export const showSkill: Action = async (io, [id = ""], flags) => {
+  const { skills } = openProject(io.host, projectOptions(flags));
+  const entry = await skills.find(id);
+  if (!entry) {
+    const near = nearest(id, skills.ids);
+    throw new SkillflowError("usage.invalid", `there is no skill "${id}"`, {
+      hint: near ? `did you mean ${near}?` : "skillflow skills list",
+    });
+  }
+  if (flags.json === true) {
+    const { frontmatter = {}, skill } = entry;
+    const document = { ...skillDocument(entry), frontmatter, instruction: skill.instruction ?? null };
+    await io.out(`${JSON.stringify(document, undefined, 2)}\n`);
+    return 0;
+  }
+  await io.out(`${describeSkill(entry, painter(io, flags), io.columns).join("\n")}\n`);
+  return 0;
+};
+
+/** The public shape of a skill (cli "Shapes"); values of config are never in it. */
+function skillDocument({ skill, format, source, shadows, fields, unavailable }: SkillEntry) {
+  return {
+    id: skill.id,
+    name: skill.name,
+    format,
+    category: skill.category,
+    kind: skill.tools.length > 0 ? "tools" : "instruction",
+    description: skill.description,
+    source: {
+      kind: source.kind,
+      path: source.path,
+      priority: priorityOf(source.kind),
+      trusted: source.kind === "builtin",
+    },
+    available: unavailable === undefined,
+    reasons: unavailable === undefined ? [] : [unavailable],
+    config: Object.fromEntries(
+      fields.map(({ key, field, from }) => [
+        key,
+        {
+          description: field.description,
+          required: field.required === true,
+          env: field.env ?? null,
+          from: from ?? null,
+        },
+      ]),
+    ),
+    tools: skill.tools.map((tool) => ({
+      name: tool.name,
+      exposed: exposedName(skill.id, tool.name),
+      effect: tool.effect,
+    })),
+    shadows,
+  };
+}
+
+function priorityOf(kind: SkillEntry["source"]["kind"]): number {
+  return ["builtin", "user", "project", "extra", "inline"].indexOf(kind);
+}
+
+function describeSkill(
+  { skill, format, source, shadows, fields, unavailable }: SkillEntry,
+  paint: Paint,
+  columns: number,
+): string[] {
+  const state =
+    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${unavailable}`);
+  const config = fields.map(({ key, field, from }) => {
+    const value =
+      from === undefined
+        ? paint("dim", "not set")
+        : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
+    return `  ${key.padEnd(22)} ${value}${field.required ? " (required)" : ""}  ${paint("dim", field.description)}`;
+  });
+  const tools = skill.tools.map((tool) => {
+    const effect = tool.effect === "write" ? paint("yellow", "write") : paint("green", "read ");
+    return `  ${effect} ${exposedName(skill.id, tool.name).padEnd(30)} ${paint("dim", oneLine(tool.description, Math.max(40, columns - 42)))}`;
+  });
+  return [
+    `${paint("bold", inert(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,
+    inert(skill.description),
+    state,
+    ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
+    ...(config.length > 0 ? ["", paint("bold", "Config"), ...config] : []),
+    ...(tools.length > 0 ? ["", paint("bold", "Tools"), ...tools] : []),
+  ];
+}

@@ -1,0 +1,48 @@
+import { resolve } from "node:path";
+import { openProject } from "../app.ts";
+import type { Diagnostic } from "../core/errors.ts";
+import { loadWorkflow } from "../loaders/workflow-file.ts";
+import { projectOptions, text } from "./flags.ts";
+import type { Action } from "./main.ts";
+import { amount, describeDiagnostic, painter } from "./terminal.ts";
+
+export const validate: Action = async (io, files, flags) => {
+  const project = openProject(io.host, projectOptions(flags));
+  const found = files.map((file) => loadWorkflow(resolve(io.host.cwd, file), project.skills.ids, file));
+  const outputs = await Promise.all(
+    found.map(async ({ workflow }, index) => {
+      if (!workflow || !Object.values(workflow.nodes).some((node) => node.output)) return [];
+      const { checkOutputSchemas } = await import("../core/shapes.ts");
+      return checkOutputSchemas(workflow, files[index] ?? "");
+    }),
+  );
+  const strict = flags.strict === true;
+  const diagnostics = [...found.flatMap((loaded) => loaded.diagnostics), ...outputs.flat()].map((diagnostic) =>
+    strict ? { ...diagnostic, severity: "error" as const } : diagnostic,
+  );
+  const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;
+  const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
+  if (format === "text") {
+    const paint = painter(io, flags);
+    for (const diagnostic of diagnostics) await io.err(`${describeDiagnostic(diagnostic, paint)}\n`);
+    const warnings = diagnostics.length - errors;
+    const counts = `${amount(errors, "error")}, ${amount(warnings, "warning")}`;
+    if (flags.quiet !== true)
+      await io.err(
+        errors > 0 ? `${paint("red", "✘")} ${counts}\n` : `${paint("green", "✔")} ${files.join(", ")}: ${counts}\n`,
+      );
+  } else {
+    await io.out(await render(format, diagnostics));
+  }
+  return errors > 0 ? 2 : 0;
+};
+
+async function render(format: string, diagnostics: readonly Diagnostic[]): Promise<string> {
+  if (format === "sarif") return (await import("./reports/sarif.ts")).sarifOfDiagnostics(diagnostics);
+  if (format === "github") {
+    const { annotationOf } = await import("./github.ts");
+    return diagnostics.map((diagnostic) => `${annotationOf(diagnostic)}\n`).join("");
+  }
+  const ok = !diagnostics.some((diagnostic) => diagnostic.severity === "error");
+  return `${JSON.stringify({ ok, diagnostics }, undefined, 2)}\n`;
+}

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { projectConfigSchema } from "./config.ts";
+import { eventSchema, runRecordSchema } from "./event.ts";
+import { resultSchema } from "./result.ts";
+import { workflowSchema } from "./workflow.ts";
+
+/** The JSON Schemas of our own documents, by name, generated from what the loaders validate with. */
+export function publishedSchemas(): ReadonlyMap<string, unknown> {
+  const titled = (schema: z.ZodType, title: string) => {
+    const { $schema, ...rest } = z.toJSONSchema(schema, { io: "input", reused: "inline" });
+    return { $schema, title, ...rest };
+  };
+  return new Map([
+    ["workflow", titled(workflowSchema, "A workflow document")],
+    ["result", titled(resultSchema, "What a run came to (skillflow.result/1)")],
+    ["event", titled(eventSchema, "One event of a run")],
+    ["record", titled(runRecordSchema, "The first line of a run's file (skillflow.run/1)")],
+    ["config", titled(projectConfigSchema, "A .skillflow.yml")],
+  ]);
+}
