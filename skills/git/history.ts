@@ -13,16 +13,9 @@ export interface Commit {
 export async function readCommits(git: Git, args: readonly string[]): Promise<readonly Commit[]> {
   // Names and messages cannot hold NUL, so nobody can forge a field.
   const format = ["%H", "%P", "%an <%ae>", "%cI", "%s", "%b"].join("%x00");
-  const { text } = await git([
-    "log",
-    "-z",
-    "--no-color",
-    "--no-show-signature",
-    "--no-patch",
-    "--encoding=UTF-8",
-    `--format=${format}`,
-    ...args,
-  ]);
+  // A search for text reads the files like a diff does.
+  const options = ["-z", "--no-patch", "--no-show-signature", "--encoding=UTF-8", `--format=${format}`, ...PLAIN_DIFF];
+  const { text } = await git(["log", ...options, ...args]);
   const parts = text.split("\0");
   const commits: Commit[] = [];
   for (let at = 0; at + 5 < parts.length; at += 6) {

@@ -146,18 +146,8 @@ export function showBlame(input: LinesInput, context: ToolContext) {
     const path = checkPath(input.path);
     await readEntry(git, commit, path);
     const { start, end } = linesOf(input, LINES_USUAL);
-    const args = [
-      "blame",
-      "--porcelain",
-      "--no-textconv",
-      "-L",
-      `${start},${end}`,
-      "--end-of-options",
-      commit,
-      "--",
-      path,
-    ];
-    const output = await git(args, { mayFail: true });
+    const options = ["--porcelain", "--no-textconv", "-L", `${start},${end}`];
+    const output = await git(["blame", ...options, commit, "--", path], { mayFail: true });
     if (output.code !== 0) throw new Error(blameFault(output.errors, path));
     const { lines, commits } = parseBlame(output.text);
     const shown = fitting(lines);
@@ -268,12 +258,13 @@ async function boundedPatch(git: Git, change: Parameters<typeof readPatch>[1], i
 /** A file in a commit's tree. Throws an Error that tells what lies at the path instead. */
 async function readEntry(git: Git, commit: string, path: string) {
   const { text } = await git(["ls-tree", "-z", "--long", "--full-tree", commit, "--", path]);
-  const match = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t/.exec(text);
+  const match = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-|BAD)\t/.exec(text);
   if (!match)
     throw new Error(`${path} does not exist in ${commit.slice(0, 12)}. ${await namesIn(git, commit, parentOf(path))}`);
   const [, mode, kind, id = "", bytes] = match;
   if (kind === "tree") throw new Error(`${path} is a directory. ${await namesIn(git, commit, path)}`);
   if (kind !== "blob") throw new Error(`${path} is a submodule; its files are in another repository`);
+  if (bytes === "BAD") throw new Error(`${path} has no contents here: the clone is partial or damaged`);
   return { id, bytes: Number(bytes), link: mode === "120000" };
 }
 
