@@ -124,6 +124,9 @@ export function readPacked(packed: Fill, onDamage: (reason: string) => void): Fi
 async function* unpack(packed: Fill, onDamage: (reason: string) => void): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
   const closed = new Promise<void>((resolve) => gunzip.once("close", resolve));
+  // Damage closes the stream, and then a write is never answered.
+  let answered: (() => void) | undefined;
+  gunzip.once("close", () => answered?.());
   const pieces: Buffer[] = [];
   let damage: Error | undefined;
   gunzip.on("data", (piece: Buffer) => pieces.push(piece));
@@ -133,7 +136,10 @@ async function* unpack(packed: Fill, onDamage: (reason: string) => void): AsyncG
   try {
     const buffer = Buffer.allocUnsafe(PACKED_CHUNK);
     for (let read = await packed(buffer); read > 0 && !damage; read = await packed(buffer)) {
-      await new Promise<void>((resolve) => gunzip.write(buffer.subarray(0, read), () => resolve()));
+      await new Promise<void>((resolve) => {
+        answered = resolve;
+        gunzip.write(buffer.subarray(0, read), () => resolve());
+      });
       yield* pieces.splice(0);
     }
     gunzip.end();
