@@ -14,3 +14,4 @@ export {
 } from "./core/skill.ts";
 export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
 export type { Workflow } from "./core/workflow.ts";
+export { type Inside, openInside, type Refused, resolveInside } from "./loaders/contain.ts";
