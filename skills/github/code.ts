@@ -84,7 +84,7 @@ function linesOf(
   text: string,
   range: { readonly start_line?: number | undefined; readonly end_line?: number | undefined },
 ): Readonly<Record<string, Json>> {
-  const lines = text.split("\n");
+  const lines = text.replace(/\n$/, "").split("\n");
   const start = range.start_line ?? 1;
   const wanted = lines.slice(start - 1, range.end_line).map((line) => clip(line, LONGEST_LINE));
   let room = LARGEST_PART;

@@ -36,8 +36,9 @@ export const commitTools = [
       inRepository(input, context, async ({ rest, at }) => {
         const response = await rest.repos.getCommit({ ...at, ref: safeRef(input.ref), ...paging(input) });
         const { data } = response;
+        const { subject: _, ...brief } = briefOf(data);
         return {
-          ...briefOf(data),
+          ...brief,
           message: data.commit.message,
           parents: data.parents.map((parent) => parent.sha),
           stats: data.stats,

@@ -38,7 +38,7 @@ export const filePath = z
 export const timestamp = z
   .string()
   .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}(T[0-9:.]+(Z|[+-]\d{2}:\d{2}))?$/)
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
   .describe("A time in ISO 8601, such as 2026-01-31T08:00:00Z.");
 
 export const title = z.string().min(1).max(256).describe("The title, one line.");

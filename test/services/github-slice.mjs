@@ -68,12 +68,29 @@ function slice(path, method, operation) {
     })),
     ...(body ? { body: withoutProse(body) } : {}),
     status: Number(status),
-    answers: Object.fromEntries(examples.map(([name, example]) => [name, withoutTemplates(example.value)])),
+    answers: Object.fromEntries(examples.map(([name, example]) => [name, withoutTemplates(unwrapped(example.value))])),
   };
 }
 
 function withoutProse(schema) {
-  return rewrite(schema, (key, value) => typeof value === "string" && ["description", "example"].includes(key));
+  return withNull(
+    rewrite(schema, (key, value) => typeof value === "string" && ["description", "example"].includes(key)),
+  );
+}
+
+/** OpenAPI 3.0's `nullable` stands beside `oneOf` too, where JSON Schema knows nothing of it. */
+function withNull(schema) {
+  if (Array.isArray(schema)) return schema.map(withNull);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const { nullable, ...rest } = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, withNull(value)]),
+  );
+  return nullable === true ? { anyOf: [rest, { type: "null" }] } : rest;
+}
+
+/** Some examples are published as an example object inside an example object. */
+function unwrapped(example) {
+  return "value" in Object(example) ? example.value : example;
 }
 
 /** Repository and user objects are mostly URL templates. */
