@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Json, JsonObject, JsonSchema, SkillDefinition, ToolContext } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
@@ -27,7 +28,13 @@ export function describeSkill(skill: SkillDefinition, { config, inputs, flood }:
       return toolContext({ config: declaredOnly(skill, config(service.url)), ...parts });
     };
 
-    it("has a SKILL.md-sized description, described config and distinct tool names", () => {
+    it("comes with an instruction that a model can afford", () => {
+      const text = readFileSync(new URL(`../../skills/${skill.id}/SKILL.md`, import.meta.url), "utf8");
+      expect(text).toMatch(new RegExp(`^---\nname: ${skill.id}\ndescription: .{20,}\n---\n`));
+      expect(text.split("\n").length).toBeLessThan(45);
+    });
+
+    it("describes itself and its config, and names its tools apart", () => {
       expect(skill.description.length).toBeGreaterThan(20);
       for (const field of Object.values(skill.config)) expect(field.description).toMatch(/\.$/);
       const names = skill.tools.map((tool) => tool.name);

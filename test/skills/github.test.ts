@@ -1,6 +1,6 @@
 import type { JsonObject, ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import github from "../../skills/github/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
 import {
@@ -60,7 +60,7 @@ const READS = NAMES.filter((name) => !WRITES.includes(name));
 const SEARCHES = ["search_code", "search_issues"];
 
 let service: GitHubService;
-afterEach(() => service.close());
+afterEach(() => service?.close());
 
 async function start(script?: Script, parts: Partial<ToolContext> = {}): Promise<ToolContext> {
   service = await startGitHub(script);
@@ -164,6 +164,19 @@ describe("every github tool, against GitHub's published contract", () => {
     const context = await start(() => ({ status: 403, body, headers }));
     await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
     expect(service.requests).toHaveLength(1);
+  });
+
+  it("takes a secondary limit without a header for a minute, and does not wait that long", async () => {
+    const body = { message: "You have exceeded a secondary rate limit. Please wait a few minutes." };
+    const context = await start(() => ({ status: 403, body }));
+    await expect(call("add_comment", context)).rejects.toThrow(/rate limit is used up until/);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it.each(READS)("%s gives up when GitHub keeps failing", async (name) => {
+    const context = await start(() => ({ status: 503, body: {}, headers: { "retry-after": "0" } }));
+    await expect(call(name, context)).rejects.toThrow(/GitHub failed \(503.*Try again later/);
+    expect(service.requests).toHaveLength(3);
   });
 
   it.each(READS)("%s asks again after a 502", async (name) => {
@@ -504,6 +517,8 @@ describe("the connection", () => {
 
 /** The contract suite talks to the bare service: the published contract, with everything as large as it gets. */
 const flooded = await startGitHub(flood);
+afterAll(() => flooded.close());
+
 describeSkill(github, {
   config: configFor,
   inputs: INPUTS,
