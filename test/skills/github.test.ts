@@ -173,6 +173,16 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(service.requests).toHaveLength(1);
   });
 
+  it("stops waiting for a limit when the call is aborted", { timeout: 5000 }, async () => {
+    const controller = new AbortController();
+    const onRefusal = () => setImmediate(() => controller.abort(new Error("the run ended")));
+    const logger = { debug: () => undefined, info: () => undefined, warn: onRefusal };
+    const headers = { "retry-after": "25" };
+    const context = await start(() => ({ status: 429, body: {}, headers }), { signal: controller.signal, logger });
+    await expect(call("get_issue", context)).rejects.toThrow("the run ended");
+    expect(service.requests).toHaveLength(1);
+  });
+
   it.each(READS)("%s gives up when GitHub keeps failing", async (name) => {
     const context = await start(() => ({ status: 503, body: {}, headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/GitHub failed \(503.*Try again later/);

@@ -233,6 +233,19 @@ describe("limits and failures", () => {
     expect(service.requests).toHaveLength(1);
   });
 
+  it.each(WAYS)("%s by %s stops waiting when the call is aborted", { timeout: 5000 }, async (name, way) => {
+    const controller = new AbortController();
+    const fetchThenAbort: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      setImmediate(() => controller.abort(new Error("the run ended")));
+      return response;
+    };
+    const parts = { signal: controller.signal, fetch: fetchThenAbort };
+    const context = await start(way, () => ({ status: 429, text: "", headers: { "retry-after": "25" } }), parts);
+    await expect(call(name, context)).rejects.toThrow("the run ended");
+    expect(service.requests).toHaveLength(1);
+  });
+
   it.each(WAYS)("%s by %s gives up when Slack stays busy", async (name, way) => {
     const context = await start(way, () => ({ status: 429, text: "", headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/rate limit holds/);
