@@ -169,8 +169,9 @@ export async function prepareRun(
     throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
   }
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
+  const said = diagnostics.filter((found) => found.code !== "UNKNOWN_SKILL");
   const warnings = [
-    ...diagnostics.map((found) => found.message),
+    ...said.map((found) => found.message),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
   ];
@@ -231,10 +232,9 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
 }
 
 function skillWarnings(skills: RunRecord["skills"]): string[] {
-  const lost = skills.filter((skill) => !skill.available && skill.format !== "unknown");
+  const lost = skills.filter((skill) => !skill.available);
   if (lost.length === 0) return [];
-  const list = lost.map(({ id, reason }) => `${id} (${reason})`).join(", ");
-  return [`left out for lack of configuration: ${list}`];
+  return [`skills left out: ${lost.map(({ id, reason }) => `${id} (${reason})`).join(", ")}`];
 }
 
 function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {

@@ -73,27 +73,34 @@ export function describeData(data: JsonObject, paint: Paint, width: number, inde
 
 function describeMember(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
   const space = " ".repeat(indent);
-  if (Array.isArray(value) && value.length > 0) {
-    return [
-      `${space}${label}`,
-      ...value.flatMap((item, index) => describeItem(`${index + 1}.`, item, paint, width, indent + 2)),
-    ];
+  if (Array.isArray(value) && !value.every(isShort)) {
+    const items = value.flatMap((item, index) => describeItem(`${index + 1}.`, item, paint, width, indent + 2));
+    return [`${space}${label}`, ...items];
   }
   if (isObject(value) && Object.keys(value).length > 0) {
     return [`${space}${label}`, ...describeData(value as JsonObject, paint, width, indent + 2)];
   }
-  return wrap(`${label} ${plain(value)}`, width, indent);
+  return wrap(`${label} ${Array.isArray(value) ? value.map(plain).join(", ") || "none" : plain(value)}`, width, indent);
 }
 
+function isShort(value: unknown): boolean {
+  return typeof value === "object" ? value === null : String(value).length < 40;
+}
+
+/** A pair of scalars is one line; of larger objects the first member leads. */
 function describeItem(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
   if (!isObject(value)) return describeMember(label, value, paint, width, indent);
   const [first, ...rest] = Object.entries(value);
   if (!first) return [];
   const [, head] = first;
-  const body = Object.fromEntries(rest) as JsonObject;
   if (typeof head === "object" && head !== null) {
     return [`${" ".repeat(indent)}${label}`, ...describeData(value as JsonObject, paint, width, indent + 3)];
   }
+  const [second] = rest;
+  if (rest.length === 1 && second && (typeof second[1] !== "object" || second[1] === null)) {
+    return wrap(`${label} ${paint("bold", plain(head))}: ${plain(second[1])}`, width, indent);
+  }
+  const body = Object.fromEntries(rest) as JsonObject;
   return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeData(body, paint, width, indent + 3)];
 }
 

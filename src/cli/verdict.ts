@@ -18,10 +18,9 @@ export function describeVerdict(
   );
   const hidden = state.results.size - order.length;
   const cost = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
-  const calls = state.steps.length;
   const spent = [
     duration(usage.durationMs),
-    amount(calls, "node visit"),
+    amount(state.visits, "node visit"),
     amount(usage.modelCalls, "model call"),
     `${usage.inputTokens + usage.outputTokens} tokens`,
     cost,
@@ -34,10 +33,7 @@ export function describeVerdict(
     `${statusMark(status, paint)} ${paint("dim", spent)}`,
     ...(error ? [`  ${inert(error.message)}`, ...(error.hint ? [`  ${paint("dim", inert(error.hint))}`] : [])] : []),
     ...(left.size > 0
-      ? [
-          paint("yellow", "left out for lack of configuration:"),
-          ...[...left].map(([id, why]) => `  ${id}: ${inert(why)}`),
-        ]
+      ? [paint("yellow", "skills left out:"), ...[...left].map(([id, why]) => `  ${id}: ${inert(why)}`)]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
     `${paint("dim", "next:")} ${nextCommand(record.run, status)}`,
