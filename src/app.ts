@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { checkInput } from "./core/check.ts";
@@ -10,6 +10,7 @@ import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
 import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
+import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
@@ -28,9 +29,8 @@ import {
   type SkillSet,
 } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
-import { loadWorkflow } from "./loaders/workflow-file.ts";
+import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
 import { priceOf } from "./models/prices.ts";
-import type { ChangedPrompt } from "./models/replay.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
@@ -115,6 +115,34 @@ export function openStore(project: Project): Store {
   return fileStore({ directory: storeDirectory, self: host.self, isAlive: host.isAlive });
 }
 
+/** A workflow document and everything that is wrong with it. */
+export function readWorkflow({ host, skills }: Project, file: string): LoadedWorkflow {
+  return loadWorkflow(resolve(host.cwd, file), skills.ids, file);
+}
+
+/** A recording, and the path that names it to the replay model. */
+export interface Recording {
+  readonly stored: StoredRun;
+  readonly path: string;
+}
+
+/** A recorded run outside of any store; undefined where there is no such file. */
+export function openRecording({ host }: Project, path: string): Recording | undefined {
+  const file = resolve(host.cwd, path);
+  return existsSync(file) ? { stored: readRecording(file), path } : undefined;
+}
+
+/** A recorded run of the project's store. */
+export async function openStoredRecording(
+  { host, storeDirectory }: Project,
+  store: Store,
+  run: string,
+): Promise<Recording> {
+  return { stored: await store.read(run), path: relative(host.cwd, join(storeDirectory, `${run}.jsonl`)) };
+}
+
+export type { SkillEntry };
+
 // ---- preparing a run
 
 /** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */
@@ -143,7 +171,7 @@ export async function prepareRun(
   const { host } = project;
   const { choices } = request;
   const file = resolve(host.cwd, request.file);
-  const { workflow, diagnostics } = loadWorkflow(file, project.skills.ids, request.file);
+  const { workflow, diagnostics } = readWorkflow(project, request.file);
   if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
@@ -360,12 +388,6 @@ export async function prepareResume(project: Project, stored: StoredRun, choices
   if (choices.requireSkills) requireSkills(record.workflow, entries);
   checkModels(choices.model ?? recordedSettings(record.settings, stored.events).model, record.workflow, host.env);
   return { record, entries, redactor: createRedactor(secrets), secrets, choices };
-}
-
-/** A recording, and the path that names it to the replay model. */
-export interface Recording {
-  readonly stored: StoredRun;
-  readonly path: string;
 }
 
 /**

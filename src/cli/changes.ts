@@ -1,6 +1,5 @@
 import { structuredPatch } from "diff";
-import { openingTexts, type Prompt } from "../core/prompt.ts";
-import type { ChangedPrompt } from "../models/replay.ts";
+import { type ChangedPrompt, openingTexts, type Prompt } from "../core/prompt.ts";
 import { amount, inert, type Paint } from "./terminal.ts";
 
 const MOST_SHOWN = 5;

@@ -1,10 +1,7 @@
-import { resolve } from "node:path";
-import { gatherSkills, openProject, type SkillEntries } from "../app.ts";
+import { gatherSkills, openProject, type Project, readWorkflow, type SkillEntries, type SkillEntry } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { modelAvailability } from "../core/model-name.ts";
 import type { Workflow } from "../core/workflow.ts";
-import type { SkillEntry } from "../loaders/skill-set.ts";
-import { loadWorkflow } from "../loaders/workflow-file.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { allSkills } from "./skills.ts";
@@ -20,7 +17,7 @@ interface Finding {
 
 export const doctor: Action = async (io, [file], flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const workflow = file === undefined ? undefined : readWorkflow(io.host.cwd, file, project.skills.ids);
+  const workflow = file === undefined ? undefined : soundWorkflow(project, file);
   const entries: SkillEntries = workflow
     ? await gatherSkills(project.skills, workflow)
     : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
@@ -45,8 +42,8 @@ export const doctor: Action = async (io, [file], flags) => {
   return ok ? 0 : 3;
 };
 
-function readWorkflow(cwd: string, file: string, known: ReadonlySet<string>): Workflow {
-  const { workflow, diagnostics } = loadWorkflow(resolve(cwd, file), known, file);
+function soundWorkflow(project: Project, file: string): Workflow {
+  const { workflow, diagnostics } = readWorkflow(project, file);
   if (workflow) return workflow;
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
 }

@@ -13,7 +13,7 @@ import {
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
-import type { ChangedPrompt } from "../models/replay.ts";
+import type { ChangedPrompt } from "../core/prompt.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { chooseOutputs, type Outputs, writeOutputs } from "./outputs.ts";

@@ -1,13 +1,10 @@
-import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
-import { openProject, openStore, type Project, type Recording } from "../app.ts";
+import { openProject, openRecording, openStore, openStoredRecording, type Project, type Recording } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
 import { describeResult } from "../core/result.ts";
 import { begin, fold } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
-import { readRecording } from "../stores/file.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { duration, inert, painter } from "./terminal.ts";
@@ -34,11 +31,7 @@ export async function findRun(store: Store, given: string): Promise<string> {
 
 /** A recorded run: a file of its own, or a run of the store. */
 export async function findRecording(store: Store, project: Project, given: string): Promise<Recording> {
-  const { cwd } = project.host;
-  if (existsSync(resolve(cwd, given))) return { stored: readRecording(resolve(cwd, given)), path: given };
-  const run = await findRun(store, given);
-  const path = relative(cwd, join(project.storeDirectory, `${run}.jsonl`));
-  return { stored: await store.read(run), path };
+  return openRecording(project, given) ?? openStoredRecording(project, store, await findRun(store, given));
 }
 
 interface RunLine {

@@ -1,14 +1,12 @@
-import { resolve } from "node:path";
-import { openProject } from "../app.ts";
+import { openProject, readWorkflow } from "../app.ts";
 import type { Diagnostic } from "../core/errors.ts";
-import { loadWorkflow } from "../loaders/workflow-file.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeDiagnostic, painter } from "./terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const found = files.map((file) => loadWorkflow(resolve(io.host.cwd, file), project.skills.ids, file));
+  const found = files.map((file) => readWorkflow(project, file));
   const outputs = await Promise.all(
     found.map(async ({ workflow }, index) => {
       if (!workflow || !Object.values(workflow.nodes).some((node) => node.output)) return [];
