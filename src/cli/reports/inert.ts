@@ -81,7 +81,7 @@ export function sarifText(text: string): string {
 
 /** A quoted Mermaid label: whatever is more than a letter, a digit or quiet punctuation is a character code. */
 export function mermaidLabel(text: string): string {
-  const label = plainLine(text).replace(/[^\p{L}\p{N}\p{M} .,-]/gu, (mark) => `#${mark.codePointAt(0)};`);
+  const label = plainLine(text).replace(/[^\p{L}\p{N}\p{M} .,×·…-]/gu, (mark) => `#${mark.codePointAt(0)};`);
   return label === "" ? "#8203;" : label;
 }
 
