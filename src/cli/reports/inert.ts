@@ -33,7 +33,7 @@ export function xmlText(text: string): string {
  * identifiers and formulas become code, which no renderer links; other marks are escaped.
  */
 export function markdownLine(text: string): string {
-  return plainLine(text)
+  return withoutOldCommands(plainLine(text))
     .split(" ")
     .map((word) =>
       word
@@ -52,7 +52,7 @@ export function markdownText(text: string): string {
 
 /** The whole text as one code span, on one line. */
 export function markdownCode(text: string): string {
-  const line = plainLine(text);
+  const line = withoutOldCommands(plainLine(text));
   const pieces = line.split(/([`|]+)/).filter((piece) => piece !== "");
   return pieces.map((piece) => (/[`|]/.test(piece) ? entities(piece) : codeSpan(piece))).join("");
 }
@@ -69,9 +69,7 @@ export function commandProperty(text: string): string {
 
 /** For a log that may be read for workflow commands: none begins in it. */
 export function logText(text: string): string {
-  return plainText(text)
-    .replace(/^(\s*):(?=:)/gm, "$1: ")
-    .replace(/##(?=\[)/g, "## ");
+  return withoutOldCommands(plainText(text)).replace(/^([ \t]*):(?=:)/gm, "$1: ");
 }
 
 /** The message of a SARIF result, where `[text](1)` and `[text](https://…)` would be links. */
@@ -120,6 +118,11 @@ const CODE_WORD = new RegExp(
   "iu",
 );
 
+/** `##[error]` counts anywhere in a line of a log, and summaries are printed to logs. */
+function withoutOldCommands(text: string): string {
+  return text.replace(/##(?=\[)/g, "## ");
+}
+
 function markdownPiece(piece: string): string {
   if (/^[`|]/.test(piece)) return entities(piece);
   return CODE_WORD.test(piece) ? codeWord(piece) : escapeMarks(piece);
@@ -153,7 +156,7 @@ function codeSpan(piece: string): string {
 
 /** What would begin a list, a heading, a rule or an underline. */
 function guardStart(word: string): string {
-  return word.replace(/^[-+=:]/, "\\$&").replace(/^(\d+)([.)])/, "$1\\$2");
+  return word.replace(/^[-+=:]/, "\\$&").replace(/^(\d+)([.)])$/, "$1\\$2");
 }
 
 function escapeCommand(text: string, marks: RegExp): string {
