@@ -48,9 +48,10 @@ function roomOf(path: string): string {
 
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  bin: ["cli", "app"],
-  cli: ["app", "core"],
-  app: ["run", "loaders", "models", "stores", "core"],
+  bin: ["cli", "project"],
+  cli: ["app", "project", "core"],
+  app: ["project", "run", "loaders", "models", "stores", "core"],
+  project: ["loaders", "core"],
   run: ["core"],
   loaders: ["core"],
   models: ["core"],

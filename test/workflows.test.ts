@@ -3,11 +3,12 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Host, openProject, openRecording, prepareReplay, startRun } from "../src/app.ts";
+import { openRecording, prepareReplay, startRun } from "../src/app.ts";
 import { SkillflowError } from "../src/core/errors.ts";
 import type { ChangedPrompt } from "../src/core/prompt.ts";
 import { describeResult } from "../src/core/result.ts";
 import { begin, fold } from "../src/core/state.ts";
+import { type Host, openProject } from "../src/project.ts";
 import { memoryStore } from "../src/stores/memory.ts";
 
 /** Every shipped workflow, replayed with live tools, equals its recorded trace. */

@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { showChangedFiles, showCommit, showDiff, showLog, showRefs } from "./tools.ts";
 

@@ -1,5 +1,5 @@
 import { defineTool, type Json } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, paging, ref, repository, safePath, safeRef } from "./fields.ts";
 import { searchQuery } from "./search.ts";

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
 import { filePath, limit, page, paging, ref, repository, safePath, safeRef, timestamp } from "./fields.ts";
 import { clip } from "./trim.ts";

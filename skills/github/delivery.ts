@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
 import { branch, limit, page, paging, ref, repository, safeRef } from "./fields.ts";

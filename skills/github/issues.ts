@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { assignees, body, issueNumber, labels, limit, page, paging, repository, timestamp, title } from "./fields.ts";
 import { markerOf, withMarker, withoutMarkers } from "./marker.ts";

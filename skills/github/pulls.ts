@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
 import { isHttpFailure } from "./failure.ts";

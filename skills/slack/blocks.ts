@@ -1,5 +1,5 @@
 import type { IncomingWebhookSendArguments } from "@slack/webhook";
-import { z } from "zod";
+import * as z from "zod";
 import { escaped, markup } from "./markup.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { blocks, renderBlocks } from "./blocks.ts";
 import { explaining } from "./failure.ts";
 import { markup } from "./markup.ts";

@@ -1,7 +1,14 @@
-import { gatherSkills, openProject, type Project, readWorkflow, type SkillEntries, type SkillEntry } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { modelAvailability } from "../core/model-name.ts";
 import type { Workflow } from "../core/workflow.ts";
+import {
+  gatherSkills,
+  openProject,
+  type Project,
+  readWorkflow,
+  type SkillEntries,
+  type SkillEntry,
+} from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { allSkills } from "./skills.ts";

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openProject, openStore, readWorkflow } from "../app.ts";
+import { openStore } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeResult } from "../core/result.ts";
 import { begin, fold } from "../core/state.ts";
+import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "./graph.ts";
 import type { Action } from "./main.ts";

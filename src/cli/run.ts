@@ -1,6 +1,5 @@
 import {
   type FinishedRun,
-  openProject,
   openStore,
   type PreparedRun,
   prepareReplay,
@@ -14,6 +13,7 @@ import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
+import { openProject } from "../project.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { chooseOutputs, type Outputs, writeOutputs } from "./outputs.ts";

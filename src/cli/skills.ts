@@ -1,7 +1,7 @@
-import { openProject, type Project, type SkillEntry } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { exposedName } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
+import { openProject, type Project, type SkillEntry } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeDiagnostic, inert, oneLine, type Paint, painter } from "./terminal.ts";

@@ -1,5 +1,5 @@
-import { openProject, readWorkflow } from "../app.ts";
 import type { Diagnostic } from "../core/errors.ts";
+import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeDiagnostic, painter } from "./terminal.ts";
@@ -7,17 +7,10 @@ import { amount, describeDiagnostic, painter } from "./terminal.ts";
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const found = files.map((file) => readWorkflow(project, file));
-  const outputs = await Promise.all(
-    found.map(async ({ workflow }, index) => {
-      if (!workflow || !Object.values(workflow.nodes).some((node) => node.output)) return [];
-      const { checkOutputSchemas } = await import("../core/shapes.ts");
-      return checkOutputSchemas(workflow, files[index] ?? "");
-    }),
-  );
   const strict = flags.strict === true;
-  const diagnostics = [...found.flatMap((loaded) => loaded.diagnostics), ...outputs.flat()].map((diagnostic) =>
-    strict ? { ...diagnostic, severity: "error" as const } : diagnostic,
-  );
+  const diagnostics = found
+    .flatMap((loaded) => loaded.diagnostics)
+    .map((diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic));
   const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   if (format === "text") {

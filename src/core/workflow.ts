@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PATH_PATTERN } from "./path.ts";
 import { DURATION_PATTERN, type JsonSchema } from "./values.ts";
 

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Json, JsonObject, JsonSchema, SkillDefinition, ToolContext } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 
 /** What a skill brings so that the suite can run every one of its tools. */
 export interface SkillCase {

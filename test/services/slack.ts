@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * Slack as it documents itself: an incoming webhook that answers in plain words, and the Web API that answers
