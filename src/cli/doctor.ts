@@ -11,8 +11,9 @@ import {
 } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
+import { plainText } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
-import { inert, type Paint, painter } from "./terminal.ts";
+import { type Paint, painter } from "./terminal.ts";
 
 interface Finding {
   readonly id: string;
@@ -93,8 +94,8 @@ function someNodeLostAll(workflow: Workflow, skills: readonly Finding[]): boolea
 
 function describeFinding({ id, state, reason, fix, nodes }: Finding, paint: Paint): string {
   const good = state === "available" || state === "configured";
-  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(inert).join(", ")}`) : "";
-  const why = reason === null ? "" : `  ${inert(reason)}`;
-  const how = fix === null || good ? "" : `\n    ${paint("dim", inert(fix))}`;
+  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainText).join(", ")}`) : "";
+  const why = reason === null ? "" : `  ${plainText(reason)}`;
+  const how = fix === null || good ? "" : `\n    ${paint("dim", plainText(fix))}`;
   return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}`;
 }

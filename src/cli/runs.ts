@@ -8,7 +8,8 @@ import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
-import { duration, inert, painter } from "./terminal.ts";
+import { plainText } from "./reports/inert.ts";
+import { duration, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 
 /** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
@@ -57,7 +58,7 @@ export const listRuns: Action = async (io, _args, flags) => {
     const colour = status === "succeeded" ? "green" : status === "failed" ? "red" : "yellow";
     const when = at.slice(0, 19).replace("T", " ");
     await io.out(
-      `${run.padEnd(22)} ${paint(colour, status.padEnd(11))} ${when}  ${duration(durationMs).padStart(9)}  ${inert(workflow)}\n`,
+      `${run.padEnd(22)} ${paint(colour, status.padEnd(11))} ${when}  ${duration(durationMs).padStart(9)}  ${plainText(workflow)}\n`,
     );
   }
   return 0;
@@ -87,14 +88,16 @@ export const showRun: Action = async (io, [given = ""], flags) => {
     return 0;
   }
   const paint = painter(io, flags);
-  await io.out(`${paint("bold", inert(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`);
+  await io.out(
+    `${paint("bold", plainText(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`,
+  );
   for (const line of stored.events.flatMap(pathLine)) await io.out(`${paint("dim", line)}\n`);
-  await io.out(describeVerdict(finished, paint, Math.min(io.columns, 110), []));
+  await io.out(describeVerdict(finished, { paint, width: Math.min(io.columns, 110), program: programName(io) }));
   return 0;
 };
 
 function pathLine(event: RunEvent): string[] {
   if (event.type === "node:exit")
     return [`  ${event.node}: ${event.result.status}, ${event.result.toolCalls.length} calls`];
-  return event.type === "route" ? [`    → ${inert(event.to)}: ${inert(event.reason)}`] : [];
+  return event.type === "route" ? [`    → ${plainText(event.to)}: ${plainText(event.reason)}`] : [];
 }
