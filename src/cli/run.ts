@@ -99,7 +99,13 @@ async function watchRun(
   const written = await writeOutputs(io, outputs, report);
   await github?.report(report, written);
   if (flags.json === true) await writeOut(io, `${JSON.stringify(finished.result, undefined, 2)}\n`);
-  if (flags.quiet !== true) await io.err(describeVerdict(finished, verdictOptions));
+  const verdict = {
+    paint,
+    width: Math.min(io.columns, 110),
+    program: programName(io),
+    written: written.map((file) => file.path),
+  };
+  if (flags.quiet !== true) await io.err(describeVerdict(finished, verdict));
   return finished.result.exitCode;
 }
 
