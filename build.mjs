@@ -5,7 +5,7 @@ import { build } from "esbuild";
 /** Bundles the program, the public entries and the built-in skills into dist/, sharing what they share. */
 
 const skills = existsSync("skills") ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts"))) : [];
-const packages = ["@anthropic-ai/sdk", "openai", "@octokit/*", "@slack/*", "zod-to-json-schema"];
+const packages = ["@anthropic-ai/sdk", "openai", "@octokit/*", "@slack/*", "@linear/*", "zod-to-json-schema"];
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
