@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
-import { cutText, formatCost, formatCount, formatDuration, plural, previewJson } from "./preview.ts";
+import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
 import { complaintOf, conclusionOf, durationOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
 
 /** A run in short, for people: the verdict first, then what was found, what was left out and what to do next. */
@@ -202,7 +202,7 @@ function more(count: number, shown = MOST_ROWS): string[] {
 }
 
 function line(text: string, most: number): string {
-  return markdownLine(cutText(text, most));
+  return markdownLine(shortText(text, most));
 }
 
 function paragraph(text: string, most: number): string {
@@ -210,5 +210,5 @@ function paragraph(text: string, most: number): string {
 }
 
 function code(text: string): string {
-  return markdownCode(cutText(text, 240));
+  return markdownCode(shortText(text, 240));
 }
