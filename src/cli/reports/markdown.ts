@@ -21,10 +21,10 @@ export function summaryMarkdown(report: Report): string {
 const MOST_ROWS = 100;
 const MARKS = { succeeded: "✅", failed: "❌", stopped: "🛑", interrupted: "⏸️" } as const;
 const NODE_MARKS = {
-  success: "✅ succeeded",
-  failed: "❌ failed",
-  skipped: "⏭️ skipped",
-  active: "⏳ at work",
+  success: "✅\u00a0succeeded",
+  failed: "❌\u00a0failed",
+  skipped: "⏭️\u00a0skipped",
+  active: "⏳\u00a0at\u00a0work",
 } as const;
 
 function verdict(report: Report): string {
