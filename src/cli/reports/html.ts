@@ -14,7 +14,7 @@ import {
   previewJson,
   shortText,
 } from "./preview.ts";
-import { conclusionOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import { conclusionsOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
 
 export interface HtmlOptions {
   /** A drawing of the run, as `embedSvg` gives it. */
@@ -128,25 +128,19 @@ ${grid(["Skill", "Node", "Why"], rows)}</div>`;
 }
 
 function outcomeSection({ visits, result }: Page): Section | undefined {
-  const last = conclusionOf(visits);
-  if (!last?.result) return undefined;
+  const conclusions = conclusionsOf(visits);
+  const last = conclusions.at(-1);
+  if (!last) return undefined;
   const citations: Citations = new Map();
   for (const visit of visits.slice(0, last.number)) addCitations(citations, visit.calls);
-  const body = html`${chapters(visits, last).map(
+  const shown = conclusions.map(
     (
       visit,
     ) => html`<div class="outcome"><p class="meta">From <a href="#visit-${visit.number}">${shortText(visit.name, 160)}</a></p>
 ${dataHtml(visit.result?.data ?? {}, citations)}</div>`,
-  )}`;
-  return { id: "outcome", title: result.status === "succeeded" ? "Outcome" : "What was found before", body };
-}
-
-/** The last result, and before it the latest one that was put to an eval: what the run is sure of. */
-function chapters(visits: readonly Visit[], last: Visit): Visit[] {
-  const proven = visits.findLast(
-    (visit) => visit.result?.status === "success" && (visit.result.evals ?? []).length > 0,
   );
-  return proven && proven !== last ? [proven, last] : [last];
+  const title = result.status === "succeeded" ? "Outcome" : "What was found before";
+  return { id: "outcome", title, body: html`${shown}` };
 }
 
 function planSection({ result }: Page): Section | undefined {

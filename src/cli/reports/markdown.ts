@@ -1,7 +1,16 @@
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
-import { complaintOf, conclusionOf, durationOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import {
+  complaintOf,
+  conclusionsOf,
+  durationOf,
+  endOf,
+  type Report,
+  statusOf,
+  type Visit,
+  visitsOf,
+} from "./visits.ts";
 
 /** A run in short, for people: the verdict first, then what was found, what was left out and what to do next. */
 export function summaryMarkdown(report: Report): string {
@@ -49,13 +58,11 @@ function leftOut({ result, record }: Report): string {
   ].join("\n\n");
 }
 
-/** The result of the last visit that passed its evals, and the last result. */
 function findings(visits: readonly Visit[]): string {
-  const last = conclusionOf(visits);
-  if (!last?.result) return "";
-  const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
-  const shown = proven?.result && proven !== last ? [proven, last] : [last];
-  return shown.map((visit) => `### ${line(visit.name, 160)}\n\n${members(visit.result?.data ?? {})}`).join("\n\n");
+  const sections = conclusionsOf(visits).map(
+    ({ name, result }) => `### ${line(name, 160)}\n\n${members(result?.data ?? {})}`,
+  );
+  return sections.join("\n\n");
 }
 
 function members(data: JsonObject): string {
