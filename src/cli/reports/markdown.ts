@@ -1,7 +1,16 @@
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
-import { cutText, formatCost, formatCount, formatDuration, plural, previewJson } from "./preview.ts";
-import { complaintOf, conclusionOf, durationOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
+import {
+  complaintOf,
+  conclusionsOf,
+  durationOf,
+  endOf,
+  type Report,
+  statusOf,
+  type Visit,
+  visitsOf,
+} from "./visits.ts";
 
 /** A run in short, for people: the verdict first, then what was found, what was left out and what to do next. */
 export function summaryMarkdown(report: Report): string {
@@ -21,10 +30,10 @@ export function summaryMarkdown(report: Report): string {
 const MOST_ROWS = 100;
 const MARKS = { succeeded: "✅", failed: "❌", stopped: "🛑", interrupted: "⏸️" } as const;
 const NODE_MARKS = {
-  success: "✅ succeeded",
-  failed: "❌ failed",
-  skipped: "⏭️ skipped",
-  active: "⏳ at work",
+  success: "✅\u00a0succeeded",
+  failed: "❌\u00a0failed",
+  skipped: "⏭️\u00a0skipped",
+  active: "⏳\u00a0at\u00a0work",
 } as const;
 
 function verdict(report: Report): string {
@@ -49,13 +58,11 @@ function leftOut({ result, record }: Report): string {
   ].join("\n\n");
 }
 
-/** The result of the last visit that passed its evals, and the last result. */
 function findings(visits: readonly Visit[]): string {
-  const last = conclusionOf(visits);
-  if (!last?.result) return "";
-  const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
-  const shown = proven?.result && proven !== last ? [proven, last] : [last];
-  return shown.map((visit) => `### ${line(visit.name, 160)}\n\n${members(visit.result?.data ?? {})}`).join("\n\n");
+  const sections = conclusionsOf(visits).map(
+    ({ name, result }) => `### ${line(name, 160)}\n\n${members(result?.data ?? {})}`,
+  );
+  return sections.join("\n\n");
 }
 
 function members(data: JsonObject): string {
@@ -202,7 +209,7 @@ function more(count: number, shown = MOST_ROWS): string[] {
 }
 
 function line(text: string, most: number): string {
-  return markdownLine(cutText(text, most));
+  return markdownLine(shortText(text, most));
 }
 
 function paragraph(text: string, most: number): string {
@@ -210,5 +217,5 @@ function paragraph(text: string, most: number): string {
 }
 
 function code(text: string): string {
-  return markdownCode(cutText(text, 240));
+  return markdownCode(shortText(text, 240));
 }

@@ -81,9 +81,11 @@ export function complaintOf(result: NodeResult | undefined): string {
   return "";
 }
 
-/** The result that the run came to: that of the last visit that succeeded. */
-export function conclusionOf(visits: readonly Visit[]): Visit | undefined {
-  return visits.findLast((visit) => visit.result?.status === "success");
+/** What a reader wants to see first: the latest result that passed evals, and the last result. */
+export function conclusionsOf(visits: readonly Visit[]): Visit[] {
+  const last = visits.findLast((visit) => visit.result?.status === "success");
+  const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
+  return [...new Set([proven, last])].filter((visit) => visit !== undefined);
 }
 
 /** What the run said when it ended. */
