@@ -34,7 +34,7 @@ import type { ChangedPrompt } from "./models/replay.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
-import { driveRun } from "./run/drive.ts";
+import { driveRun, tellProgress } from "./run/drive.ts";
 import { fileStore, type ProcessMark, readRecording } from "./stores/file.ts";
 
 /** What a program knows of the world around it; the command line takes it from its process. */
@@ -435,7 +435,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
     onPromptChanged: watch.onPromptChanged,
   });
   const onProgress = (node: string, message: string) => {
-    for (const observer of watch.observers) observer.onProgress?.({ node, message: redactor.text(message) });
+    tellProgress(watch.observers, node, redactor.text(message));
   };
   const ask = createAsk({
     findModel,
