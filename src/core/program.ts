@@ -99,12 +99,16 @@ function selectTools(node: WorkflowNode, skills: readonly SkillRecord[], writes:
   const all = [...byName.values()];
   const { allow, deny } = node.tools ?? {};
   for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
-    if (!all.some((tool) => names(all, entry, tool))) warnings.push(`no tool is named ${entry}`);
+    const [winner, ...others] = all.filter((tool) => entry === tool.exposed || entry === tool.name);
+    if (!winner) warnings.push(`no tool is named ${entry}`);
+    else if (others.length > 0 && allow?.includes(entry)) {
+      warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
+    }
   }
   const readOnly = node.effects === "read" || writes === "deny";
   const offered = all
     .filter((tool) => !allow || allow.some((entry) => names(all, entry, tool)))
-    .filter((tool) => !deny?.some((entry) => names(all, entry, tool)))
+    .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
     .filter((tool) => !readOnly || tool.effect === "read");
   return { warnings, set: toolSet(all, offered) };
 }
@@ -121,10 +125,10 @@ function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescripto
   };
 }
 
-/** The exposed name, or the bare one where one tool of the node bears it (D52). */
+/** The exposed name (D52), or the bare one, which the first skill that the node lists wins (D50). */
 function names(all: readonly ToolDescriptor[], entry: string, tool: ToolDescriptor): boolean {
-  if (entry === tool.exposed) return true;
-  return entry === tool.name && all.filter((other) => other.name === entry).length === 1;
+  const meant = all.find((other) => other.exposed === entry) ?? all.find((other) => other.name === entry);
+  return meant === tool;
 }
 
 /** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
@@ -133,7 +137,7 @@ function sourceSection(heading: string, record: RunRecord, id: string, field: "r
   const own: NodeSources = Object.hasOwn(workflow.nodes, id) ? (workflow.nodes[id]?.[field] ?? []) : [];
   const only = !Array.isArray(own) && own.only === true;
   const places = [...(only ? [] : [`input.${field}`, field]), `nodes.${id}.${field}`];
-  const contents = places.flatMap((place) => listOf(record, place));
+  const contents = places.flatMap((place) => listOf(record, place)).filter((content) => content.trim() !== "");
   return contents.length === 0 ? [] : [`${heading}\n\n${contents.join("\n\n")}`];
 }
 
