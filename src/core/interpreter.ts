@@ -68,7 +68,7 @@ function decideNext(program: Program, state: State): Step {
 }
 
 function start({ record, warnings }: Program): Step {
-  const said = [...record.warnings, ...warnings];
+  const said = [...new Set([...record.warnings, ...warnings])];
   return {
     kind: "decide",
     key: "start",
@@ -512,7 +512,7 @@ function endUnrouted(state: State, leaving: Leaving): Step {
     hint: "make the conditions exclude each other, or use a stronger model",
     node: leaving.node,
   };
-  const error = leaving.answers.at(-1) === undefined ? (leaving.error ?? unresolved) : unresolved;
+  const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
   return end(state, "failed", `no route out of ${leaving.node}`, error);
 }
 

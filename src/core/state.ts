@@ -144,7 +144,10 @@ export interface Leaving {
   asks: number;
   /** Their answers since the run was last resumed; undefined where the call failed. */
   answers: (string | undefined)[];
-  error: RunError | undefined;
+  /** Of the node, when it failed. */
+  readonly error: RunError | undefined;
+  /** Of the latest routing call that failed. */
+  routeError: RunError | undefined;
 }
 
 export interface Halt {
@@ -324,7 +327,7 @@ function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
 
 /** The evaluator is named by its index in the step key: `3:assess/0/judge/2/1`. */
 function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
-  const index = Number(/\/judge\/(\d+)\//.exec(key)?.[1] ?? 0);
+  const index = Number(/\/judge\/(\d+)\/\d+(?:~\d+)?$/.exec(key)?.[1] ?? 0);
   const answers = visit.judged.get(index) ?? [];
   visit.judged.set(index, answers);
   return answers;
@@ -335,7 +338,7 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
   const { code, message, hint } = event;
   if (event.purpose === "route" && leaving) {
     noteAnswer(leaving, undefined);
-    leaving.error = { code, message, ...(hint ? { hint } : {}), node: event.node };
+    leaving.routeError = { code, message, ...(hint ? { hint } : {}), node: event.node };
   }
   if (!visit) return;
   if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
@@ -366,8 +369,9 @@ function answerOf({ id, outcome }: PendingCall) {
   return { id, output: outcome?.output ?? null, failed: false };
 }
 
-export function toolCallOf({ tool, input, outcome }: PendingCall): ToolCall {
-  return { tool, input, ...(outcome ?? { error: "was not carried out" }) };
+export function toolCallOf({ tool, input, announced, outcome }: PendingCall): ToolCall {
+  const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
+  return { tool, input, ...(outcome ?? { error }) };
 }
 
 function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {
@@ -401,6 +405,7 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
     asks: 0,
     answers: [],
     error: exitError(visit, result),
+    routeError: undefined,
   };
   state.visit = undefined;
 }
@@ -440,7 +445,7 @@ function foldLimit(state: State, event: EventOf<"limit:reached">): void {
 
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
 function foldResume(state: State, { from, settings }: EventOf<"run:resume">): void {
-  const { unfinished, leaving } = state;
+  const { unfinished, leaving, halt } = state;
   state.settings = { ...state.settings, ...settings };
   state.resumes += 1;
   state.end = undefined;
@@ -458,10 +463,10 @@ function foldResume(state: State, { from, settings }: EventOf<"run:resume">): vo
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
     state.visit = { ...unfinished, answer, failure: undefined };
-  } else if (leaving?.failed) {
+  } else if (leaving?.failed && !halt) {
     redoFrom(state, state.path.length - 1);
   } else if (leaving) {
-    state.leaving = { ...leaving, answers: [], error: undefined };
+    state.leaving = { ...leaving, answers: [], routeError: undefined };
   }
 }
 
