@@ -1,33 +1,24 @@
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { Journal } from "../../src/core/ports.ts";
-import { fileStore } from "../../src/stores/file.ts";
+import { fileStore, type ProcessMark } from "../../src/stores/file.ts";
 
-/** A process that opens the runs it is told and says of each whether it got it; it keeps what it got. */
+/** A process that opens each run it is told, says whether it got it, and keeps what it got. */
 
-const [directory = "", host = ""] = process.argv.slice(2);
-const living = new Set(process.argv.slice(4).map(Number));
-const store = fileStore({
-  directory,
-  self: { pid: process.pid, host, started: "" },
-  isAlive: ({ pid }) => pid === process.pid || pid === process.ppid || living.has(pid) || isProcess(pid),
-});
-const held: Journal[] = [];
+const [directory = ""] = process.argv.slice(2);
+const store = fileStore({ directory, self: { pid: process.pid, host: "here", started: "" }, isAlive });
 
 process.on("message", async (run: string) => {
-  try {
-    const { journal } = await store.open(run);
-    held.push(journal);
-    process.send?.("won");
-  } catch (error) {
-    process.send?.(error instanceof SkillflowError ? error.code : String(error));
-  }
+  const answer = await store.open(run).then(
+    () => "won",
+    (error: unknown) => (error instanceof SkillflowError ? error.code : String(error)),
+  );
+  process.send?.(answer);
 });
 process.send?.("ready");
 
-function isProcess(pid: number): boolean {
+function isAlive({ pid }: ProcessMark): boolean {
   try {
     return process.kill(pid, 0);
-  } catch {
-    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
