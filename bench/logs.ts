@@ -18,8 +18,8 @@ const ROUNDS = 3;
 const NEEDLES = ["status=502", "ERROR", "checkout-7", "not there at all"];
 
 /**
- * The logs skill's search against `grep -c` on one file, run in turn: wall time of the search with a process of its own,
- * and its peak memory beside that on a small file.
+ * The logs skill's search against `grep -c` on one file, run in turn: wall time of the search in a process of its own (without
+ * starting it), and that process's peak memory beside the one for a small file.
  */
 export async function benchLogs(bytes = 1_000_000_000): Promise<readonly BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-logs-"));

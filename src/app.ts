@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, relative, resolve } from "node:path";
 import { parse } from "yaml";
 import { checkInput } from "./core/check.ts";
 import { type Environment, secretValues } from "./core/config.ts";
@@ -10,6 +9,7 @@ import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
 import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
+import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
@@ -18,101 +18,40 @@ import type { Logger } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
-import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
-import {
-  handlerConfig,
-  openSkillSet,
-  recordSkill,
-  type SkillEntry,
-  type SkillLevel,
-  type SkillSet,
-} from "./loaders/skill-set.ts";
+import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
-import { loadWorkflow } from "./loaders/workflow-file.ts";
 import { priceOf } from "./models/prices.ts";
-import type { ChangedPrompt } from "./models/replay.ts";
+import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
 import { driveRun } from "./run/drive.ts";
-import { fileStore, type ProcessMark, readRecording } from "./stores/file.ts";
-
-/** What a program knows of the world around it; the command line takes it from its process. */
-export interface Host {
-  readonly env: Environment;
-  /** Absolute. */
-  readonly cwd: string;
-  readonly self: ProcessMark;
-  readonly isAlive: (mark: ProcessMark) => boolean;
-}
-
-/** Choices that every command shares. */
-export interface Project {
-  readonly host: Host;
-  readonly project: LoadedConfig | undefined;
-  readonly user: LoadedConfig | undefined;
-  readonly skills: SkillSet;
-  readonly storeDirectory: string;
-  readonly overrides: ReadonlyMap<string, string>;
-}
-
-export interface ProjectOptions {
-  readonly overrides: ReadonlyMap<string, string>;
-  readonly skillDirs: readonly string[];
-  readonly discover: boolean;
-  readonly store: string | undefined;
-}
-
-export function openProject(host: Host, options: ProjectOptions): Project {
-  const project = loadProjectConfig(host.cwd);
-  const user = loadUserConfig(host.env);
-  const configs = [project, user].filter((config) => config !== undefined);
-  const discover = options.discover && (project ?? user)?.config.skills?.discover !== false;
-  const skills = openSkillSet({
-    builtin: builtinSkills(),
-    levels: skillLevels(host, options, configs, discover),
-    disabled: configs.flatMap(({ config }) => config.skills?.disabled ?? []),
-    overrides: options.overrides,
-    env: host.env,
-  });
-  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
-  return { host, project, user, skills, storeDirectory, overrides: options.overrides };
-}
-
-/** Beside the program once built, beside its sources before. */
-function builtinSkills(): string {
-  const here = dirname(fileURLToPath(import.meta.url));
-  return [join(here, "skills"), join(here, "..", "skills")].find((path) => existsSync(path)) ?? join(here, "skills");
-}
-
-const PROJECT_FOLDERS = [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode"];
-
-function skillLevels(
-  host: Host,
-  options: ProjectOptions,
-  configs: readonly LoadedConfig[],
-  discover: boolean,
-): readonly SkillLevel[] {
-  const extra = [
-    ...options.skillDirs.map((path) => resolve(host.cwd, path)),
-    ...configs.flatMap(({ directory, config }) =>
-      (config.skills?.extraDirs ?? []).map((path) => resolve(directory, path)),
-    ),
-  ];
-  const root = projectRoot(host.cwd);
-  const inProject = [...PROJECT_FOLDERS.map((folder) => join(root, folder, "skills")), join(root, "skills")];
-  const home = host.env.HOME;
-  const inHome = home && home !== root ? PROJECT_FOLDERS.map((folder) => join(home, folder, "skills")) : [];
-  return [
-    ...extra.map((path): SkillLevel => ({ kind: "extra", path })),
-    ...(discover ? inProject.map((path): SkillLevel => ({ kind: "project", path })) : []),
-    ...(discover ? inHome.map((path): SkillLevel => ({ kind: "user", path })) : []),
-  ];
-}
+import { fileStore, readRecording } from "./stores/file.ts";
 
 export function openStore(project: Project): Store {
   const { host, storeDirectory } = project;
   return fileStore({ directory: storeDirectory, self: host.self, isAlive: host.isAlive });
+}
+
+/** A recording, and the path that names it to the replay model. */
+export interface Recording {
+  readonly stored: StoredRun;
+  readonly path: string;
+}
+
+/** A recorded run outside of any store; undefined where there is no such file. */
+export function openRecording({ host }: Project, path: string): Recording | undefined {
+  const file = resolve(host.cwd, path);
+  return existsSync(file) ? { stored: readRecording(file), path } : undefined;
+}
+
+/** A recorded run of the project's store. */
+export async function openStoredRecording(
+  { host, storeDirectory }: Project,
+  store: Store,
+  run: string,
+): Promise<Recording> {
+  return { stored: await store.read(run), path: relative(host.cwd, join(storeDirectory, `${run}.jsonl`)) };
 }
 
 // ---- preparing a run
@@ -125,9 +64,6 @@ export interface PreparedRun {
   readonly secrets: readonly { readonly name: string; readonly value: string }[];
   readonly choices: RunChoices;
 }
-
-/** By id; undefined where nobody declares the id. */
-export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
 /** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
 export async function prepareRun(
@@ -143,7 +79,7 @@ export async function prepareRun(
   const { host } = project;
   const { choices } = request;
   const file = resolve(host.cwd, request.file);
-  const { workflow, diagnostics } = loadWorkflow(file, project.skills.ids, request.file);
+  const { workflow, diagnostics } = readWorkflow(project, request.file);
   if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
@@ -169,8 +105,9 @@ export async function prepareRun(
     throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
   }
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
+  const said = diagnostics.filter((found) => found.code !== "UNKNOWN_SKILL");
   const warnings = [
-    ...diagnostics.map((found) => found.message),
+    ...said.map((found) => found.message),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
   ];
@@ -195,13 +132,6 @@ function invalid(
   diagnostics: readonly Diagnostic[],
 ): SkillflowError {
   return new SkillflowError(code, what, { diagnostics });
-}
-
-/** The skills that a workflow refers to, in the order of its nodes; undefined where nobody declares the id. */
-export async function gatherSkills(set: SkillSet, workflow: Workflow): Promise<SkillEntries> {
-  const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
-  const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, workflow.skills)] as const));
-  return new Map(found);
 }
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
@@ -231,10 +161,9 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
 }
 
 function skillWarnings(skills: RunRecord["skills"]): string[] {
-  const lost = skills.filter((skill) => !skill.available && skill.format !== "unknown");
+  const lost = skills.filter((skill) => !skill.available);
   if (lost.length === 0) return [];
-  const list = lost.map(({ id, reason }) => `${id} (${reason})`).join(", ");
-  return [`left out for lack of configuration: ${list}`];
+  return [`skills left out: ${lost.map(({ id, reason }) => `${id} (${reason})`).join(", ")}`];
 }
 
 function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
@@ -360,12 +289,6 @@ export async function prepareResume(project: Project, stored: StoredRun, choices
   if (choices.requireSkills) requireSkills(record.workflow, entries);
   checkModels(choices.model ?? recordedSettings(record.settings, stored.events).model, record.workflow, host.env);
   return { record, entries, redactor: createRedactor(secrets), secrets, choices };
-}
-
-/** A recording, and the path that names it to the replay model. */
-export interface Recording {
-  readonly stored: StoredRun;
-  readonly path: string;
 }
 
 /**

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import type { ProcessMark } from "./stores/file.ts";
+import type { Host } from "./project.ts";
 
 /** The only file that touches the process: arguments, environment, streams, signals, exit code. */
 
-const self: ProcessMark = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
+const self: Host["self"] = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
 
 process.exitCode = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
@@ -44,7 +44,7 @@ function onInterrupt(stop: (reason: string) => void): void {
   }
 }
 
-function isAlive(mark: ProcessMark): boolean {
+function isAlive(mark: Host["self"]): boolean {
   try {
     process.kill(mark.pid, 0);
   } catch (error) {

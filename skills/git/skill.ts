@@ -1,6 +1,7 @@
 import { defineSkill, defineTool } from "skillflow";
-import { z } from "zod";
-import { readFileAt, showBlame, showChangedFiles, showCommit, showDiff, showLog, showRefs } from "./tools.ts";
+import * as z from "zod";
+import { readFileAt, showBlame } from "./contents.ts";
+import { showChangedFiles, showCommit, showDiff, showLog, showRefs } from "./tools.ts";
 
 const name = (description: string) => z.string().min(1).max(200).describe(description);
 const repository = z

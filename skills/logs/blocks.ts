@@ -17,7 +17,7 @@ export interface Block {
 /** Puts the next bytes at the start of `into` and tells how many; 0 at the end. */
 export type Fill = (into: Buffer) => Promise<number>;
 
-const CHUNK = 512 * 1024;
+const CHUNK = 1024 * 1024;
 const PACKED_CHUNK = 16 * 1024;
 
 /**

@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { z } from "zod";
+import * as z from "zod";
 import { listFiles } from "./overview.ts";
 import { countBy, linesAround, sampleLines, searchLines, timeWindow } from "./tools.ts";
 

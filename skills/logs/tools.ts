@@ -57,12 +57,11 @@ export async function sampleLines(
       spread.add(before + index, () => keep(name, selected.line(index)));
     }
   });
-  const all = present(spread.lines());
-  const lines = fitting(all);
+  const lines = fitting(present(spread.lines()));
   return {
     matched: scan.matched,
     returned: lines.length,
-    truncated: lines.length < all.length,
+    truncated: lines.length < scan.matched,
     lines,
     more: "these lines are spread evenly over all that match; search returns them one after another",
     ...scan.report,

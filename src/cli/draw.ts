@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openProject, openStore } from "../app.ts";
+import { openStore } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeResult } from "../core/result.ts";
 import { begin, fold } from "../core/state.ts";
-import { loadWorkflow } from "../loaders/workflow-file.ts";
+import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "./graph.ts";
 import type { Action } from "./main.ts";
@@ -15,7 +15,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const path = resolve(io.host.cwd, given);
   if (existsSync(path) && !given.endsWith(".jsonl")) {
-    const { workflow, diagnostics } = loadWorkflow(path, project.skills.ids, given);
+    const { workflow, diagnostics } = readWorkflow(project, given);
     if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });
     await io.out(dot ? workflowDot(workflow) : workflowMermaid(workflow));
     return 0;

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ProjectOptions } from "../app.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunChoices } from "../core/settings.ts";
 import { isObject, parseDuration } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
+import type { ProjectOptions } from "../project.ts";
 import type { Flags, Io } from "./main.ts";
 
 /** Flags as the program knows them: checked, and typed. */

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
-import type { Host } from "../app.ts";
 import { exitCodeOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact.ts";
+import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
 /** What the program is given of its process. */

@@ -1,18 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { RunEvent, RunRecord } from "../core/event.ts";
-import type { RunResult } from "../core/result.ts";
 import { nearest } from "../core/values.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
-
-/** A finished run as every report gets it. */
-export interface Report {
-  readonly record: RunRecord;
-  readonly result: RunResult;
-  readonly events: readonly RunEvent[];
-}
+import type { Report } from "./reports/visits.ts";
 
 export interface Outputs {
   readonly out: string | undefined;
@@ -46,26 +38,32 @@ export function chooseOutputs(flags: Flags): Outputs {
   return { out: text(flags, "out"), reports };
 }
 
+export interface WrittenFile {
+  readonly kind: string;
+  /** As a person would type it. */
+  readonly path: string;
+}
+
 /** Writes what was asked for; gives the paths. A result that could not be written is an error of its own. */
-export async function writeOutputs(io: Io, { out, reports }: Outputs, report: Report): Promise<string[]> {
+export async function writeOutputs(io: Io, { out, reports }: Outputs, report: Report): Promise<WrittenFile[]> {
   const { cwd } = io.host;
-  const wanted = [
-    ...(out === undefined ? [] : Object.entries(OUT_FILES).map(([name, kind]) => ({ kind, path: join(out, name) }))),
-    ...reports,
-  ];
-  const files = await Promise.all(
-    wanted.map(async ({ kind, path }) => ({ path: resolve(cwd, path), content: (await KINDS[kind]?.(report)) ?? "" })),
-  );
-  if (out !== undefined) files.push({ path: resolve(cwd, out, "trace.jsonl"), content: traceOf(report) });
+  const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" });
+  const folder = out === undefined ? [] : inFolder.map(([name, kind]) => ({ kind, path: join(out, name) }));
+  const files: WrittenFile[] = [];
+  for (const { kind, path } of [...folder, ...reports]) {
+    writeReport(resolve(cwd, path), kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(report)) ?? ""));
+    files.push({ kind, path });
+  }
+  return files;
+}
+
+function writeReport(path: string, content: string): void {
   try {
-    for (const { path, content } of files) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, content);
-    }
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
   } catch (error) {
     throw new SkillflowError("output.failed", `a result could not be written: ${messageOf(error)}`);
   }
-  return files.map(({ path }) => relative(cwd, path) || path);
 }
 
 function traceOf({ record, events }: Report): string {

@@ -1,6 +1,5 @@
 import {
   type FinishedRun,
-  openProject,
   openStore,
   type PreparedRun,
   prepareReplay,
@@ -13,13 +12,15 @@ import {
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
-import type { ChangedPrompt } from "../models/replay.ts";
+import type { ChangedPrompt } from "../core/prompt.ts";
+import { openProject } from "../project.ts";
+import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { chooseOutputs, type Outputs, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
 import { findRecording, findRun } from "./runs.ts";
-import { type Paint, painter } from "./terminal.ts";
+import { type Paint, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 
 export const run: Action = async (io, [file = ""], flags) => {
@@ -73,6 +74,8 @@ async function watchRun(
   prepared: PreparedRun,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
+  const github = githubActions(io);
+  await github?.mask(prepared.secrets.map((secret) => secret.value));
   io.protect(prepared.redactor);
   const paint = painter(io, flags);
   const interrupt = new AbortController();
@@ -92,9 +95,17 @@ async function watchRun(
     const { describeChanges } = await import("./changes.ts");
     await io.err(describeChanges(changed, paint));
   }
-  const written = await writeOutputs(io, outputs, { ...finished, events });
+  const report = { ...finished, events };
+  const written = await writeOutputs(io, outputs, report);
+  await github?.report(report, written);
   if (flags.json === true) await writeOut(io, `${JSON.stringify(finished.result, undefined, 2)}\n`);
-  if (flags.quiet !== true) await io.err(describeVerdict(finished, paint, Math.min(io.columns, 110), written));
+  const verdict = {
+    paint,
+    width: Math.min(io.columns, 110),
+    program: programName(io),
+    written: written.map((file) => file.path),
+  };
+  if (flags.quiet !== true) await io.err(describeVerdict(finished, verdict));
   return finished.result.exitCode;
 }
 

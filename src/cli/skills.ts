@@ -1,11 +1,11 @@
-import { openProject, type Project } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { exposedName } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
-import type { SkillEntry } from "../loaders/skill-set.ts";
+import { openProject, type Project, type SkillEntry } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
-import { amount, describeDiagnostic, inert, oneLine, type Paint, painter } from "./terminal.ts";
+import { plainText } from "./reports/inert.ts";
+import { amount, describeDiagnostic, oneLine, type Paint, painter } from "./terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));
@@ -112,8 +112,8 @@ function describeSkill(
     return `  ${effect} ${exposedName(skill.id, tool.name).padEnd(30)} ${paint("dim", oneLine(tool.description, Math.max(40, columns - 42)))}`;
   });
   return [
-    `${paint("bold", inert(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,
-    inert(skill.description),
+    `${paint("bold", plainText(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,
+    plainText(skill.description),
     state,
     ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
     ...(config.length > 0 ? ["", paint("bold", "Config"), ...config] : []),

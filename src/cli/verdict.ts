@@ -1,15 +1,23 @@
 import type { FinishedRun } from "../app.ts";
 import type { NodeResult } from "../core/event.ts";
-import { amount, describeData, duration, inert, type Paint } from "./terminal.ts";
+import { plainText } from "./reports/inert.ts";
+import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;
+
+export interface VerdictOptions {
+  readonly paint: Paint;
+  readonly width: number;
+  /** How this program is called here. */
+  readonly program: string;
+  /** The files that were written. */
+  readonly written?: readonly string[];
+}
 
 /** What a run came to, for people: what each node found, what was left out, what to type next. */
 export function describeVerdict(
   { record, result, state }: FinishedRun,
-  paint: Paint,
-  width: number,
-  written: readonly string[],
+  { paint, width, program, written = [] }: VerdictOptions,
 ): string {
   const { status, usage, error, degraded } = result;
   const order = [...state.results.keys()].slice(-MOST_NODES);
@@ -18,10 +26,9 @@ export function describeVerdict(
   );
   const hidden = state.results.size - order.length;
   const cost = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
-  const calls = state.steps.length;
   const spent = [
     duration(usage.durationMs),
-    amount(calls, "node visit"),
+    amount(state.visits, "node visit"),
     amount(usage.modelCalls, "model call"),
     `${usage.inputTokens + usage.outputTokens} tokens`,
     cost,
@@ -32,15 +39,14 @@ export function describeVerdict(
     ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
     ...sections.flatMap((lines) => [...lines, ""]),
     `${statusMark(status, paint)} ${paint("dim", spent)}`,
-    ...(error ? [`  ${inert(error.message)}`, ...(error.hint ? [`  ${paint("dim", inert(error.hint))}`] : [])] : []),
+    ...(error
+      ? [`  ${plainText(error.message)}`, ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : [])]
+      : []),
     ...(left.size > 0
-      ? [
-          paint("yellow", "left out for lack of configuration:"),
-          ...[...left].map(([id, why]) => `  ${id}: ${inert(why)}`),
-        ]
+      ? [paint("yellow", "skills left out:"), ...[...left].map(([id, why]) => `  ${id}: ${plainText(why)}`)]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
-    `${paint("dim", "next:")} ${nextCommand(record.run, status)}`,
+    `${paint("dim", "next:")} ${program} ${nextCommand(record.run, status)}`,
     "",
   ].join("\n");
 }
@@ -54,7 +60,7 @@ function describeNode(name: string, result: NodeResult | undefined, paint: Paint
     pass ? paint("green", evaluator) : paint("red", `${evaluator} failed`),
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
-  return [`${mark} ${paint("bold", inert(name))}${checked}`, ...describeData(result.data, paint, width)];
+  return [`${mark} ${paint("bold", plainText(name))}${checked}`, ...describeData(result.data, paint, width)];
 }
 
 function statusMark(status: string, paint: Paint): string {
@@ -63,5 +69,5 @@ function statusMark(status: string, paint: Paint): string {
 }
 
 function nextCommand(run: string, status: string): string {
-  return status === "succeeded" ? `skillflow runs show ${run}` : `skillflow resume ${run}`;
+  return status === "succeeded" ? `runs show ${run}` : `resume ${run}`;
 }

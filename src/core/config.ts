@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ConfigField, Skill } from "./skill.ts";
 import { workflowLimitsSchema } from "./workflow.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Purpose, StepKey } from "./ports.ts";
 import type { Part, ToolAnswer } from "./prompt.ts";
 import type { Json, JsonObject } from "./values.ts";

@@ -13,6 +13,15 @@ export interface Prompt {
   readonly output?: JsonSchema;
 }
 
+/** A prompt that differs from the one recorded at the same step. */
+export interface ChangedPrompt {
+  readonly key: string;
+  readonly node: string;
+  /** Undefined where this version can no longer rebuild it. */
+  readonly recorded: Prompt | undefined;
+  readonly now: Prompt;
+}
+
 export interface ToolOffer {
   readonly name: string;
   readonly description: string;

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { type Document, isAlias, isMap, isPair, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";

@@ -20,17 +20,9 @@ import {
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
-import type { Journal, Store, StoredRun } from "../core/ports.ts";
+import type { Journal, ProcessMark, Store, StoredRun } from "../core/ports.ts";
 import { isObject } from "../core/values.ts";
 import { createJournal } from "./journal.ts";
-
-/** A process as a lock names it. */
-export interface ProcessMark {
-  readonly pid: number;
-  readonly host: string;
-  /** Tells a process from a later one of the same id. */
-  readonly started: string;
-}
 
 export interface FileStoreOptions {
   readonly directory: string;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { toolContext } from "skillflow/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import skill from "../../skills/git/skill.ts";
 
 let root = "";
@@ -13,10 +13,15 @@ const ids: Record<string, string> = {};
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "git-test-"));
+  // What the skill leaves to the system's temp cleaning is then removed with the test.
+  vi.stubEnv("TMPDIR", root);
   repo = join(root, "work");
   createHistory(repo);
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
 
 /** The parts of all tools' results that are looked into. */
 interface Result {
@@ -144,7 +149,7 @@ describe("which repository", () => {
 
   test("GIT_REPOSITORY may lie outside of the working directory", async () => {
     const config = { GIT_REPOSITORY: repo };
-    expect((await call("refs", {}, { workDir: tmpdir(), config })).head).toBe("main");
+    expect((await call("refs", {}, { workDir: join(repo, "src"), config })).head).toBe("main");
   });
 
   test.each([

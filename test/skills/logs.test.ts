@@ -15,7 +15,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { blocksOf } from "../../skills/logs/blocks.ts";
 import { matchesGlob } from "../../skills/logs/glob.ts";
 import { requiredLiteral } from "../../skills/logs/pattern.ts";

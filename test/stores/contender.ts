@@ -1,5 +1,6 @@
 import { SkillflowError } from "../../src/core/errors.ts";
-import { fileStore, type ProcessMark } from "../../src/stores/file.ts";
+import type { ProcessMark } from "../../src/core/ports.ts";
+import { fileStore } from "../../src/stores/file.ts";
 
 /** A process that opens each run it is told, says whether it got it, and keeps what it got. */
 

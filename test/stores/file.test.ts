@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { Store } from "../../src/core/ports.ts";
-import { checkRunId, fileStore, type ProcessMark, readRecording } from "../../src/stores/file.ts";
+import type { ProcessMark, Store } from "../../src/core/ports.ts";
+import { checkRunId, fileStore, readRecording } from "../../src/stores/file.ts";
 import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 
