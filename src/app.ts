@@ -265,6 +265,8 @@ export interface Watch {
 
 export interface FinishedRun {
   readonly record: RunRecord;
+  /** From the run's beginning, whoever recorded them. */
+  readonly events: readonly RunEvent[];
   readonly state: State;
   readonly result: RunResult;
 }
@@ -366,6 +368,8 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
     clock: realClock,
     onProgress,
   });
+  const events = [...opened.events];
+  const keep: Observer = { onEvent: (event) => events.push(event) };
   try {
     const state = await driveRun({
       program: linkProgram(record),
@@ -373,11 +377,11 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
       ask,
       callTool: toolCaller(host, prepared, settings, watch, limitedFetch),
       redactor,
-      observers: watch.observers,
+      observers: [keep, ...watch.observers],
       signal: watch.signal,
       resumes: opened.resumes,
     });
-    return { record, state, result: describeResult(record, state) };
+    return { record, events, state, result: describeResult(record, state) };
   } finally {
     await opened.journal.close();
   }
