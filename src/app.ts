@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parse } from "yaml";
 import { checkInput } from "./core/check.ts";
 import { type Environment, secretValues } from "./core/config.ts";
-import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
+import { type Diagnostic, hasErrors, messageOf, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
 import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
@@ -93,6 +93,7 @@ export async function prepareRun(
   if (choices.requireSkills) requireSkills(workflow, entries);
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
   const settings = chooseSettings(choices, host.env, workflow, files);
+  await checkServingFile(settings.model, host.cwd);
   const resolved = await loadSources(workflow, input, {
     baseDir: dirname(file),
     workDir: host.cwd,
@@ -242,13 +243,34 @@ async function openModel(provider: Provider, servingName: string, setup: ModelSe
   }
 }
 
+/** A model that answers from a file has that file, before anything runs. */
+async function checkServingFile(model: string, cwd: string): Promise<void> {
+  const { provider, name } = parseModel(model);
+  if (provider === "script") await readScript(resolve(cwd, name));
+  if (provider === "replay" && !isFile(resolve(cwd, name))) {
+    throw new SkillflowError("recording.invalid", `there is no recording ${name}`);
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
 async function readScript(path: string) {
   const { scriptSchema } = await import("./models/script.ts");
-  if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
-  const checked = scriptSchema.safeParse(parse(readFileSync(path, "utf8")));
+  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  const checked = scriptSchema.safeParse(parseScript(path));
   if (checked.success) return checked.data;
   const problems = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
+}
+
+function parseScript(path: string): unknown {
+  try {
+    return parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new SkillflowError("recording.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
+  }
 }
 
 // ---- driving a run
@@ -265,6 +287,8 @@ export interface Watch {
 
 export interface FinishedRun {
   readonly record: RunRecord;
+  /** From the run's beginning, whoever recorded them. */
+  readonly events: readonly RunEvent[];
   readonly state: State;
   readonly result: RunResult;
 }
@@ -287,7 +311,9 @@ export async function prepareResume(project: Project, stored: StoredRun, choices
   const entries = await gatherSkills(project.skills, record.workflow);
   const secrets = secretsOf(host.env, entries.values(), project);
   if (choices.requireSkills) requireSkills(record.workflow, entries);
-  checkModels(choices.model ?? recordedSettings(record.settings, stored.events).model, record.workflow, host.env);
+  const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };
+  checkModels(model, record.workflow, host.env);
+  await checkServingFile(model, host.cwd);
   return { record, entries, redactor: createRedactor(secrets), secrets, choices };
 }
 
@@ -321,7 +347,10 @@ function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
   return entry && { ...entry, unavailable: undefined };
 }
 
-/** Goes on with a stored run: after a crash where it was, after its end as \`run:resume\` says. */
+/**
+ * Goes on with a stored run: after a crash where it was, after its end as `run:resume` says. What is to change takes
+ * effect between an end and a resume, so a crashed run is brought to an end first.
+ */
 export async function resumeRun(
   project: Project,
   store: Store,
@@ -335,8 +364,13 @@ export async function resumeRun(
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
   const changes = changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events));
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
-  const resumes = ended ? [...recorded, again] : recorded;
-  return drive(project, prepared, watch, { journal, events, resumes });
+  if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
+  if (from === undefined && Object.keys(changes).length === 0) {
+    return drive(project, prepared, watch, { journal, events, resumes: recorded });
+  }
+  const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
+  await drive(project, prepared, gone, { journal, events, resumes: recorded });
+  return resumeRun(project, store, prepared, watch, from);
 }
 
 interface Opened {
@@ -366,6 +400,8 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
     clock: realClock,
     onProgress,
   });
+  const events = [...opened.events];
+  const keep: Observer = { onEvent: (event) => events.push(event) };
   try {
     const state = await driveRun({
       program: linkProgram(record),
@@ -373,11 +409,11 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
       ask,
       callTool: toolCaller(host, prepared, settings, watch, limitedFetch),
       redactor,
-      observers: watch.observers,
+      observers: [keep, ...watch.observers],
       signal: watch.signal,
       resumes: opened.resumes,
     });
-    return { record, state, result: describeResult(record, state) };
+    return { record, events, state, result: describeResult(record, state) };
   } finally {
     await opened.journal.close();
   }
@@ -419,7 +455,7 @@ function recordedCalls({ events }: StoredRun): CallTool {
   };
 }
 
-/** \`--offline\`: nobody but this machine is contacted. */
+/** `--offline`: nobody but this machine is contacted. */
 function loopbackOnly(real: typeof fetch): typeof fetch {
   return async (input, init) => {
     const { hostname } = new URL(input instanceof Request ? input.url : String(input));

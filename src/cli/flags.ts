@@ -87,7 +87,15 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
   if (!given.startsWith("@")) return parseJson(given, "--input");
   const path = resolve(io.host.cwd, given.slice(1));
   if (!existsSync(path)) throw wrong(`there is no input file ${given.slice(1)}`);
-  return parseJson(readFileSync(path, "utf8"), given.slice(1));
+  return parseJson(readText(path, given.slice(1)), given.slice(1));
+}
+
+function readText(path: string, given: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw wrong(`${given} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 function parseJson(source: string, place: string): unknown {

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
-import { exitCodeOf, SkillflowError } from "../core/errors.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact.ts";
 import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
@@ -48,12 +48,19 @@ function guard(terminal: Terminal): Io {
   let clean = (text: string) => text;
   return {
     ...terminal,
-    out: (text) => terminal.out(clean(text)),
+    out: (text) => terminal.out(clean(text)).catch(refuseOutput),
     err: (text) => terminal.err(clean(text)),
     protect(redactor) {
       clean = redactor.text;
     },
   };
+}
+
+/** Help that nobody reads to its end. */
+const leaveUnsaid = () => undefined;
+
+function refuseOutput(error: unknown): never {
+  throw new SkillflowError("output.failed", `the output could not be written: ${messageOf(error)}`, { cause: error });
 }
 
 function buildProgram(io: Io, finish: (code: number) => void): Command {
@@ -63,7 +70,10 @@ function buildProgram(io: Io, finish: (code: number) => void): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .showHelpAfterError("(--help shows what is possible)")
-    .configureOutput({ writeOut: (text) => void io.out(text), writeErr: (text) => void io.err(text) })
+    .configureOutput({
+      writeOut: (text) => void io.out(text).catch(leaveUnsaid),
+      writeErr: (text) => void io.err(text),
+    })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });
   for (const spec of COMMANDS) addCommand(program, spec, io, finish);
   return program;
@@ -97,8 +107,13 @@ function addCommand(parent: Command, spec: CommandSpec, io: Io, finish: (code: n
 
 async function reportFailure(io: Io, error: unknown, verbose: boolean): Promise<number> {
   const { describeFailure } = await import("./terminal.ts");
-  await io.err(describeFailure(error, verbose, io));
+  if (!hasReaderLeft(error)) await io.err(describeFailure(error, verbose, io));
   return error instanceof SkillflowError ? exitCodeOf(error.code) : exitCodeOf("internal.fault");
+}
+
+/** As in `skillflow runs list | head`: known to whoever left. */
+function hasReaderLeft(error: unknown): boolean {
+  return error instanceof SkillflowError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }
 
 declare const __VERSION__: string | undefined;

@@ -44,17 +44,20 @@ export interface WrittenFile {
   readonly path: string;
 }
 
-/** Writes what was asked for; gives the paths. A result that could not be written is an error of its own. */
-export async function writeOutputs(io: Io, { out, reports }: Outputs, report: Report): Promise<WrittenFile[]> {
+/** Writes what was asked for and adds it to `written`. A result that could not be written is an error of its own. */
+export async function writeOutputs(
+  io: Io,
+  { out, reports }: Outputs,
+  report: Report,
+  written: WrittenFile[],
+): Promise<void> {
   const { cwd } = io.host;
   const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" });
   const folder = out === undefined ? [] : inFolder.map(([name, kind]) => ({ kind, path: join(out, name) }));
-  const files: WrittenFile[] = [];
   for (const { kind, path } of [...folder, ...reports]) {
     writeReport(resolve(cwd, path), kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(report)) ?? ""));
-    files.push({ kind, path });
+    written.push({ kind, path });
   }
-  return files;
 }
 
 function writeReport(path: string, content: string): void {

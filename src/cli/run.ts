@@ -9,7 +9,7 @@ import {
   startRun,
   type Watch,
 } from "../app.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
@@ -17,11 +17,11 @@ import { openProject } from "../project.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
-import { chooseOutputs, type Outputs, writeOutputs } from "./outputs.ts";
+import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
 import { findRecording, findRun } from "./runs.ts";
 import { type Paint, painter, programName } from "./terminal.ts";
-import { describeVerdict } from "./verdict.ts";
+import { describeShortfall, describeVerdict } from "./verdict.ts";
 
 export const run: Action = async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
@@ -80,13 +80,13 @@ async function watchRun(
   const paint = painter(io, flags);
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));
-  const events: RunEvent[] = [];
   const progress = openProgress(io, flags, prepared, paint);
-  const stream: Observer = { onEvent: (event) => io.out(`${JSON.stringify(event)}\n`) };
-  const keep: Observer = { onEvent: (event) => events.push(event) };
+  const lost: unknown[] = [];
+  const lose = (error: unknown) => void lost.push(error);
+  const stream: Observer = { onEvent: (event) => io.out(`${JSON.stringify(event)}\n`).catch(lose) };
   const changed: ChangedPrompt[] = [];
   const finished = await start({
-    observers: [progress, keep, ...(flags.stream === true ? [stream] : [])],
+    observers: [progress, ...(flags.stream === true ? [stream] : [])],
     signal: interrupt.signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: (skill) => skillLogger(io, flags, skill),
@@ -95,17 +95,19 @@ async function watchRun(
     const { describeChanges } = await import("./changes.ts");
     await io.err(describeChanges(changed, paint));
   }
-  const report = { ...finished, events };
-  const written = await writeOutputs(io, outputs, report);
-  await github?.report(report, written);
-  if (flags.json === true) await writeOut(io, `${JSON.stringify(finished.result, undefined, 2)}\n`);
+  const written: WrittenFile[] = [];
+  await writeOutputs(io, outputs, finished, written).catch(lose);
+  await github?.report(finished, written).catch(lose);
+  if (flags.json === true) await io.out(`${JSON.stringify(finished.result, undefined, 2)}\n`).catch(lose);
   const verdict = {
     paint,
     width: Math.min(io.columns, 110),
     program: programName(io),
     written: written.map((file) => file.path),
   };
-  if (flags.quiet !== true) await io.err(describeVerdict(finished, verdict));
+  await io.err(flags.quiet === true ? describeShortfall(finished, verdict) : describeVerdict(finished, verdict));
+  // What came of the run is told first; a result that did not reach its place is a failure of its own.
+  if (lost.length > 0) throw lost[0];
   return finished.result.exitCode;
 }
 
@@ -121,12 +123,4 @@ function skillLogger(io: Io, flags: Flags, skill: string) {
     if (level === "warn" || flags.verbose === true) void io.err(`${skill} ${level}: ${message}\n`);
   };
   return { debug: say("debug"), info: say("info"), warn: say("warn") };
-}
-
-async function writeOut(io: Io, document: string): Promise<void> {
-  try {
-    await io.out(document);
-  } catch (error) {
-    throw new SkillflowError("output.failed", `the result could not be printed: ${messageOf(error)}`);
-  }
 }

@@ -28,8 +28,12 @@ export function withEnvFile(io: Io, flags: Flags): Io {
   if (typeof flags.envFile !== "string") return io;
   const path = resolve(io.host.cwd, flags.envFile);
   if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${flags.envFile}`);
-  const env = { ...parseEnv(readFileSync(path, "utf8")), ...io.host.env };
-  return { ...io, host: { ...io.host, env } };
+  try {
+    const env = { ...parseEnv(readFileSync(path, "utf8")), ...io.host.env };
+    return { ...io, host: { ...io.host, env } };
+  } catch (error) {
+    throw new SkillflowError("usage.invalid", `${flags.envFile} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 export function oneLine(text: string, most: number): string {

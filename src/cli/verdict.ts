@@ -1,5 +1,5 @@
 import type { FinishedRun } from "../app.ts";
-import type { NodeResult } from "../core/event.ts";
+import type { NodeResult, RunRecord } from "../core/event.ts";
 import { plainText } from "./reports/inert.ts";
 import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
@@ -16,7 +16,7 @@ export interface VerdictOptions {
 
 /** What a run came to, for people: what each node found, what was left out, what to type next. */
 export function describeVerdict(
-  { record, result, state }: FinishedRun,
+  { record, result, state }: Omit<FinishedRun, "events">,
   { paint, width, program, written = [] }: VerdictOptions,
 ): string {
   const { status, usage, error, degraded } = result;
@@ -46,7 +46,22 @@ export function describeVerdict(
       ? [paint("yellow", "skills left out:"), ...[...left].map(([id, why]) => `  ${id}: ${plainText(why)}`)]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
-    `${paint("dim", "next:")} ${program} ${nextCommand(record.run, status)}`,
+    `${paint("dim", "next:")} ${program} ${nextCommand(record, error?.code)}`,
+    "",
+  ].join("\n");
+}
+
+/** All that `--quiet` leaves: what went wrong, and what to type next. */
+export function describeShortfall(
+  { record, result }: Pick<FinishedRun, "record" | "result">,
+  { paint, program }: Pick<VerdictOptions, "paint" | "program">,
+): string {
+  const { error, status } = result;
+  if (!error) return "";
+  return [
+    `${statusMark(status, paint)} ${plainText(error.message)}`,
+    ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : []),
+    `${paint("dim", "next:")} ${program} ${nextCommand(record, error.code)}`,
     "",
   ].join("\n");
 }
@@ -68,6 +83,7 @@ function statusMark(status: string, paint: Paint): string {
   return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
 }
 
-function nextCommand(run: string, status: string): string {
-  return status === "succeeded" ? `runs show ${run}` : `resume ${run}`;
+function nextCommand({ run, file = "" }: RunRecord, failure: string | undefined): string {
+  if (failure === undefined || failure === "run.no_work") return `runs show ${run}`;
+  return failure === "skills.missing" ? `doctor ${file}` : `resume ${run}`;
 }

@@ -199,20 +199,18 @@ function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNo
   const group = nextGroup(visit.pending, tools.find);
   const unannounced = group.filter((call) => call.announced === undefined);
   if (unannounced.length > 0) return announce(visit, unannounced, tools.find, tools.offered);
+  const done = visit.pending.filter((call) => call.outcome).length;
+  const key = `${visit.key}/${visit.attempt}/${visit.asks}/calls/${done}`;
+  // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
   const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.epoch));
-  const [first] = doubtful;
-  if (first)
-    return {
-      kind: "decide",
-      key: `${first.key}/doubt`,
-      bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)),
-    };
+  if (doubtful.length > 0) {
+    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)) };
+  }
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
     return tool ? [{ key: call.key, tool, input: call.input }] : [];
   });
-  const done = visit.pending.filter((call) => call.outcome).length;
-  return { kind: "call", key: `${visit.key}/${visit.attempt}/${visit.asks}/calls/${done}`, node: visit.node, calls };
+  return { kind: "call", key, node: visit.node, calls };
 }
 
 /** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
