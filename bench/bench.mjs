@@ -15,5 +15,4 @@ await build({
   alias: { skillflow: "./src/index.ts" },
   logLevel: "warning",
 });
-process.exitCode =
-  spawnSync(process.execPath, ["bench/dist/main.js"], { stdio: "inherit" }).status ?? 1;
+process.exitCode = spawnSync(process.execPath, ["bench/dist/main.js"], { stdio: "inherit" }).status ?? 1;
