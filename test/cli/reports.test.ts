@@ -153,7 +153,7 @@ describe("the Markdown summary", () => {
   it("gives the verdict, what was left out, claims with their evidence, the nodes and the next step", () => {
     const summary = summaryMarkdown(nice);
     expect(summary.split("\n", 1)[0]).toBe("## ✅ Incident triage: succeeded");
-    expect(summary).toContain("- `slack` at Page the on-call engineer: `SLACK_WEBHOOK_URL` is not set");
+    expect(summary).toContain("- `slack`: `SLACK_WEBHOOK_URL` is not set (Page the on-call engineer)");
     expect(summary).toContain(
       "- Both instances ran out of pool connections from 14:38:10 on — `filesystem_read`; `datadog_query_metrics`",
     );

@@ -14,7 +14,7 @@ import {
   previewJson,
   shortText,
 } from "./preview.ts";
-import { conclusionsOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import { conclusionsOf, endOf, leftOutSkills, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
 
 export interface HtmlOptions {
   /** A drawing of the run, as `embedSvg` gives it. */
@@ -26,8 +26,8 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
   const { visits, remarks } = visitsOf(report);
   const page: Page = { ...report, visits, nameOf: (node) => report.record.workflow.nodes[node]?.name ?? node };
   const parts: Section[] = [
-    leftOutSection(page),
     outcomeSection(page),
+    leftOutSection(page),
     planSection(page),
     pathSection(page, graph),
     visitsSection(page),
@@ -119,11 +119,11 @@ function factsOf({ record, result, visits }: Page): [string, string][] {
 }
 
 function leftOutSection({ result, nameOf }: Page): Section | undefined {
-  const { degraded } = result;
-  if (degraded.length === 0) return undefined;
-  const rows = degraded.map(({ skill, node, reason }) => [shortText(skill, 120), nameOf(node), reason]);
+  const missing = leftOutSkills(result);
+  if (missing.length === 0) return undefined;
+  const rows = missing.map(({ skill, reason, nodes }) => [shortText(skill, 120), reason, nodes.map(nameOf).join(", ")]);
   const body = html`<div class="callout"><p>The run went on without these skills. What they would have found or done is missing below.</p>
-${grid(["Skill", "Node", "Why"], rows)}</div>`;
+${grid(["Skill", "Why", "Nodes"], rows)}</div>`;
   return { id: "left-out", title: "Left out", body };
 }
 

@@ -6,6 +6,7 @@ import {
   conclusionsOf,
   durationOf,
   endOf,
+  leftOutSkills,
   type Report,
   statusOf,
   type Visit,
@@ -46,15 +47,16 @@ function verdict(report: Report): string {
 }
 
 function leftOut({ result, record }: Report): string {
-  const { degraded } = result;
-  if (degraded.length === 0) return "";
-  const rows = degraded.slice(0, MOST_ROWS).map(({ skill, node, reason }) => {
-    return `- ${code(skill)} at ${line(record.workflow.nodes[node]?.name ?? node, 120)}: ${line(reason, 300)}`;
+  const missing = leftOutSkills(result);
+  if (missing.length === 0) return "";
+  const rows = missing.slice(0, MOST_ROWS).map(({ skill, reason, nodes }) => {
+    const names = nodes.map((node) => record.workflow.nodes[node]?.name ?? node).join(", ");
+    return `- ${code(skill)}: ${line(reason, 300)} (${line(names, 200)})`;
   });
   return [
     "### ⚠️ Left out",
     "The run went on without these skills:",
-    [...rows, ...more(degraded.length)].join("\n"),
+    [...rows, ...more(missing.length)].join("\n"),
   ].join("\n\n");
 }
 
@@ -169,15 +171,14 @@ function plan({ result }: Report): string {
 }
 
 function nextSteps({ result, record }: Report): string {
-  const { run, status, plan: planned, degraded } = result;
+  const { run, status, degraded } = result;
   const workflow = record.file ?? result.workflow;
   const steps = [
-    planned.length > 0 ? `Review the planned writes, then ${code(`skillflow apply ${run}`)}` : "",
     status === "failed" ? `Mend the cause, then ${code(`skillflow resume ${run}`)}` : "",
     status === "stopped" ? `Raise the limit: ${code(`skillflow resume ${run}`)} with the flag of the limit` : "",
     status === "interrupted" ? `Carry on: ${code(`skillflow resume ${run}`)}` : "",
     degraded.length > 0 ? `See what the missing skills need: ${code(`skillflow doctor ${workflow}`)}` : "",
-    `Read the run: ${code(`skillflow report ${run}`)}`,
+    `Read the run: ${code(`skillflow runs show ${run}`)}`,
   ];
   return `### Next\n\n${steps
     .filter((step) => step !== "")

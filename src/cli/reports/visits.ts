@@ -192,3 +192,22 @@ function takeResult({ open }: Path, { id, output, error, at }: EventOf<"tool:res
   call.endedAt = at;
   open.delete(id);
 }
+
+/** What each missing skill was missing at, and why. */
+export interface LeftOut {
+  readonly skill: string;
+  readonly reason: string;
+  /** Ids of the visited nodes that list it. */
+  readonly nodes: readonly string[];
+}
+
+/** The skills that a run went on without, each once. */
+export function leftOutSkills({ degraded }: RunResult): readonly LeftOut[] {
+  const skills = new Map<string, { skill: string; reason: string; nodes: string[] }>();
+  for (const { skill, node, reason } of degraded) {
+    const known = skills.get(skill) ?? { skill, reason, nodes: [] };
+    known.nodes.push(node);
+    skills.set(skill, known);
+  }
+  return [...skills.values()];
+}
