@@ -414,7 +414,8 @@ function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): S
   const data = { ...partialData(visit), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
+  const { code } = failure;
+  return leave(visit, { status: "failed", data, toolCalls }, code === undefined ? {} : { unfinished: true, code });
 }
 
 function partialData(visit: Visit): JsonObject {
@@ -423,15 +424,15 @@ function partialData(visit: Visit): JsonObject {
   return last?.type === "text" ? { summary: last.text } : {};
 }
 
-function leave(visit: Visit, result: NodeResult, unfinished = false): Step {
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
+function leave(visit: Visit, result: NodeResult, more: { unfinished?: boolean; code?: string } = {}): Step {
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...more };
   return { kind: "decide", key: `${visit.key}/exit/${visit.asks}`, bodies: [body] };
 }
 
 function leaveUnfinished(state: State, visit: Visit): Step {
   const data = { ...partialData(visit), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(visit, { status: "failed", data, toolCalls }, true);
+  const step = leave(visit, { status: "failed", data, toolCalls }, { unfinished: true });
   return { ...step, key: `${step.key}/halt` };
 }
 

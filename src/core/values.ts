@@ -22,7 +22,7 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 const MOST_DEPTH = 500;
 
 /**
- * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null.
+ * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null, -0 zero.
  * Throws a TypeError that names the place of a cycle, or of what is nested deeper than JSON writers can follow.
  */
 export function toJson(value: unknown): Json {
@@ -31,7 +31,7 @@ export function toJson(value: unknown): Json {
 
 function convert(value: unknown, ancestors: readonly unknown[], place: string): Json {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
-  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object") return null;
   if (ancestors.includes(value)) throw new TypeError(`the value refers to itself at ${place || "its root"}`);
