@@ -137,9 +137,21 @@ function invalid(
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
 
-function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, project: Project) {
-  const names = [...PROVIDER_KEYS, ...Object.values(project.project?.config.fetch?.auth ?? {})];
-  const own = names.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
+/** Variables that are secret by their name, whether or not this run has a use for them. */
+const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
+/** Shorter ones may be ordinary words. */
+const SECRET_LENGTH = 16;
+
+/** Keeps the secrets of the environment out of what is said before a run's own are known. */
+export function environmentRedactor(project: Project): Redactor {
+  return createRedactor(secretsOf(project.host.env, [], project));
+}
+
+function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, { project, user }: Project) {
+  const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
+  const named = Object.keys(env).filter((name) => SECRET_NAME.test(name) && (env[name]?.length ?? 0) >= SECRET_LENGTH);
+  const names = new Set([...PROVIDER_KEYS, ...configs, ...named]);
+  const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
   return [...own, ...[...entries].flatMap((entry) => (entry ? secretValues(entry.fields) : []))];
 }
 

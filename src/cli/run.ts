@@ -1,4 +1,5 @@
 import {
+  environmentRedactor,
   type FinishedRun,
   openStore,
   type PreparedRun,
@@ -13,7 +14,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
-import { openProject } from "../project.ts";
+import { openProject, type Project } from "../project.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
@@ -26,8 +27,10 @@ import { describeShortfall, describeVerdict } from "./verdict.ts";
 export const run: Action = async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const project = openProject(io.host, projectOptions(flags));
-  const input = await readInput(io, flags);
-  const prepared = await prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags) });
+  const prepared = await discreetly(io, project, async () => {
+    const input = await readInput(io, flags);
+    return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags) });
+  });
   return watchRun(io, flags, outputs, prepared, (watch) => startRun(project, openStore(project), prepared, watch));
 };
 
@@ -38,7 +41,7 @@ export const resume: Action = async (io, [given = ""], flags) => {
   const stored = await store.read(await findRun(store, given));
   const from = text(flags, "from");
   checkResumable(stored.record.run, stored.events, from);
-  const prepared = await prepareResume(project, stored, runChoices(flags));
+  const prepared = await discreetly(io, project, () => prepareResume(project, stored, runChoices(flags)));
   return watchRun(io, flags, outputs, prepared, (watch) => resumeRun(project, store, prepared, watch, from));
 };
 
@@ -59,12 +62,22 @@ export const replay: Action = async (io, [given = ""], flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const store = openStore(project);
   const recording = await findRecording(store, project, given);
-  const prepared = await prepareReplay(project, recording, text(flags, "runId"));
+  const prepared = await discreetly(io, project, () => prepareReplay(project, recording, text(flags, "runId")));
   const recordedTools = text(flags, "tools") === "live" ? {} : { recordedTools: recording.stored };
   return watchRun(io, flags, outputs, prepared, (watch) =>
     startRun(project, store, prepared, { ...watch, ...recordedTools }),
   );
 };
+
+/** What goes wrong before a run's own secrets are known is told without those of the environment. */
+async function discreetly<Value>(io: Io, project: Project, prepare: () => Promise<Value>): Promise<Value> {
+  try {
+    return await prepare();
+  } catch (error) {
+    io.protect(environmentRedactor(project));
+    throw error;
+  }
+}
 
 /** Drives a run while people watch it, then prints and writes what was asked for. */
 async function watchRun(

@@ -280,7 +280,7 @@ function review(
   if (problems.length > 0 || silent) {
     const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
     if (!visit.corrected && turnsLeft) return correct(visit, silent, problems);
-    if (silent) return leaveFailed(visit, node, { message: "the model answered nothing", code: "model.silent" });
+    if (silent) return noteSilence(program, state, visit, node);
     const why = problems.join("; ");
     return leaveOrRetry(program, state, visit, node, {
       data,
@@ -292,6 +292,21 @@ function review(
     return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
   }
   return evaluate(program, state, visit, node, data);
+}
+
+/** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
+function noteSilence(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const model = node.model ?? program.workflow.model ?? state.settings.model;
+  const message = "the model answered nothing";
+  const body: EventBody = {
+    type: "model:error",
+    node: visit.node,
+    purpose: "work",
+    model,
+    code: "model.silent",
+    message,
+  };
+  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.asks}/silent`, bodies: [body] };
 }
 
 /** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */

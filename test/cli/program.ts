@@ -61,6 +61,12 @@ export function makeProject(files: Readonly<Record<string, unknown>> = {}): stri
   return directory;
 }
 
+/** What the desk's tools noted: a line for each time that they did something. */
+export function linesOf(project: string, file: string): string[] {
+  const path = join(project, file);
+  return existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n") : [];
+}
+
 export function readEvents(project: string, run: string): RunEvent[] {
   const [, ...lines] = readFileSync(runFile(project, run), "utf8").trimEnd().split("\n");
   return lines.map((line) => JSON.parse(line) as RunEvent);
