@@ -1,5 +1,6 @@
 import type { Environment } from "./config.ts";
 import { SkillflowError } from "./errors.ts";
+import { nearest } from "./values.ts";
 import type { Workflow } from "./workflow.ts";
 
 const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
@@ -42,8 +43,11 @@ export function defaultJudge(model: string, env: Environment): string {
 export function checkModels(model: string, workflow: Workflow, env: Environment): void {
   const { provider: serving } = parseModel(model);
   if (!serving) {
+    const near = model.includes(":") ? nearest(model.split(":")[0] ?? "", PROVIDERS) : undefined;
     throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
-      hint: `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
+      hint: near
+        ? `did you mean ${near}:${model.slice(model.indexOf(":") + 1)}?`
+        : `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
     });
   }
   if (isOffline(model)) return;

@@ -49,6 +49,8 @@ export interface State {
   /** Why the run is coming to its end before its time. */
   halt: Halt | undefined;
   end: End | undefined;
+  /** What the last failed model call failed with. */
+  modelError: RunError | undefined;
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
 }
@@ -184,6 +186,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     unfinished: undefined,
     halt: undefined,
     end: undefined,
+    modelError: undefined,
     warned: new Set(),
     lastEvent: undefined,
   };
@@ -335,10 +338,11 @@ function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
 
 function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
   const { visit, leaving } = state;
-  const { code, message, hint } = event;
+  const { code, message, hint, node } = event;
+  state.modelError = { code, message, ...(hint ? { hint } : {}), node };
   if (event.purpose === "route" && leaving) {
     noteAnswer(leaving, undefined);
-    leaving.routeError = { code, message, ...(hint ? { hint } : {}), node: event.node };
+    leaving.routeError = state.modelError;
   }
   if (!visit) return;
   if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
