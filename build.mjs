@@ -7,7 +7,16 @@ import { build } from "esbuild";
 const skills = existsSync("skills")
   ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts")))
   : [];
-const packages = ["@anthropic-ai/sdk", "openai", "@octokit/*", "@slack/*", "@linear/*", "@supabase/*", "nodemailer", "zod-to-json-schema"];
+const packages = [
+  "@anthropic-ai/sdk",
+  "openai",
+  "@octokit/*",
+  "@slack/*",
+  "@linear/*",
+  "@supabase/*",
+  "nodemailer",
+  "zod-to-json-schema",
+];
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 

@@ -45,6 +45,17 @@ function convert(value: unknown, ancestors: readonly unknown[], place: string): 
   return Object.fromEntries(entries.map(([key, item]) => [key, convert(item, path, `${place}.${key}`)]));
 }
 
+const texts = new WeakMap<object, string>();
+
+/** The JSON text of a value that is written often and never changes. */
+export function jsonOnce(value: object): string {
+  const known = texts.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  texts.set(value, text);
+  return text;
+}
+
 /** JSON text with sorted keys, for digests. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
