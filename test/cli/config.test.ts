@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/event.ts";
@@ -101,7 +101,6 @@ describe(".skillflow.yml", () => {
     const mine = "---\nname: mine\ndescription: Mine\n---\nDo it.";
     const cwd = makeProject({ "skills/mine/SKILL.md": mine, "team/ours/SKILL.md": mine.replaceAll("mine", "ours") });
     const list = async (config: string, ...args: string[]) => {
-      const { writeFileSync } = await import("node:fs");
       writeFileSync(join(cwd, ".skillflow.yml"), config);
       const { stdout } = await runProgram(["skills", "list", "--json", ...args], { cwd });
       const { skills } = JSON.parse(stdout) as { skills: { id: string; available: boolean; reasons: string[] }[] };
