@@ -1,9 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { join, resolve } from "node:path";
 
 export interface BenchRow {
   readonly name: string;
@@ -21,10 +19,10 @@ const NEEDLES = ["status=502", "ERROR", "checkout-7", "not there at all"];
  * The logs skill's search against `grep -c` on one file, run in turn: wall time of the search in a process of its own (without
  * starting it), and that process's peak memory beside the one for a small file.
  */
-export async function benchLogs(bytes = 1_000_000_000): Promise<readonly BenchRow[]> {
+export function benchLogs(bytes: number): readonly BenchRow[] {
   const folder = mkdtempSync(join(tmpdir(), "bench-logs-"));
   try {
-    const program = await buildProgram(folder);
+    const program = resolve("bench/dist/logs-search.js");
     writeLog(join(folder, "large.log"), bytes);
     writeLog(join(folder, "small.log"), SMALL);
     const small = search(program, folder, "small.log", "ERROR");
@@ -83,26 +81,6 @@ function grep(folder: string, needle: string): Omit<Measured, "megabytes"> {
 function search(program: string, folder: string, file: string, needle: string): Measured {
   const output = execFileSync(process.execPath, [program, file, needle], { cwd: folder, encoding: "utf8" });
   return JSON.parse(output);
-}
-
-/** One plain module, so that no loader's time or memory is measured. */
-async function buildProgram(folder: string): Promise<string> {
-  const here = dirname(fileURLToPath(import.meta.url));
-  const outfile = join(folder, "search.mjs");
-  const contents = `
-    import skill from "../skills/logs/skill.ts";
-    import { toolContext } from "../src/testing.ts";
-    const [file, contains] = process.argv.slice(2);
-    const tool = skill.tools.find((each) => each.name === "search");
-    const begin = performance.now();
-    const { matched } = await tool.handler({ files: file, contains }, toolContext({ workDir: process.cwd() }));
-    const seconds = (performance.now() - begin) / 1000;
-    console.log(JSON.stringify({ matched, seconds, megabytes: Math.round(process.resourceUsage().maxRSS / 1024) }));
-  `;
-  const stdin = { contents, resolveDir: here, loader: "ts" as const };
-  const alias = { skillflow: join(here, "../src/index.ts") };
-  await build({ stdin, alias, bundle: true, platform: "node", format: "esm", outfile, logLevel: "error" });
-  return outfile;
 }
 
 function writeLog(path: string, bytes: number): void {

@@ -25,7 +25,7 @@ import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries 
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
-import { driveRun } from "./run/drive.ts";
+import { driveRun, tellProgress } from "./run/drive.ts";
 import { fileStore, readRecording } from "./stores/file.ts";
 
 export function openStore(project: Project): Store {
@@ -402,7 +402,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
     onPromptChanged: watch.onPromptChanged,
   });
   const onProgress = (node: string, message: string) => {
-    for (const observer of watch.observers) observer.onProgress?.({ node, message: redactor.text(message) });
+    tellProgress(watch.observers, node, redactor.text(message));
   };
   const ask = createAsk({
     findModel,

@@ -107,7 +107,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "graph <workflow-or-run>",
     summary: "draw a workflow, or the path that a run took",
-    options: [["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot"] }], STORE],
+    options: [["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot", "svg"] }], STORE],
     load: async () => (await import("./draw.ts")).graph,
   },
   {

@@ -32,7 +32,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const skills = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
   const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
-    return { id, state: "not_configured", reason: missing, fix: `set ${missing}`, nodes: [] };
+    return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
   });
   const ok = !workflow || !someNodeLostAll(workflow, skills);
   if (flags.json === true) {

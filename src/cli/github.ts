@@ -1,7 +1,7 @@
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import { commandData, commandProperty, plainLine } from "./reports/inert.ts";
 import { summaryMarkdown } from "./reports/markdown.ts";
-import { cutText } from "./reports/preview.ts";
+import { cutText, shortText } from "./reports/preview.ts";
 import { complaintOf, type Report } from "./reports/visits.ts";
 
 /** Workflow commands that hide secrets; to be printed before anything else. */
@@ -91,7 +91,7 @@ type Properties = Readonly<Record<string, string | number | undefined>>;
 function command(name: "error" | "warning", properties: Properties, text: string): string {
   const told = Object.entries(properties)
     .filter(([, value]) => value !== undefined && value !== "")
-    .map(([key, value]) => `${key}=${commandProperty(plainLine(cutText(String(value), 240)))}`);
+    .map(([key, value]) => `${key}=${commandProperty(plainLine(shortText(String(value), 240)))}`);
   return `::${name} ${told.join(",")}::${commandData(cutText(text, 4000))}`;
 }
 

@@ -2,7 +2,7 @@ import type { RunRecord } from "../core/event.ts";
 import type { RunResult } from "../core/result.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { dotLabel, mermaidLabel } from "./reports/inert.ts";
-import { cutText } from "./reports/preview.ts";
+import { shortText } from "./reports/preview.ts";
 
 /** The workflow as a Mermaid flowchart. */
 export function workflowMermaid(workflow: Workflow): string {
@@ -66,7 +66,7 @@ function draw(workflow: Workflow, result?: RunResult): Drawing {
     const times = visits.get(node) ?? 0;
     return {
       id: ids.get(node) ?? "",
-      label: cutText(name, LONGEST_LABEL) + (times > 1 ? ` ×${times}` : ""),
+      label: shortText(name, LONGEST_LABEL) + (times > 1 ? ` ×${times}` : ""),
       entry: node === workflow.entry,
       outcome: outcomeOf(node, result),
     };
@@ -76,7 +76,7 @@ function draw(workflow: Workflow, result?: RunResult): Drawing {
     if (start === undefined || end === undefined) return [];
     const times = follows.get(edgeKey(from, to, when ?? "only path")) ?? 0;
     const bound = max_iterations === undefined ? "" : `at most ${max_iterations}×`;
-    const label = [times > 1 ? `${times}×` : "", cutText(when ?? "", LONGEST_LABEL), bound && `(${bound})`]
+    const label = [times > 1 ? `${times}×` : "", shortText(when ?? "", LONGEST_LABEL), bound && `(${bound})`]
       .filter(Boolean)
       .join(" ");
     return [{ from: start, to: end, label, follows: times }];

@@ -15,11 +15,21 @@ export interface Outputs {
 const KINDS: Readonly<Record<string, (report: Report) => Promise<string>>> = {
   json: async ({ result }) => `${JSON.stringify(result, undefined, 2)}\n`,
   md: async (report) => (await import("./reports/markdown.ts")).summaryMarkdown(report),
-  html: async (report) => (await import("./reports/html.ts")).reportHtml(report),
+  html: drawnHtml,
   junit: async (report) => (await import("./reports/junit.ts")).junitXml(report),
   sarif: async (report) => (await import("./reports/sarif.ts")).sarifOfRun(report),
   mermaid: async ({ record, result }) => (await import("./graph.ts")).runMermaid(record, result),
 };
+
+/** Drawings of larger workflows help nobody. */
+const MOST_DRAWN = 200;
+
+async function drawnHtml(report: Report): Promise<string> {
+  const { reportHtml } = await import("./reports/html.ts");
+  if (Object.keys(report.record.workflow.nodes).length > MOST_DRAWN) return reportHtml(report);
+  const [{ renderSvg }, { embedSvg, runDot }] = await Promise.all([import("./svg.ts"), import("./graph.ts")]);
+  return reportHtml(report, { graph: embedSvg(await renderSvg(runDot(report.record, report.result))) });
+}
 
 /** What goes into `--out`; the trace is the run's own file. */
 const OUT_FILES = { "result.json": "json", "summary.md": "md", "junit.xml": "junit", "report.html": "html" };

@@ -14,6 +14,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
+import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
@@ -46,8 +47,12 @@ export const resume: Action = async (io, [given = ""], flags) => {
 };
 
 function checkResumable(run: string, events: readonly RunEvent[], from: string | undefined): void {
-  if (from !== undefined && !events.some((event) => event.type === "node:enter" && event.node === from)) {
-    throw new SkillflowError("usage.invalid", `run ${run} never visited a node "${from}"`);
+  const visited = new Set(events.flatMap((event) => (event.type === "node:enter" ? [event.node] : [])));
+  if (from !== undefined && !visited.has(from)) {
+    const near = nearest(from, visited);
+    throw new SkillflowError("usage.invalid", `run ${run} never visited a node "${from}"`, {
+      hint: near ? `did you mean ${near}?` : `it visited ${[...visited].join(", ")}`,
+    });
   }
   const last = events.at(-1);
   if (from === undefined && last?.type === "workflow:end" && last.status === "succeeded") {

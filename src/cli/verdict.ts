@@ -1,6 +1,7 @@
 import type { FinishedRun } from "../app.ts";
 import type { NodeResult, RunRecord } from "../core/event.ts";
 import { plainText } from "./reports/inert.ts";
+import { leftOutSkills } from "./reports/visits.ts";
 import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;
@@ -19,7 +20,7 @@ export function describeVerdict(
   { record, result, state }: Omit<FinishedRun, "events">,
   { paint, width, program, written = [] }: VerdictOptions,
 ): string {
-  const { status, usage, error, degraded } = result;
+  const { status, usage, error } = result;
   const order = [...state.results.keys()].slice(-MOST_NODES);
   const sections = order.map((node) =>
     describeNode(record.workflow.nodes[node]?.name ?? node, result.results[node], paint, width),
@@ -33,7 +34,7 @@ export function describeVerdict(
     `${usage.inputTokens + usage.outputTokens} tokens`,
     cost,
   ].join(", ");
-  const left = new Map(degraded.map(({ skill, reason }) => [skill, reason]));
+  const left = leftOutSkills(result);
   return [
     "",
     ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
@@ -42,8 +43,11 @@ export function describeVerdict(
     ...(error
       ? [`  ${plainText(error.message)}`, ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : [])]
       : []),
-    ...(left.size > 0
-      ? [paint("yellow", "skills left out:"), ...[...left].map(([id, why]) => `  ${id}: ${plainText(why)}`)]
+    ...(left.length > 0
+      ? [
+          paint("yellow", "skills left out:"),
+          ...left.map(({ skill, reason }) => `  ${plainText(skill)}: ${plainText(reason)}`),
+        ]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
     `${paint("dim", "next:")} ${program} ${nextCommand(record, error?.code)}`,

@@ -5,6 +5,8 @@ import { deepEqual, nearest } from "./values.ts";
 import type { Edge, Workflow, WorkflowNode } from "./workflow.ts";
 
 const DEFAULT_JUDGE_BUDGET = 50;
+/** Looking for the near word is slow in a large graph; nobody reads that many. */
+const MOST_SUGGESTIONS = 50;
 
 /** The structure of a workflow that fits the schema: every finding, errors and warnings (W2-W9, E8, N27, N31, D2, D3). */
 export function checkWorkflow(workflow: Workflow, knownSkills: ReadonlySet<string>): Diagnostic[] {
@@ -55,7 +57,8 @@ function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, Workfl
     ] as const) {
       if (nodes.has(edge[end])) continue;
       const message = `edge ${index} names an unknown node "${edge[end]}" in "${end}"`;
-      diagnostics.push(error(code, ["edges", index, end], message, didYouMean(edge[end], nodes.keys())));
+      const near = diagnostics.length < MOST_SUGGESTIONS ? didYouMean(edge[end], nodes.keys()) : undefined;
+      diagnostics.push(error(code, ["edges", index, end], message, near));
     }
     if (edge.from === edge.to && edge.max_iterations === undefined) {
       const message = `node "${edge.from}" leads to itself without a bound`;
@@ -237,7 +240,8 @@ function inputComplaint(type: string, value: unknown): string | undefined {
 /** A list fits when it equals an allowed list, or when each of its elements is an allowed string (W24). */
 function enumComplaint(allowed: readonly unknown[] | undefined, value: unknown): string | undefined {
   if (!allowed || allowed.some((item) => deepEqual(item, value))) return undefined;
-  const odd = Array.isArray(value) ? value.find((item) => !allowed.includes(item)) : value;
+  const holdsStrings = allowed.some((item) => typeof item === "string");
+  const odd = Array.isArray(value) && holdsStrings ? value.find((item) => !allowed.includes(item)) : value;
   if (odd === undefined) return undefined;
   return `is ${JSON.stringify(odd)}; allowed are ${allowed.map((item) => JSON.stringify(item)).join(", ")}`;
 }

@@ -97,6 +97,11 @@ export function fieldPath(path: readonly (string | number)[]): string {
   return path.map((key, i) => (typeof key === "number" ? `[${key}]` : i === 0 ? key : `.${key}`)).join("");
 }
 
+/** What was thrown, in words; whatever it is, this gives a text. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return error instanceof Error ? String(error.message || error.name) : String(error);
+  } catch {
+    return "something was thrown that cannot be shown";
+  }
 }

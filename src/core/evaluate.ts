@@ -96,7 +96,7 @@ export interface Verdict {
 
 /** Reads `VERDICT: <word>` and `REASONING: <text>` (N24, D40); undefined when there is no verdict. */
 export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefined {
-  const word = /^[\s*_#>-]*VERDICT[*_]*\s*:[\s*_]*(\S+)/im.exec(text)?.[1];
+  const word = /^[ \t*_#>-]*VERDICT[*_]*[ \t]*:[ \t*_]*(\S+)/im.exec(text)?.[1];
   if (word === undefined) return undefined;
   const plain = (value: string) => value.toLowerCase();
   const trimmed = (value: string) => plain(value).replace(/[\p{P}\p{S}]+$/u, "");

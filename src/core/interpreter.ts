@@ -8,7 +8,7 @@ import {
   parseVerdict,
   type Verdict,
 } from "./evaluate.ts";
-import type { EvalResult, EventBody, NodeResult, RunError } from "./event.ts";
+import type { EvalResult, EventBody, NodeResult, RunError, RunRecord } from "./event.ts";
 import type { Purpose, StepKey } from "./ports.ts";
 import type { Program } from "./program.ts";
 import { defaultFeedback, joinSections, judgePrompt, type Prompt, reflectPrompt } from "./prompt.ts";
@@ -68,7 +68,7 @@ function decideNext(program: Program, state: State): Step {
 }
 
 function start({ record, warnings }: Program): Step {
-  const said = [...record.warnings, ...warnings];
+  const said = [...new Set([...record.warnings, ...warnings])];
   return {
     kind: "decide",
     key: "start",
@@ -429,7 +429,8 @@ function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): S
   const data = { ...partialData(visit), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
+  const { code } = failure;
+  return leave(visit, { status: "failed", data, toolCalls }, code === undefined ? {} : { unfinished: true, code });
 }
 
 function partialData(visit: Visit): JsonObject {
@@ -438,15 +439,15 @@ function partialData(visit: Visit): JsonObject {
   return last?.type === "text" ? { summary: last.text } : {};
 }
 
-function leave(visit: Visit, result: NodeResult, unfinished = false): Step {
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
+function leave(visit: Visit, result: NodeResult, more: { unfinished?: boolean; code?: string } = {}): Step {
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...more };
   return { kind: "decide", key: `${visit.key}/exit/${visit.asks}`, bodies: [body] };
 }
 
 function leaveUnfinished(state: State, visit: Visit): Step {
   const data = { ...partialData(visit), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(visit, { status: "failed", data, toolCalls }, true);
+  const step = leave(visit, { status: "failed", data, toolCalls }, { unfinished: true });
   return { ...step, key: `${step.key}/halt` };
 }
 
@@ -456,13 +457,14 @@ function route(program: Program, state: State, leaving: Leaving): Step {
   const edges = liveEdges(program, leaving.node, state.follows);
   const choice = chooseRoute(edges, leaving.failed);
   if (isDryRun(state) && program.edgesFrom(leaving.node).some((edge) => edge.when !== undefined)) {
-    return finish(state, leaving, "a dry run stops at the first decision");
+    return finish(program, state, leaving, "a dry run stops at the first decision");
   }
-  if (choice.kind === "end") return finish(state, leaving, "");
+  if (choice.kind === "end") return finish(program, state, leaving, "");
   if (choice.kind === "follow") return follow(leaving, { id: choice.edge.to, description: "", edge: choice.edge });
   const answer = leaving.answers.at(-1);
   const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);
-  if (chosen) return chosen.edge ? follow(leaving, chosen) : finish(state, leaving, "none of the conditions held");
+  if (chosen)
+    return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
   if (leaving.answers.length >= 2) return endUnrouted(state, leaving);
   return askRoute(program, state, leaving, choice.options, answer);
 }
@@ -510,11 +512,31 @@ function askRoute(
   return ask(state, { key, purpose: "route", node: leaving.node, model, prompt });
 }
 
-function finish(state: State, leaving: Leaving, why: string): Step {
-  if (leaving.failed) {
-    return end(state, "failed", `node ${leaving.node} failed`, leaving.error);
-  }
+function finish(program: Program, state: State, leaving: Leaving, why: string): Step {
+  if (leaving.failed) return end(state, "failed", `node ${leaving.node} failed`, leaving.error);
+  const idle = idleness(program.record, state);
+  if (idle) return end(state, "failed", "no work was done", idle);
   return end(state, "succeeded", why || "the last node is done");
+}
+
+/** A run that did no work is never a success (cli "Exit codes"). */
+function idleness({ workflow, skills }: RunRecord, state: State): RunError | undefined {
+  if (state.usage.modelCalls === 0 && state.modelError) return state.modelError;
+  const available = new Set(skills.filter((skill) => skill.available).map((skill) => skill.id));
+  const visited = [...state.results].map(([id, result]) => {
+    const listed = workflow.nodes[id]?.skills ?? [];
+    const lost = listed.length > 0 && !listed.some((skill) => available.has(skill));
+    return { skipped: result.status === "skipped", lost };
+  });
+  if (!visited.every(({ skipped, lost }) => skipped || lost)) return undefined;
+  if (visited.every(({ skipped }) => skipped)) {
+    return { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+  }
+  return {
+    code: "skills.missing",
+    message: "no work was done with any skill: every visited node lost all of its skills",
+    hint: "skillflow doctor WORKFLOW tells what each skill needs",
+  };
 }
 
 function endUnrouted(state: State, leaving: Leaving): Step {
@@ -525,7 +547,7 @@ function endUnrouted(state: State, leaving: Leaving): Step {
     hint: "make the conditions exclude each other, or use a stronger model",
     node: leaving.node,
   };
-  const error = leaving.answers.at(-1) === undefined ? (leaving.error ?? unresolved) : unresolved;
+  const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
   return end(state, "failed", `no route out of ${leaving.node}`, error);
 }
 

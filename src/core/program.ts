@@ -106,12 +106,16 @@ function selectTools(node: WorkflowNode, skills: readonly SkillRecord[], writes:
   const all = [...byName.values()];
   const { allow, deny } = node.tools ?? {};
   for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
-    if (!all.some((tool) => names(all, entry, tool))) warnings.push(`no tool is named ${entry}`);
+    const [winner, ...others] = all.filter((tool) => entry === tool.exposed || entry === tool.name);
+    if (!winner) warnings.push(`no tool is named ${entry}`);
+    else if (others.length > 0 && allow?.includes(entry)) {
+      warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
+    }
   }
   const readOnly = node.effects === "read" || writes === "deny";
   const offered = all
     .filter((tool) => !allow || allow.some((entry) => names(all, entry, tool)))
-    .filter((tool) => !deny?.some((entry) => names(all, entry, tool)))
+    .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
     .filter((tool) => !readOnly || tool.effect === "read");
   return { warnings, set: toolSet(all, offered) };
 }
@@ -128,13 +132,14 @@ function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescripto
   };
 }
 
-/** The exposed name, or the bare one where one tool of the node bears it (D52). */
+/** The exposed name (D52), or the bare one, which the first skill that the node lists wins (D50). */
 function names(all: readonly ToolDescriptor[], entry: string, tool: ToolDescriptor): boolean {
-  if (entry === tool.exposed) return true;
-  return entry === tool.name && all.filter((other) => other.name === entry).length === 1;
+  const meant = all.find((other) => other.exposed === entry) ?? all.find((other) => other.name === entry);
+  return meant === tool;
 }
 
-function sourceSection(heading: string, contents: readonly string[]): string[] {
+function sourceSection(heading: string, all: readonly string[]): string[] {
+  const contents = all.filter((content) => content.trim() !== "");
   return contents.length === 0 ? [] : [`${heading}\n\n${contents.join("\n\n")}`];
 }
 

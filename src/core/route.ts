@@ -88,11 +88,10 @@ function choiceSchema(ids: readonly string[]) {
 /** The option that an answer names, exactly; undefined when it names none or several (D7). */
 export function parseChoice(answer: string, options: readonly Option[]): Option | undefined {
   const text = unfence(answer);
-  const plain = options.find((option) => option.id === text);
-  if (plain) return plain;
   const value = parseJson(text);
-  const named = isObject(value) ? value.choice : value;
-  return options.find((option) => option.id === named);
+  const named = options.some((option) => option.id === text) ? text : isObject(value) ? value.choice : value;
+  const [chosen, ...others] = options.filter((option) => option.id === named);
+  return others.length === 0 ? chosen : undefined;
 }
 
 /** JSON out of a reply's text, a surrounding code fence removed; undefined when it is none. */
@@ -109,7 +108,7 @@ function unfence(text: string): string {
   return /^```[a-z]*\n([\s\S]*?)\n?```$/i.exec(trimmed)?.[1]?.trim() ?? trimmed;
 }
 
-const ALWAYS_SHOWN = ["error", "skipped_reason", "fail_soft"];
+const ALWAYS_SHOWN = ["evals", "error", "skipped_reason", "fail_soft"];
 
 /**
  * The routing view of one result (E6, E7, D13): declared keys, `evals`, and what the executor wrote.

@@ -6,7 +6,7 @@ import { type JsonSchema, nearest } from "./values.ts";
 /** The problems of a value, in words; none when it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[];
 
-const OPTIONS = { strict: false, allErrors: true, addUsedSchema: false, logger: false } as const;
+const OPTIONS = { strict: false, allErrors: true, verbose: true, addUsedSchema: false, logger: false } as const;
 const MOST_PROBLEMS = 20;
 
 const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();

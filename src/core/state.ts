@@ -49,6 +49,8 @@ export interface State {
   /** Why the run is coming to its end before its time. */
   halt: Halt | undefined;
   end: End | undefined;
+  /** What the last failed model call failed with. */
+  modelError: RunError | undefined;
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
 }
@@ -144,7 +146,10 @@ export interface Leaving {
   asks: number;
   /** Their answers since the run was last resumed; undefined where the call failed. */
   answers: (string | undefined)[];
-  error: RunError | undefined;
+  /** Of the node, when it failed. */
+  readonly error: RunError | undefined;
+  /** Of the latest routing call that failed. */
+  routeError: RunError | undefined;
 }
 
 export interface Halt {
@@ -181,6 +186,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     unfinished: undefined,
     halt: undefined,
     end: undefined,
+    modelError: undefined,
     warned: new Set(),
     lastEvent: undefined,
   };
@@ -324,7 +330,7 @@ function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
 
 /** The evaluator is named by its index in the step key: `3:assess/0/judge/2/1`. */
 function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
-  const index = Number(/\/judge\/(\d+)\//.exec(key)?.[1] ?? 0);
+  const index = Number(/\/judge\/(\d+)\/\d+(?:~\d+)?$/.exec(key)?.[1] ?? 0);
   const answers = visit.judged.get(index) ?? [];
   visit.judged.set(index, answers);
   return answers;
@@ -332,10 +338,11 @@ function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
 
 function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
   const { visit, leaving } = state;
-  const { code, message, hint } = event;
+  const { code, message, hint, node } = event;
+  state.modelError = { code, message, ...(hint ? { hint } : {}), node };
   if (event.purpose === "route" && leaving) {
     noteAnswer(leaving, undefined);
-    leaving.error = { code, message, ...(hint ? { hint } : {}), node: event.node };
+    leaving.routeError = state.modelError;
   }
   if (!visit) return;
   if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
@@ -366,8 +373,9 @@ function answerOf({ id, outcome }: PendingCall) {
   return { id, output: outcome?.output ?? null, failed: false };
 }
 
-export function toolCallOf({ tool, input, outcome }: PendingCall): ToolCall {
-  return { tool, input, ...(outcome ?? { error: "was not carried out" }) };
+export function toolCallOf({ tool, input, announced, outcome }: PendingCall): ToolCall {
+  const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
+  return { tool, input, ...(outcome ?? { error }) };
 }
 
 function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {
@@ -385,7 +393,7 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   Object.assign(visit, freshAttempt(state, event.attempt, event.preamble));
 }
 
-function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {
+function foldExit(state: State, { node, result, unfinished, code }: EventOf<"node:exit">): void {
   const { visit } = state;
   const step = state.path.at(-1);
   if (!visit || !step) return;
@@ -400,14 +408,15 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
     key: visit.key,
     asks: 0,
     answers: [],
-    error: exitError(visit, result),
+    error: exitError(visit, result, code),
+    routeError: undefined,
   };
   state.visit = undefined;
 }
 
-function exitError(visit: Visit, result: NodeResult): RunError | undefined {
+function exitError(visit: Visit, result: NodeResult, code = "node.failed"): RunError | undefined {
   if (result.status !== "failed") return undefined;
-  const { code = "node.failed", hint } = visit.failure ?? {};
+  const { hint } = visit.failure ?? {};
   return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
 }
 
@@ -440,7 +449,7 @@ function foldLimit(state: State, event: EventOf<"limit:reached">): void {
 
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
 function foldResume(state: State, { from, settings }: EventOf<"run:resume">): void {
-  const { unfinished, leaving } = state;
+  const { unfinished, leaving, halt } = state;
   state.settings = { ...state.settings, ...settings };
   state.resumes += 1;
   state.end = undefined;
@@ -458,10 +467,10 @@ function foldResume(state: State, { from, settings }: EventOf<"run:resume">): vo
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
     state.visit = { ...unfinished, answer, failure: undefined };
-  } else if (leaving?.failed) {
+  } else if (leaving?.failed && !halt) {
     redoFrom(state, state.path.length - 1);
   } else if (leaving) {
-    state.leaving = { ...leaving, answers: [], error: undefined };
+    state.leaving = { ...leaving, answers: [], routeError: undefined };
   }
 }
 

@@ -19,9 +19,11 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
 }
 
+const MOST_DEPTH = 500;
+
 /**
- * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null.
- * Throws a TypeError that names the place of a cycle.
+ * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null, -0 zero.
+ * Throws a TypeError that names the place of a cycle, or of what is nested deeper than JSON writers can follow.
  */
 export function toJson(value: unknown): Json {
   return convert(value, [], "");
@@ -29,15 +31,29 @@ export function toJson(value: unknown): Json {
 
 function convert(value: unknown, ancestors: readonly unknown[], place: string): Json {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
-  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object") return null;
   if (ancestors.includes(value)) throw new TypeError(`the value refers to itself at ${place || "its root"}`);
+  if (ancestors.length >= MOST_DEPTH) {
+    throw new TypeError(`the value is nested more than ${MOST_DEPTH} levels deep at ${place.slice(0, 80)}…`);
+  }
   const path = [...ancestors, value];
-  if (Array.isArray(value)) return value.map((item, index) => convert(item, path, `${place}[${index}]`));
+  if (Array.isArray(value)) return Array.from(value, (item, index) => convert(item, path, `${place}[${index}]`));
   if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), path, place);
   const entries = Object.entries(value).filter(([, item]) => item !== undefined && typeof item !== "function");
   return Object.fromEntries(entries.map(([key, item]) => [key, convert(item, path, `${place}.${key}`)]));
+}
+
+const texts = new WeakMap<object, string>();
+
+/** The JSON text of a value that is written often and never changes. */
+export function jsonOnce(value: object): string {
+  const known = texts.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  texts.set(value, text);
+  return text;
 }
 
 /** JSON text with sorted keys, for digests. */

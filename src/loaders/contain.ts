@@ -68,7 +68,8 @@ function faultOf(path: string): string | undefined {
   return undefined;
 }
 
-function isWithin(root: string, path: string): boolean {
+/** Whether a real path is a real root or lies below it: compared with a separator, so that `/a-b` is not in `/a`. */
+export function isWithin(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 

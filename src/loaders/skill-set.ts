@@ -60,7 +60,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       custom.set(document.id, [...(custom.get(document.id) ?? []), { kind, document }]);
     }
   }
-  const builtin = new Set(existsSync(options.builtin) ? readdirSync(options.builtin) : []);
+  const builtin = new Set(existsSync(options.builtin) ? foldersIn(options.builtin) : []);
   const loaded = new Map<string, Promise<Skill>>();
   const loadBuiltin = (id: string) => {
     const known = loaded.get(id) ?? loadBuiltinSkill(join(options.builtin, id));
@@ -82,6 +82,11 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       );
     },
   };
+}
+
+function foldersIn(directory: string): string[] {
+  const entries = readdirSync(directory, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
 }
 
 async function loadBuiltinSkill(directory: string): Promise<Skill> {

@@ -1,5 +1,19 @@
 import { readFileSync, statSync } from "node:fs";
-import { type Document, isAlias, isMap, isPair, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  visit,
+} from "yaml";
 import * as z from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
@@ -59,8 +73,9 @@ export function parseWorkflow(text: string, knownSkills: ReadonlySet<string>, fi
     ...verifyFindings(parsed.value),
     ...(checked.success ? [] : checked.error.issues.flatMap((issue) => describeIssue(issue, parsed.value))),
   ];
-  const sketch = checked.success ? checked.data : sketchOf(parsed.value);
-  const structure = sketch ? checkWorkflow(sketch, knownSkills) : [];
+  const structure = checked.success
+    ? checkWorkflow(checked.data, knownSkills)
+    : checkSketch(parsed.value, checked.error.issues, knownSkills);
   const diagnostics = [...schemaFindings, ...structure].map(place).sort(byPlace);
   const sound = checked.success && !diagnostics.some((found) => found.severity === "error");
   return { workflow: sound ? checked.data : undefined, diagnostics };
@@ -70,26 +85,31 @@ function byPlace(a: Diagnostic, b: Diagnostic): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** What can be said of the graph although some fields are wrong; undefined where nodes or edges are unclear. */
-function sketchOf(value: unknown): Workflow | undefined {
-  if (!isObject(value) || !isObject(value.nodes) || typeof value.entry !== "string" || !Array.isArray(value.edges))
-    return;
-  const { entry, edges, skills } = value;
-  if (!edges.every((edge) => isObject(edge) && typeof edge.from === "string" && typeof edge.to === "string")) return;
-  const inline = isObject(skills) ? Object.keys(skills).map((id) => [id, { instruction: "known" }]) : [];
-  const nodes = Object.entries(value.nodes).map(([id, node]) => {
-    const listed = isObject(node) && Array.isArray(node.skills) ? node.skills : [];
-    return [id, { name: id, instruction: id, skills: listed.filter((skill) => typeof skill === "string") }];
-  });
-  const sketch = {
-    id: entry,
-    name: entry,
-    entry,
-    edges,
-    nodes: Object.fromEntries(nodes),
-    skills: Object.fromEntries(inline),
+/**
+ * The document without what the schema refused, so that the graph's findings are told together with the others (W1);
+ * undefined where there are no nodes to speak of. What only follows from a refused part is not said.
+ */
+function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: ReadonlySet<string>): Diagnostic[] {
+  if (!isObject(value) || !isObject(value.nodes)) return [];
+  const ids = Object.keys(value.nodes);
+  const refused = new Set(issues.map(({ path }) => fieldPath(path.slice(0, 2) as (string | number)[])));
+  const kept = (field: string) => {
+    const members = isObject(value[field]) ? Object.entries(value[field]) : [];
+    return members.filter(([id]) => !refused.has(fieldPath([field, id])) && !refused.has(field));
   };
-  return sketch as Workflow;
+  const entry = typeof value.entry === "string" ? value.entry : undefined;
+  const standIn = { from: ids[0], to: ids[0], when: "refused", max_iterations: 1 };
+  const edges = Array.isArray(value.edges) ? value.edges : [];
+  const sketch = {
+    entry: entry ?? ids[0],
+    nodes: { ...Object.fromEntries(ids.map((id) => [id, {}])), ...Object.fromEntries(kept("nodes")) },
+    edges: edges.map((edge, index) => (refused.has(`edges[${index}]`) ? standIn : edge)),
+    skills: Object.fromEntries(kept("skills")),
+  };
+  const isWhole = entry !== undefined && Array.isArray(value.edges) && !sketch.edges.includes(standIn);
+  const lostSkills = new Set(isObject(value.skills) ? Object.keys(value.skills) : []);
+  const found = checkWorkflow(sketch as unknown as Workflow, new Set([...knownSkills, ...lostSkills]));
+  return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
 }
 
 interface ParsedText {
@@ -117,59 +137,57 @@ function parseText(text: string): ParsedText {
     ...(offset === undefined ? {} : at(offset)),
   });
 
-  const deep = tooDeepAt(text);
-  if (deep !== undefined)
-    return failed([{ ...finding(`nested more than ${MOST_DEPTH} levels deep`, undefined), line: deep }]);
-  const document = parseDocument(text, {
-    version: "1.2",
-    schema: "core",
-    uniqueKeys: false,
-    lineCounter: lines,
-    prettyErrors: false,
+  const deep = (line: number): Diagnostic => ({
+    ...finding(`nested more than ${MOST_DEPTH} levels deep`, undefined),
+    line,
   });
+  const composed = composeDocument(text, lines);
+  if (typeof composed === "number") return failed([deep(composed)]);
+  const [document, another] = composed;
+  if (!document) return failed([finding("the file is empty", 0)]);
   const problems = document.errors.map((error) => finding(error.message.split("\n")[0] ?? error.message, error.pos[0]));
+  if (another) problems.push(finding("a second document begins here; a file holds one workflow", another.range[0]));
   problems.push(...keyFindings(document, finding));
   if (problems.length > 0) return failed(problems);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 });
-    if (!isObject(value))
-      return failed([finding("a workflow is a map of fields, such as id, entry, nodes and edges", 0)]);
+    const shape = "a workflow is a map of fields, such as id, entry, nodes and edges";
+    if (!isObject(value)) return failed([{ ...finding(shape, 0), code: "SCHEMA" }]);
+    if (isTooDeep(value)) return failed([finding(`nested more than ${MOST_DEPTH} levels deep through aliases`, 0)]);
     return { value, diagnostics: [], position: (path) => positionOf(document, path, at) };
   } catch (error) {
     return failed([finding(messageOf(error), 0)]);
   }
 }
 
-/** The first line where brackets or indentation nest too deep, before a parser would recurse there. */
-function tooDeepAt(text: string): number | undefined {
-  const indents: number[] = [];
-  let brackets = 0;
-  for (const [index, line] of text.split("\n").entries()) {
-    const indent = line.search(/[^ ]/);
-    if (indent >= 0) {
-      while ((indents.at(-1) ?? -1) >= indent) indents.pop();
-      indents.push(indent);
-    }
-    brackets += count(line, /[[{]/g) - count(line, /[\]}]/g);
-    const dashes = /^\s*((?:- )+)/.exec(line)?.[1]?.length ?? 0;
-    if (Math.max(brackets, indents.length, dashes / 2) > MOST_DEPTH) return index + 1;
-    if (count(line, /[[{]/g) > MOST_DEPTH && deepestIn(line) > MOST_DEPTH) return index + 1;
+/** The documents of a text; or the first line that nests too deep, before anything recurses there. */
+function composeDocument(text: string, lines: LineCounter): Document.Parsed[] | number {
+  const parser = new Parser(lines.addNewLine);
+  const tokens: CST.Token[] = [];
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme));
+    if (parser.stack.length > MOST_DEPTH) return lines.linePos(parser.offset).line;
   }
-  return undefined;
+  tokens.push(...parser.end());
+  const options = { version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false } as const;
+  const documents: Document.Parsed[] = [];
+  for (const document of new Composer(options).compose(tokens, true, text.length)) {
+    documents.push(document as Document.Parsed);
+    if (documents.length === 2) break;
+  }
+  return documents;
 }
 
-function count(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
-}
-
-function deepestIn(line: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const character of line) {
-    if (character === "[" || character === "{") deepest = Math.max(deepest, ++depth);
-    if (character === "]" || character === "}") depth--;
+/** Aliases may stack what is flat in the text. */
+function isTooDeep(root: object): boolean {
+  let level = new Set<object>([root]);
+  for (let depth = 0; level.size > 0; depth++) {
+    if (depth > MOST_DEPTH) return true;
+    const below = [...level].flatMap((value) => Object.values(value) as unknown[]);
+    level = new Set(below.filter((value): value is object => typeof value === "object" && value !== null));
   }
-  return deepest;
+  return false;
 }
 
 /** Keys that stand twice in a map, and such as could alter an object; in linear time, which the parser's own check is not. */
@@ -179,11 +197,18 @@ function keyFindings(
 ): Diagnostic[] {
   const found: Diagnostic[] = [];
   visit(document, {
+    Alias(_, alias, ancestors) {
+      const anchored = alias.resolve(document);
+      if (anchored && ancestors.includes(anchored)) {
+        found.push(finding(`the alias *${alias.source} stands inside of what it names`, alias.range?.[0]));
+      }
+    },
     Map(_, map) {
       const seen = new Set<string>();
       for (const { key } of map.items) {
-        const name = isScalar(key) ? String(key.value) : String(key);
         const offset = (key as Node | null)?.range?.[0];
+        if (isCollection(key)) found.push(finding("a key must be text", offset));
+        const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
         if (name === "__proto__") found.push(finding('the key "__proto__" is not allowed', offset));
         if (seen.has(name)) found.push(finding(`the key "${name}" stands twice in one map`, offset));
         seen.add(name);
@@ -253,7 +278,8 @@ function describeIssue(issue: Issue, root: unknown, base: Diagnostic["path"] = [
   };
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(path);
-    const keys = issue.keys.filter((key) => key !== "verify");
+    const isNode = path.length === 2 && path[0] === "nodes";
+    const keys = issue.keys.filter((key) => !(isNode && key === "verify"));
     return keys.map((key) => {
       const near = nearest(key, known);
       return finding("is not a known field", [...path, key], near ? `did you mean "${near}"?` : undefined);

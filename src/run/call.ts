@@ -32,8 +32,7 @@ export function createCall(options: CallOptions): CallTool {
   return async (call, signal) => {
     const handler = options.findHandler(call.tool.skill, call.tool.name);
     if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
-    const outcome = await runHandler(options, handler, call, signal);
-    return redact(options.redactor, outcome);
+    return redact(options.redactor, await runHandler(options, handler, call, signal));
   };
 }
 
@@ -47,7 +46,8 @@ async function runHandler(options: CallOptions, handler: Handler, call: Call, si
     options.timeoutMs,
   );
   try {
-    const work = async () => handler.tool.handler(call.input as never, contextOf(options, handler, call, both));
+    const input = structuredClone(call.input) as never;
+    const work = async () => handler.tool.handler(input, contextOf(options, handler, call, both));
     const output = toJson(await Promise.race([work(), rejectOnAbort(both)]));
     return checked(output, call.tool.output_schema);
   } catch (error) {

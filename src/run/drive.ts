@@ -47,12 +47,19 @@ function redactAll({ redactor }: Run, bodies: readonly EventBody[]): readonly Ev
 }
 
 function tell(observers: readonly Observer[], event: RunEvent): void {
-  for (const observer of observers) {
-    try {
-      Promise.resolve(observer.onEvent(event)).catch(ignoreObserver);
-    } catch (error) {
-      ignoreObserver(error);
-    }
+  for (const observer of observers) watch(() => observer.onEvent(event));
+}
+
+/** Tells the observers what is shown while it happens and never recorded. */
+export function tellProgress(observers: readonly Observer[], node: string, message: string): void {
+  for (const observer of observers) watch(() => observer.onProgress?.({ node, message }));
+}
+
+function watch(look: () => unknown): void {
+  try {
+    Promise.resolve(look()).catch(ignoreObserver);
+  } catch (error) {
+    ignoreObserver(error);
   }
 }
 
@@ -60,13 +67,22 @@ function tell(observers: readonly Observer[], event: RunEvent): void {
 const ignoreObserver = (_error: unknown) => undefined;
 
 async function perform(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
-  if (step.kind === "decide") return step.bodies;
+  if (step.kind === "decide") return entersInVain(run, step) ? [interruption(run)] : step.bodies;
   const budget = openBudget(run, state);
   try {
     return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
   } finally {
     budget.close();
   }
+}
+
+/** X10: an interrupted run enters no further node. */
+function entersInVain({ signal }: Run, { bodies }: Extract<Step, { kind: "decide" }>): boolean {
+  return signal.aborted && bodies.some((body) => body.type === "node:enter");
+}
+
+function interruption({ signal }: Run): EventBody {
+  return { type: "run:interrupt", reason: String(signal.reason ?? "interrupted") };
 }
 
 async function performAsk(
@@ -105,19 +121,21 @@ async function performCalls(
   }
   const finished = [...running.values()].filter((entry) => entry.outcome !== undefined);
   for (const { call } of finished) running.delete(call.key);
-  const bodies = finished.map(({ call, outcome }): EventBody => {
-    return {
-      type: "tool:result",
-      node: step.node,
-      tool: call.tool.exposed,
-      ...(outcome ?? { error: "" }),
-      id: call.key,
-    };
-  });
+  const bodies = finished.map(({ call, outcome }) => resultBody(step.node, call, outcome ?? { error: "" }));
   if (!budget.ended()) return bodies;
-  for (const { stop } of running.values()) stop.abort(new Error(budget.reason()));
+  const ending = budget.event();
+  for (const { call, stop } of running.values()) {
+    stop.abort(new Error(budget.reason()));
+    if (ending.type === "limit:reached" && ending.limit === "node_timeout") {
+      bodies.push(resultBody(step.node, call, { error: `was cut off: ${budget.reason()}` }));
+    }
+  }
   running.clear();
-  return [...bodies, budget.event()];
+  return [...bodies, ending];
+}
+
+function resultBody(node: string, { key, tool }: Call, outcome: Outcome): EventBody {
+  return { type: "tool:result", node, tool: tool.exposed, ...outcome, id: key };
 }
 
 function startCall(run: Run, call: Call, running: Running): void {
@@ -158,7 +176,7 @@ function openBudget(run: Run, state: State): Budget {
     controller?.abort(reason);
     reject(reason);
   };
-  const interrupt = () => endWith({ type: "run:interrupt", reason: String(run.signal.reason ?? "interrupted") });
+  const interrupt = () => endWith(interruption(run));
   const timers = [
     timer(times.run, () => endWith(runTimeout(state))),
     timer(times.attempt, () => endWith(attemptTimeout(state))),

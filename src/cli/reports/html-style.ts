@@ -120,6 +120,7 @@ dd > .list, td .list { padding-left: 1rem; }
 .graph .node.success path { fill: var(--ok-soft); stroke: var(--ok); }
 .graph .node.failed path { fill: var(--bad-soft); stroke: var(--bad); }
 .graph .node.skipped path { fill: var(--mid-soft); stroke: var(--mid); }
+.graph .node.unvisited path { stroke: color-mix(in srgb, var(--edge) 55%, transparent); }
 .graph .node.unvisited text { fill: var(--soft); }
 
 .visit { scroll-margin-top: 1rem; }
@@ -170,6 +171,7 @@ dd > .list, td .list { padding-left: 1rem; }
   .list .kv { grid-template-columns: minmax(0, 1fr); }
   .list .kv dt { margin-top: 0.2rem; }
   .member:first-child > dt { margin-top: 0; }
+  .member.wide > dd { margin-top: 0.2rem; padding-left: 0.8rem; border-left: 2px solid var(--line); }
   .records thead { display: none; }
   .records, .records tbody, .records tr, .records td { display: block; }
   .records td { display: grid; grid-template-columns: 5.2rem minmax(0, 1fr); gap: 0.6rem; border: 0; padding: 0.2rem 0; }
@@ -185,7 +187,8 @@ dd > .list, td .list { padding-left: 1rem; }
 @media print {
   :root { --page: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #ccc; --faint: #f4f4f4; --link: #000;
     --ok: #14532d; --ok-soft: #fff; --bad: #7f1d1d; --bad-soft: #fff; --mid: #5c3d00; --mid-soft: #fff; --info: #1e3a8a; --info-soft: #fff; --edge: #444; }
-  body { max-width: none; padding: 0; font-size: 10.5pt; }
+  html { font-size: 10.5pt; }
+  body { max-width: none; padding: 0; }
   nav { display: none; }
   .badge, .dot, .callout, .complaint { border: 1px solid currentColor; }
   .call::details-content { content-visibility: visible; display: block; height: auto; }

@@ -2,7 +2,7 @@ import type { EvalResult, NodeResult } from "../../core/event.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { type Showing, valueHtml } from "./html-value.ts";
 import { html, type Markup } from "./markup.ts";
-import { cutText, formatCost, formatDuration, plural, previewJson } from "./preview.ts";
+import { cutText, formatCost, formatDuration, plural, previewJson, shortText } from "./preview.ts";
 import {
   complaintOf,
   durationOf,
@@ -24,7 +24,7 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
 export function visitHtml(visit: Visit, nameOf: (node: string) => string, citations: Citations): Markup {
   const status = statusOf(visit);
   return html`<article class="visit" id="visit-${visit.number}">
-<header><span class="dot ${status}">${visit.number}</span><h3>${cutText(visit.name, 160)}</h3><span class="badge ${status}">${STATUS_WORDS[status]}</span>
+<header><span class="dot ${status}">${visit.number}</span><h3>${shortText(visit.name, 160)}</h3><span class="badge ${status}">${STATUS_WORDS[status]}</span>
 <p class="meta">${metaOf(visit)}</p></header>
 ${complaintHtml(visit)}${resultHtml(visit.result, citations)}${evalsHtml(visit.result?.evals ?? [])}${retriesHtml(visit)}${callsHtml(visit.calls)}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
 </article>
@@ -49,13 +49,13 @@ function anchorOf(call: number): string {
 
 function metaOf(visit: Visit): string {
   const facts = [
-    cutText(visit.node, 120),
+    shortText(visit.node, 120),
     visit.iteration > 1 ? `visit ${visit.iteration}` : "",
     formatDuration(durationOf(visit)),
     visit.modelCalls > 0 ? plural(visit.modelCalls, "model call") : "",
     visit.tokens > 0 ? plural(visit.tokens, "token") : "",
     visit.modelCalls > 0 && visit.costUsd !== null ? formatCost(visit.costUsd) : "",
-    cutText([...visit.models].join(", "), 160),
+    shortText([...visit.models].join(", "), 160),
   ];
   return facts.filter((fact) => fact !== "").join(" · ");
 }
@@ -86,7 +86,7 @@ function evalsHtml(evals: readonly EvalResult[]): Markup | undefined {
     const mark = pass ? html`<span class="badge success">pass</span>` : html`<span class="badge failed">fail</span>`;
     const scored = score === undefined ? "" : ` · score ${score}`;
     const why = reasoning ? html`<p>${cutText(reasoning, 2000)}</p>` : undefined;
-    return html`<li>${mark}<div><strong>${cutText(name, 160)}</strong> <span class="meta">${kind}${scored}</span>${why}</div></li>`;
+    return html`<li>${mark}<div><strong>${shortText(name, 160)}</strong> <span class="meta">${kind}${scored}</span>${why}</div></li>`;
   });
   return html`<section class="part"><h4>Evals</h4><ul class="checks">${items}</ul></section>`;
 }
@@ -114,7 +114,7 @@ function callHtml(call: VisitCall): Markup {
   const { number, tool, input, outcome, attempt, endedAt, startedAt } = call;
   const took = endedAt === undefined ? "" : formatDuration(durationOf({ startedAt, endedAt }));
   const tried = attempt > 0 ? `attempt ${attempt + 1} · ` : "";
-  return html`<details class="call" id="${anchorOf(number)}"><summary><span class="number">${number}</span><code>${cutText(tool, 120)}</code>
+  return html`<details class="call" id="${anchorOf(number)}"><summary><span class="number">${number}</span><code>${shortText(tool, 120)}</code>
 <span class="gist">${gistOf(input)}</span>${callBadge(call)}<span class="meta">${tried}${took}</span></summary>
 <div class="exchange"><h5>Input</h5>${valueHtml(input, showingCall())}
 ${outcome && "error" in outcome ? html`<h5>Error</h5><p class="complaint failed">${cutText(outcome.error, 4000)}</p>` : undefined}
@@ -156,5 +156,5 @@ function remarksHtml({ remarks }: Visit): Markup | undefined {
 function routeHtml({ route }: Visit, nameOf: (node: string) => string): Markup | undefined {
   if (!route) return undefined;
   const why = route.reason === "only path" ? "" : `: ${cutText(route.reason, 600)}`;
-  return html`<p class="onward"><span aria-hidden="true">→</span> <strong>${cutText(nameOf(route.to), 160)}</strong>${why}</p>`;
+  return html`<p class="onward"><span aria-hidden="true">→</span> <strong>${shortText(nameOf(route.to), 160)}</strong>${why}</p>`;
 }

@@ -4,8 +4,17 @@ import { STYLE } from "./html-style.ts";
 import { valueHtml } from "./html-value.ts";
 import { addCitations, type Citations, dataHtml, STATUS_WORDS, visitHtml } from "./html-visit.ts";
 import { html, type Markup, trustedMarkup } from "./markup.ts";
-import { cutText, formatCost, formatCount, formatDuration, formatTime, plural, previewJson } from "./preview.ts";
-import { conclusionOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import {
+  cutText,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatTime,
+  plural,
+  previewJson,
+  shortText,
+} from "./preview.ts";
+import { conclusionsOf, endOf, leftOutSkills, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
 
 export interface HtmlOptions {
   /** A drawing of the run, as `embedSvg` gives it. */
@@ -17,8 +26,8 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
   const { visits, remarks } = visitsOf(report);
   const page: Page = { ...report, visits, nameOf: (node) => report.record.workflow.nodes[node]?.name ?? node };
   const parts: Section[] = [
-    leftOutSection(page),
     outcomeSection(page),
+    leftOutSection(page),
     planSection(page),
     pathSection(page, graph),
     visitsSection(page),
@@ -59,7 +68,7 @@ ${body}</section>
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
-<title>${cutText(record.workflow.name, 120)}: ${result.status}</title>
+<title>${shortText(record.workflow.name, 120)}: ${result.status}</title>
 <style>${trustedMarkup(STYLE)}</style>
 </head>
 <body>
@@ -67,7 +76,7 @@ ${headHtml(page)}
 <nav aria-label="Sections">${links}</nav>
 <main>
 ${sections}</main>
-<footer class="colophon">Written by skillflow from the recorded events of run ${cutText(result.run, 120)}.</footer>
+<footer class="colophon">Written by skillflow from the recorded events of run ${shortText(result.run, 120)}.</footer>
 </body>
 </html>
 `;
@@ -77,8 +86,8 @@ function headHtml(page: Page): Markup {
   const { record, result } = page;
   const { description, name } = record.workflow;
   return html`<header class="head ${result.status}">
-<p class="kicker">${cutText(record.workflow.id, 120)}</p>
-<h1>${cutText(name, 200)}</h1>
+<p class="kicker">${shortText(record.workflow.id, 120)}</p>
+<h1>${shortText(name, 200)}</h1>
 ${description ? html`<p class="lead">${cutText(description, 600)}</p>` : undefined}
 <div class="verdict"><span class="badge ${result.status}">${result.status}</span><p>${verdictOf(page)}</p></div>
 ${result.error?.hint ? html`<p class="hint">${cutText(result.error.hint, 600)}</p>` : undefined}
@@ -96,7 +105,7 @@ function factsOf({ record, result, visits }: Page): [string, string][] {
   const { usage } = result;
   const cached = usage.inputTokens > 0 ? Math.round((100 * usage.cachedTokens) / usage.inputTokens) : 0;
   return [
-    ["Run", cutText(result.run, 120)],
+    ["Run", shortText(result.run, 120)],
     ["Started", formatTime(record.at)],
     ["Took", formatDuration(usage.durationMs)],
     ["Exit code", String(result.exitCode)],
@@ -104,46 +113,40 @@ function factsOf({ record, result, visits }: Page): [string, string][] {
     ["Model calls", formatCount(usage.modelCalls)],
     ["Tokens", `${formatCount(usage.inputTokens)} in (${cached} % cached), ${formatCount(usage.outputTokens)} out`],
     ["Cost", formatCost(usage.costUsd)],
-    ["Model", cutText(record.settings.model, 120)],
+    ["Model", shortText(record.settings.model, 120)],
     ["Writes", record.settings.writes],
   ];
 }
 
 function leftOutSection({ result, nameOf }: Page): Section | undefined {
-  const { degraded } = result;
-  if (degraded.length === 0) return undefined;
-  const rows = degraded.map(({ skill, node, reason }) => [cutText(skill, 120), nameOf(node), reason]);
+  const missing = leftOutSkills(result);
+  if (missing.length === 0) return undefined;
+  const rows = missing.map(({ skill, reason, nodes }) => [shortText(skill, 120), reason, nodes.map(nameOf).join(", ")]);
   const body = html`<div class="callout"><p>The run went on without these skills. What they would have found or done is missing below.</p>
-${grid(["Skill", "Node", "Why"], rows)}</div>`;
+${grid(["Skill", "Why", "Nodes"], rows)}</div>`;
   return { id: "left-out", title: "Left out", body };
 }
 
 function outcomeSection({ visits, result }: Page): Section | undefined {
-  const last = conclusionOf(visits);
-  if (!last?.result) return undefined;
+  const conclusions = conclusionsOf(visits);
+  const last = conclusions.at(-1);
+  if (!last) return undefined;
   const citations: Citations = new Map();
   for (const visit of visits.slice(0, last.number)) addCitations(citations, visit.calls);
-  const body = html`${chapters(visits, last).map(
+  const shown = conclusions.map(
     (
       visit,
-    ) => html`<div class="outcome"><p class="meta">From <a href="#visit-${visit.number}">${cutText(visit.name, 160)}</a></p>
+    ) => html`<div class="outcome"><p class="meta">From <a href="#visit-${visit.number}">${shortText(visit.name, 160)}</a></p>
 ${dataHtml(visit.result?.data ?? {}, citations)}</div>`,
-  )}`;
-  return { id: "outcome", title: result.status === "succeeded" ? "Outcome" : "What was found before", body };
-}
-
-/** The last result, and before it the latest one that was put to an eval: what the run is sure of. */
-function chapters(visits: readonly Visit[], last: Visit): Visit[] {
-  const proven = visits.findLast(
-    (visit) => visit.result?.status === "success" && (visit.result.evals ?? []).length > 0,
   );
-  return proven && proven !== last ? [proven, last] : [last];
+  const title = result.status === "succeeded" ? "Outcome" : "What was found before";
+  return { id: "outcome", title, body: html`${shown}` };
 }
 
 function planSection({ result }: Page): Section | undefined {
   const { plan, run } = result;
   if (plan.length === 0) return undefined;
-  const body = html`<div class="callout info"><p>${plural(plan.length, "write")} waiting for approval: nothing of this has happened yet. <code>skillflow apply ${cutText(run, 120)}</code></p></div>
+  const body = html`<div class="callout info"><p>${plural(plan.length, "write")} waiting for approval: nothing of this has happened yet. <code>skillflow apply ${shortText(run, 120)}</code></p></div>
 ${valueHtml(plan as Json, { room: { left: 60_000 }, cite: () => undefined })}`;
   return { id: "plan", title: "Planned writes", body };
 }
@@ -172,9 +175,9 @@ function stepHtml(visit: Visit, nameOf: (node: string) => string): Markup {
   ];
   const why =
     route && route.reason !== "only path"
-      ? html`<p class="why">${cutText(route.reason, 300)} <span class="meta">→ ${cutText(nameOf(route.to), 80)}</span></p>`
+      ? html`<p class="why">${shortText(route.reason, 300)} <span class="meta">→ ${shortText(nameOf(route.to), 80)}</span></p>`
       : undefined;
-  return html`<li class="${status}"><a class="dot ${status}" href="#visit-${number}" aria-hidden="true" tabindex="-1">${number}</a><div><a class="name" href="#visit-${number}">${cutText(visit.name, 120)}</a>
+  return html`<li class="${status}"><a class="dot ${status}" href="#visit-${number}" aria-hidden="true" tabindex="-1">${number}</a><div><a class="name" href="#visit-${number}">${shortText(visit.name, 120)}</a>
 <p class="meta">${notes.filter((note) => note !== "").join(" · ")}</p>${why}</div></li>
 `;
 }
@@ -207,14 +210,14 @@ function noticesSection(notices: readonly string[]): Section | undefined {
 
 function traceSection({ record, result }: Page): Section {
   const sources = Object.entries(result.trace.sources).map(([field, { kind, origin, hash, content }]) => [
-    html`<code>${cutText(field, 160)}</code>`,
+    html`<code>${shortText(field, 160)}</code>`,
     kind,
-    kind === "inline" ? "in the workflow" : cutText(originOf(origin), 240),
+    kind === "inline" ? "in the workflow" : shortText(originOf(origin), 240),
     `${formatCount(content.length)} characters`,
-    html`<code>${cutText(hash, 64)}</code>`,
+    html`<code>${shortText(hash, 64)}</code>`,
   ]);
   const skills = record.skills.map(({ id, format, available, reason }) => [
-    html`<code>${cutText(id, 120)}</code>`,
+    html`<code>${shortText(id, 120)}</code>`,
     format,
     available ? html`<span class="badge success">available</span>` : html`<span class="badge failed">missing</span>`,
     cutText(reason ?? "", 400),
@@ -253,7 +256,7 @@ function eventsSection({ events, record }: Page): Section {
   const show = (event: RunEvent) => {
     const { seq, at, type } = event;
     const offset = `+${((Date.parse(at) - start) / 1000).toFixed(1)} s`;
-    const node = "node" in event && event.node !== undefined ? cutText(event.node, 80) : "";
+    const node = "node" in event && event.node !== undefined ? shortText(event.node, 80) : "";
     return html`<tr><td>${seq}</td><td>${offset}</td><td><code>${type}</code></td><td>${node}</td><td>${gistOf(event)}</td></tr>
 `;
   };
@@ -268,7 +271,7 @@ function eventsSection({ events, record }: Page): Section {
 }
 
 function gistOf(event: RunEvent): string {
-  return cutText(aboutEvent(event), 160);
+  return shortText(aboutEvent(event), 160);
 }
 
 function aboutEvent(event: RunEvent): string {

@@ -110,9 +110,9 @@ const CODE_WORD = new RegExp(
   [
     String.raw`[@#$~^_{}\[\]]`,
     String.raw`:\/\/|\/\/|^::|^:\w+:`,
-    String.raw`\b(?:www|mailto|xmpp|javascript|data|vbscript|tel|file)[.:]`,
+    String.raw`www\.|(?:mailto|xmpp|javascript):`,
     String.raw`[\p{L}\p{N}-]\.\p{L}{2,}`,
-    String.raw`\bgh-\d|[!&%]\w`,
+    String.raw`gh-\d|[!&%]\w`,
     String.raw`\b[0-9a-f]{7,40}\b`,
   ].join("|"),
   "iu",

@@ -1,7 +1,17 @@
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
-import { cutText, formatCost, formatCount, formatDuration, plural, previewJson } from "./preview.ts";
-import { complaintOf, conclusionOf, durationOf, endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
+import {
+  complaintOf,
+  conclusionsOf,
+  durationOf,
+  endOf,
+  leftOutSkills,
+  type Report,
+  statusOf,
+  type Visit,
+  visitsOf,
+} from "./visits.ts";
 
 /** A run in short, for people: the verdict first, then what was found, what was left out and what to do next. */
 export function summaryMarkdown(report: Report): string {
@@ -21,10 +31,10 @@ export function summaryMarkdown(report: Report): string {
 const MOST_ROWS = 100;
 const MARKS = { succeeded: "✅", failed: "❌", stopped: "🛑", interrupted: "⏸️" } as const;
 const NODE_MARKS = {
-  success: "✅ succeeded",
-  failed: "❌ failed",
-  skipped: "⏭️ skipped",
-  active: "⏳ at work",
+  success: "✅\u00a0succeeded",
+  failed: "❌\u00a0failed",
+  skipped: "⏭️\u00a0skipped",
+  active: "⏳\u00a0at\u00a0work",
 } as const;
 
 function verdict(report: Report): string {
@@ -37,25 +47,24 @@ function verdict(report: Report): string {
 }
 
 function leftOut({ result, record }: Report): string {
-  const { degraded } = result;
-  if (degraded.length === 0) return "";
-  const rows = degraded.slice(0, MOST_ROWS).map(({ skill, node, reason }) => {
-    return `- ${code(skill)} at ${line(record.workflow.nodes[node]?.name ?? node, 120)}: ${line(reason, 300)}`;
+  const missing = leftOutSkills(result);
+  if (missing.length === 0) return "";
+  const rows = missing.slice(0, MOST_ROWS).map(({ skill, reason, nodes }) => {
+    const names = nodes.map((node) => record.workflow.nodes[node]?.name ?? node).join(", ");
+    return `- ${code(skill)}: ${line(reason, 300)} (${line(names, 200)})`;
   });
   return [
     "### ⚠️ Left out",
     "The run went on without these skills:",
-    [...rows, ...more(degraded.length)].join("\n"),
+    [...rows, ...more(missing.length)].join("\n"),
   ].join("\n\n");
 }
 
-/** The result of the last visit that passed its evals, and the last result. */
 function findings(visits: readonly Visit[]): string {
-  const last = conclusionOf(visits);
-  if (!last?.result) return "";
-  const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
-  const shown = proven?.result && proven !== last ? [proven, last] : [last];
-  return shown.map((visit) => `### ${line(visit.name, 160)}\n\n${members(visit.result?.data ?? {})}`).join("\n\n");
+  const sections = conclusionsOf(visits).map(
+    ({ name, result }) => `### ${line(name, 160)}\n\n${members(result?.data ?? {})}`,
+  );
+  return sections.join("\n\n");
 }
 
 function members(data: JsonObject): string {
@@ -162,15 +171,14 @@ function plan({ result }: Report): string {
 }
 
 function nextSteps({ result, record }: Report): string {
-  const { run, status, plan: planned, degraded } = result;
+  const { run, status, degraded } = result;
   const workflow = record.file ?? result.workflow;
   const steps = [
-    planned.length > 0 ? `Review the planned writes, then ${code(`skillflow apply ${run}`)}` : "",
     status === "failed" ? `Mend the cause, then ${code(`skillflow resume ${run}`)}` : "",
     status === "stopped" ? `Raise the limit: ${code(`skillflow resume ${run}`)} with the flag of the limit` : "",
     status === "interrupted" ? `Carry on: ${code(`skillflow resume ${run}`)}` : "",
     degraded.length > 0 ? `See what the missing skills need: ${code(`skillflow doctor ${workflow}`)}` : "",
-    `Read the run: ${code(`skillflow report ${run}`)}`,
+    `Read the run: ${code(`skillflow runs show ${run}`)}`,
   ];
   return `### Next\n\n${steps
     .filter((step) => step !== "")
@@ -202,7 +210,7 @@ function more(count: number, shown = MOST_ROWS): string[] {
 }
 
 function line(text: string, most: number): string {
-  return markdownLine(cutText(text, most));
+  return markdownLine(shortText(text, most));
 }
 
 function paragraph(text: string, most: number): string {
@@ -210,5 +218,5 @@ function paragraph(text: string, most: number): string {
 }
 
 function code(text: string): string {
-  return markdownCode(cutText(text, 240));
+  return markdownCode(shortText(text, 240));
 }

@@ -1,11 +1,15 @@
 import type { Json } from "../../core/values.ts";
 
-/** The start of a text, with a note of what is missing; never half of a character. */
+/** The start of a long text, with a note of how much is missing; never half of a character. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
-  const half = /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? 1 : 0;
-  const kept = text.slice(0, most - half);
+  const kept = startOf(text, most);
   return `${kept}… (${formatCount(text.length - kept.length)} more characters)`;
+}
+
+/** The start of a name or of a phrase. */
+export function shortText(text: string, most: number): string {
+  return text.length <= most ? text : `${startOf(text, most - 1)}…`;
 }
 
 /** A value as indented JSON text, of bounded length and depth. */
@@ -46,6 +50,10 @@ export function formatTime(at: string): string {
 
 export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function startOf(text: string, most: number): string {
+  return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? text.slice(0, most - 1) : text.slice(0, most);
 }
 
 interface Place {

@@ -81,9 +81,11 @@ export function complaintOf(result: NodeResult | undefined): string {
   return "";
 }
 
-/** The result that the run came to: that of the last visit that succeeded. */
-export function conclusionOf(visits: readonly Visit[]): Visit | undefined {
-  return visits.findLast((visit) => visit.result?.status === "success");
+/** What a reader wants to see first: the latest result that passed evals, and the last result. */
+export function conclusionsOf(visits: readonly Visit[]): Visit[] {
+  const last = visits.findLast((visit) => visit.result?.status === "success");
+  const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
+  return [...new Set([proven, last])].filter((visit) => visit !== undefined);
 }
 
 /** What the run said when it ended. */
@@ -189,4 +191,23 @@ function takeResult({ open }: Path, { id, output, error, at }: EventOf<"tool:res
   call.outcome = error === undefined ? { output: output ?? null } : { error };
   call.endedAt = at;
   open.delete(id);
+}
+
+/** What each missing skill was missing at, and why. */
+export interface LeftOut {
+  readonly skill: string;
+  readonly reason: string;
+  /** Ids of the visited nodes that list it. */
+  readonly nodes: readonly string[];
+}
+
+/** The skills that a run went on without, each once. */
+export function leftOutSkills({ degraded }: RunResult): readonly LeftOut[] {
+  const skills = new Map<string, { skill: string; reason: string; nodes: string[] }>();
+  for (const { skill, node, reason } of degraded) {
+    const known = skills.get(skill) ?? { skill, reason, nodes: [] };
+    known.nodes.push(node);
+    skills.set(skill, known);
+  }
+  return [...skills.values()];
 }

@@ -1,0 +1,289 @@
+import type { Diagnostic } from "../src/core/errors.ts";
+import { fieldPath } from "../src/core/errors.ts";
+import type { EventBody, EventOf, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
+import { type Call, next, type Step } from "../src/core/interpreter.ts";
+import type { Purpose } from "../src/core/ports.ts";
+import { linkProgram } from "../src/core/program.ts";
+import type { Part, Reply } from "../src/core/prompt.ts";
+import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
+import { sourceFields } from "../src/core/source.ts";
+import { begin, fold, type State } from "../src/core/state.ts";
+import type { Json, JsonObject } from "../src/core/values.ts";
+import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
+
+/** What the tests of the core share: small workflows, and a run driven by hand. */
+
+export type NodeParts = Partial<Workflow["nodes"][string]>;
+type EdgeText = string | Workflow["edges"][number];
+
+/** A workflow of the named nodes; the first is the entry. An edge may be written `a -> b` or `a -> b: condition`. */
+export function workflowOf(
+  nodes: Readonly<Record<string, NodeParts>>,
+  edges: readonly EdgeText[] = [],
+  rest: Readonly<Record<string, unknown>> = {},
+): Workflow {
+  const full = Object.entries(nodes).map(([id, node]) => [id, { name: id, instruction: `do ${id}`, ...node }]);
+  return {
+    id: "flow",
+    name: "Flow",
+    entry: Object.keys(nodes)[0] ?? "",
+    nodes: Object.fromEntries(full),
+    edges: edges.map(edgeOf),
+    ...rest,
+  };
+}
+
+function edgeOf(edge: EdgeText): Workflow["edges"][number] {
+  if (typeof edge !== "string") return edge;
+  const [, from = "", to = "", when] = /^(\S+) -> ([^\s:]+)(?:: (.*))?$/.exec(edge) ?? [];
+  return { from, to, ...(when === undefined ? {} : { when }) };
+}
+
+export const SETTINGS: Settings = {
+  model: "script:none",
+  judge_model: "small",
+  writes: "allow",
+  limits: { max_steps: 200 },
+  max_turns: 50,
+  tool_timeout_ms: 60_000,
+};
+
+interface RecordParts {
+  readonly input?: JsonObject;
+  readonly skills?: readonly SkillRecord[];
+  readonly settings?: Partial<Settings>;
+  readonly warnings?: readonly string[];
+  /** Content of Source fields that are no inline text. */
+  readonly sources?: Readonly<Record<string, string>>;
+}
+
+/** A run's record. Inline texts are resolved as they are. */
+export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord {
+  const input = parts.input ?? {};
+  const sources = sourceFields(workflow, input).map(({ path, value }) => {
+    const place = fieldPath(path);
+    return [
+      place,
+      { content: parts.sources?.[place] ?? String(value), kind: "inline", origin: value, resolver: "inline", hash: "" },
+    ];
+  });
+  return {
+    schema: "skillflow.run/1",
+    run: "r1",
+    at: "2026-01-01T00:00:00.000Z",
+    workflow: workflowSchema.parse(workflow),
+    input,
+    sources: Object.fromEntries(sources),
+    skills: [...(parts.skills ?? [])],
+    settings: { ...SETTINGS, ...parts.settings },
+    warnings: [...(parts.warnings ?? [])],
+  };
+}
+
+export function toolOf(skill: string, name: string, parts: Partial<ToolDescriptor> = {}): ToolDescriptor {
+  const effect = parts.effect ?? "read";
+  return {
+    skill,
+    name,
+    exposed: exposedName(skill, name),
+    description: `${name} of ${skill}`,
+    input_schema: { type: "object" },
+    effect,
+    idempotent: effect === "read",
+    ...parts,
+  };
+}
+
+export function skillOf(id: string, tools: readonly ToolDescriptor[], parts: Partial<SkillRecord> = {}): SkillRecord {
+  return { id, name: id, format: "module", available: true, tools: [...tools] as SkillRecord["tools"], ...parts };
+}
+
+/** The skill `ops` with two reads, a write and a write that may be repeated. */
+export const OPS = skillOf("ops", [
+  toolOf("ops", "look"),
+  toolOf("ops", "peek"),
+  toolOf("ops", "act", { effect: "write" }),
+  toolOf("ops", "put", { effect: "write", idempotent: true }),
+  toolOf("ops", "strict", {
+    input_schema: {
+      type: "object",
+      properties: { id: { type: "string" } },
+      required: ["id"],
+      additionalProperties: false,
+    },
+  }),
+]);
+
+// ---- a run by hand
+
+export type AskStep = Extract<Step, { kind: "ask" }>;
+
+/** What a model call comes to: the events that stand in for it. */
+export type Answer = EventBody | readonly EventBody[] | ReplyParts | string;
+export interface ReplyParts {
+  readonly parts: readonly Part[];
+  readonly stop?: Reply["stop"];
+  readonly tokens?: number;
+  readonly costUsd?: number | null;
+}
+
+export const says = (text: string, rest: Omit<ReplyParts, "parts"> = {}): ReplyParts => ({
+  parts: text === "" ? [] : [{ type: "text", text }],
+  ...rest,
+});
+
+export const gives = (data: Json): ReplyParts => says(JSON.stringify(data));
+
+/** Calls of one turn: `calls("ops_look", ["ops_act", { id: 1 }])`. */
+export function calls(...list: (string | readonly [string, Json])[]): ReplyParts {
+  const parts = list.map((call, index): Part => {
+    const [tool, input] = typeof call === "string" ? [call, {}] : call;
+    return { type: "call", id: `c${index}`, tool, input };
+  });
+  return { parts };
+}
+
+export const INTERRUPT: EventBody = { type: "run:interrupt", reason: "interrupted" };
+export const NODE_TIMEOUT: EventBody = {
+  type: "limit:reached",
+  limit: "node_timeout",
+  message: "the node took too long",
+};
+
+export interface Broken {
+  readonly broken: string;
+  readonly message?: string;
+}
+export const breaks = (broken = "model.overloaded", message = "the model is busy"): Broken => ({ broken, message });
+
+export interface PlayOptions {
+  /** Answers in order, or by step. A list that has run out answers "done". */
+  readonly answers?: readonly (Answer | Broken)[] | ((step: AskStep) => Answer | Broken);
+  /** What a call comes to; several calls of a step come back together. */
+  readonly tools?: (call: Call) => Outcome;
+  /** Replaces what a `call` step is recorded as. */
+  readonly onCalls?: (step: Extract<Step, { kind: "call" }>) => readonly EventBody[];
+  /** What was recorded before; it is folded first. */
+  readonly past?: readonly RunEvent[];
+  readonly epoch?: number;
+  /** Once the run has ended: how it is taken up again. */
+  readonly resume?: Omit<EventOf<"run:resume">, "type" | "settings"> & { readonly settings?: Partial<Settings> };
+  /** Milliseconds between events. */
+  readonly tick?: number;
+  readonly mostSteps?: number;
+}
+
+export interface Played {
+  readonly events: readonly RunEvent[];
+  readonly steps: readonly Step[];
+  readonly asks: readonly AskStep[];
+  readonly called: readonly Call[];
+  readonly state: State;
+}
+
+/** Drives a run without a journal and without waiting: next, answer, fold. */
+export function play(record: RunRecord, options: PlayOptions = {}): Played {
+  const { answers = [], tools = () => ({ output: "ok" }), epoch = 0, tick = 0, mostSteps = 2000 } = options;
+  const program = linkProgram(record);
+  const list = typeof answers === "function" ? undefined : [...answers];
+  const answer = typeof answers === "function" ? answers : () => list?.shift() ?? "done";
+  const played = {
+    events: [...(options.past ?? [])],
+    steps: [] as Step[],
+    asks: [] as AskStep[],
+    called: [] as Call[],
+  };
+  let state = begin(record, epoch);
+  for (const event of played.events) state = fold(state, event);
+  const note = (key: string, bodies: readonly EventBody[]) => {
+    for (const body of bodies) {
+      const seq = played.events.length;
+      const event: RunEvent = { seq, at: new Date(seq * tick).toISOString(), epoch, key, ...body };
+      played.events.push(event);
+      state = fold(state, event);
+    }
+  };
+  if (options.resume) note("resume/1", [{ type: "run:resume", settings: {}, ...options.resume }]);
+  for (let step = next(program, state); step; step = next(program, state)) {
+    if (played.steps.push(step) > mostSteps) throw new Error(`the run does not end: ${step.key}`);
+    if (step.kind === "decide") note(step.key, step.bodies);
+    if (step.kind === "ask") {
+      played.asks.push(step);
+      note(step.key, bodiesOf(step, answer(step)));
+    }
+    if (step.kind === "call") {
+      played.called.push(...step.calls);
+      note(step.key, options.onCalls?.(step) ?? step.calls.map((call) => resultOf(step.node, call, tools(call))));
+    }
+  }
+  return { ...played, state };
+}
+
+function bodiesOf(step: AskStep, answer: Answer | Broken): readonly EventBody[] {
+  const { node, purpose, model } = step;
+  if (typeof answer === "string") return bodiesOf(step, says(answer));
+  if ("broken" in answer) {
+    return [{ type: "model:error", node, purpose, model, code: answer.broken, message: answer.message ?? "broken" }];
+  }
+  if ("type" in answer) return [answer];
+  if (!("parts" in answer)) return answer;
+  const { parts, stop = "end", tokens = 1, costUsd = 0 } = answer;
+  const usage = { inputTokens: tokens, cachedTokens: 0, outputTokens: 0, costUsd };
+  return [{ type: "model:reply", node, purpose, model, parts: [...parts], stop, usage, prompt: "0" }];
+}
+
+export function resultOf(node: string, { key, tool }: Call, outcome: Outcome): EventBody {
+  return { type: "tool:result", node, tool: tool.exposed, ...outcome, id: key };
+}
+
+// ---- looking at what happened
+
+/** The events in one line each: `node:exit a failed`, `route a>b only path`. */
+export function lines(events: readonly RunEvent[]): string[] {
+  return events.map((event) => {
+    switch (event.type) {
+      case "workflow:start":
+        return `workflow:start ${event.workflow}`;
+      case "node:enter":
+        return `node:enter ${event.node} ${event.iteration}`;
+      case "node:exit":
+        return `node:exit ${event.node} ${event.result.status}`;
+      case "node:retry":
+        return `node:retry ${event.node} ${event.attempt}`;
+      case "route":
+        return `route ${event.from}>${event.to} ${event.reason}`;
+      case "workflow:end":
+        return `workflow:end ${event.status}`;
+      case "model:reply":
+      case "model:error":
+        return `${event.type} ${event.purpose}`;
+      case "tool:call":
+        return `tool:call ${event.tool}`;
+      case "tool:result":
+        return `tool:result ${event.tool} ${event.error === undefined ? "ok" : "error"}`;
+      case "limit:reached":
+        return `limit:reached ${event.limit}`;
+      default:
+        return event.type;
+    }
+  });
+}
+
+export function eventsOf<Type extends EventBody["type"]>(events: readonly RunEvent[], type: Type) {
+  return events.filter((event): event is Extract<RunEvent, { type: Type }> => event.type === type);
+}
+
+/** The last result of a node. */
+export function resultAt({ state }: Played, node: string) {
+  const result = state.results.get(node);
+  if (!result) throw new Error(`node ${node} has no result`);
+  return result;
+}
+
+export function purposes({ asks }: Played): Purpose[] {
+  return asks.map((step) => step.purpose);
+}
+
+export function codes(diagnostics: readonly Diagnostic[]): string[] {
+  return diagnostics.map((found) => found.code);
+}
