@@ -259,9 +259,7 @@ async function openModel(provider: Provider, servingName: string, setup: ModelSe
 async function checkServingFile(model: string, cwd: string): Promise<void> {
   const { provider, name } = parseModel(model);
   if (provider === "script") await readScript(resolve(cwd, name));
-  if (provider === "replay" && !isFile(resolve(cwd, name))) {
-    throw new SkillflowError("recording.invalid", `there is no recording ${name}`);
-  }
+  if (provider === "replay") readRecording(resolve(cwd, name));
 }
 
 function isFile(path: string): boolean {

@@ -40,7 +40,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    return await reportFailure(io, error, argv.includes("--verbose"));
+    return await reportFailure(io, error, argv);
   }
 }
 
@@ -105,9 +105,10 @@ function addCommand(parent: Command, spec: CommandSpec, io: Io, finish: (code: n
   });
 }
 
-async function reportFailure(io: Io, error: unknown, verbose: boolean): Promise<number> {
+async function reportFailure(io: Io, error: unknown, argv: readonly string[]): Promise<number> {
+  const flags = { verbose: argv.includes("--verbose"), color: !argv.includes("--no-color") };
   const { describeFailure } = await import("./terminal.ts");
-  if (!hasReaderLeft(error)) await io.err(describeFailure(error, verbose, io));
+  if (!hasReaderLeft(error)) await io.err(describeFailure(error, flags, io));
   return error instanceof SkillflowError ? exitCodeOf(error.code) : exitCodeOf("internal.fault");
 }
 

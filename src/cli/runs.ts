@@ -9,7 +9,7 @@ import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
-import { duration, painter, programName } from "./terminal.ts";
+import { describeFailure, duration, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 
 /** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
@@ -47,7 +47,13 @@ interface RunLine {
 export const listRuns: Action = async (io, _args, flags) => {
   const store = openStore(openProject(io.host, projectOptions(flags)));
   const lines: RunLine[] = [];
-  for (const run of await store.list()) lines.push(summarize(await store.read(run)));
+  for (const run of await store.list()) {
+    try {
+      lines.push(summarize(await store.read(run)));
+    } catch (error) {
+      await io.err(describeFailure(error, flags, io));
+    }
+  }
   if (flags.json === true) {
     await io.out(`${JSON.stringify({ runs: lines }, undefined, 2)}\n`);
     return 0;

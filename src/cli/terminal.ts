@@ -49,13 +49,13 @@ export function describeDiagnostic(found: Diagnostic, paint: Paint): string {
 }
 
 /** What could not go on: all findings, one line, a hint; the stack only when asked for. */
-export function describeFailure(error: unknown, verbose: boolean, io: Io): string {
-  const paint = painter(io, {});
+export function describeFailure(error: unknown, flags: Flags, io: Io): string {
+  const paint = painter(io, flags);
   const known = error instanceof SkillflowError ? error : undefined;
   const findings = (known?.diagnostics ?? []).map((found) => `${describeDiagnostic(found, paint)}\n`).join("");
   const message = known ? known.message : `this is a fault of skillflow itself: ${messageOf(error)}`;
   const hint = known ? known.hint : "run it again with --verbose and report what it prints";
-  const stack = verbose && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
+  const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
   return `${findings}${paint(["red", "bold"], "error:")} ${plainText(message)}\n${hint ? `  ${paint("dim", plainText(hint))}\n` : ""}${stack}`;
 }
 

@@ -82,16 +82,19 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Letters added, left out, changed, or two neighbours swapped. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let above: number[] = [];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const swapped = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (above[j - 2] ?? limit) + 1 : limit;
+      next.push(Math.min(substitution, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [above, row] = [row, next];
   }
   return row[b.length] ?? limit;
 }

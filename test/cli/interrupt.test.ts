@@ -114,16 +114,17 @@ describe("a run", () => {
 
   it("belongs to one process at a time: another is refused with 4 while the first lives", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
-    const refused: Promise<unknown>[] = [];
+    const refused: Promise<void>[] = [];
+    const other = async (first: ChildProcess) => {
+      const second = await runProgram(["resume", "r", ...MODEL], {
+        cwd,
+        env: { OPENAI_BASE_URL: "http://127.0.0.1:1" },
+      });
+      expect(second).toMatchObject({ code: 4, stdout: "" });
+      expect(second.stderr).toContain(`run r is being driven by process ${first.pid} on `);
+    };
     const killed = await runHanging(cwd, RUN, (child) => {
-      const others = [runProgram(["resume", "r", ...MODEL], { cwd, env: { OPENAI_BASE_URL: "http://127.0.0.1:1" } })];
-      refused.push(
-        Promise.all(others).then(([other]) => {
-          expect(other).toMatchObject({ code: 4, stdout: "" });
-          expect(other?.stderr).toContain(`run r is being driven by process ${child.pid} on `);
-          child.kill("SIGKILL");
-        }),
-      );
+      refused.push(other(child).finally(() => child.kill("SIGKILL")));
     });
     await Promise.all(refused);
     expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
