@@ -14,7 +14,7 @@ import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
-import type { Logger } from "./core/skill.ts";
+import { describeTool, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
@@ -451,6 +451,27 @@ function toolCaller(
     loggerFor: watch.loggerFor,
     redactor,
   });
+}
+
+/** What a skill's read-only probe came to; undefined for a skill without one. */
+export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
+  const { skill, fields } = entry;
+  const { probe } = skill;
+  if (!probe) return undefined;
+  const input_schema = { type: "object" };
+  const handler = async (_input: never, context: ToolContext) => (await probe(context)) ?? null;
+  const tool: Tool = { name: "probe", description: "", input_schema, effect: "read", handler };
+  const quiet = () => undefined;
+  const call = createCall({
+    run: "doctor",
+    findHandler: () => ({ tool, config: handlerConfig(entry) }),
+    timeoutMs,
+    workDir: project.host.cwd,
+    fetch,
+    loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
+    redactor: createRedactor(secretValues(fields)),
+  });
+  return call({ key: skill.id, tool: describeTool(skill, tool), input: {} }, new AbortController().signal);
 }
 
 /** Answers calls with what the same step was answered in a recorded run. */

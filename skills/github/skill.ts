@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
 import { deliveryTools } from "./delivery.ts";
@@ -27,5 +28,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeAccess,
   tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools],
 });

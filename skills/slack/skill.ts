@@ -1,5 +1,6 @@
 import { defineSkill } from "skillflow";
 import { messageTools } from "./messages.ts";
+import { describeBot } from "./web-api.ts";
 
 export default defineSkill({
   id: "slack",
@@ -27,5 +28,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeBot,
   tools: messageTools,
 });

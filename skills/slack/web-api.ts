@@ -28,6 +28,13 @@ export async function callApi(method: string, body: unknown, context: ToolContex
   throw new Error(`Slack refused the request (${response.status}). ${NOT_SLACK}`);
 }
 
+/** Who the bot is; a webhook alone cannot be asked anything without posting. */
+export async function describeBot(context: ToolContext): Promise<string> {
+  if (!context.config["SLACK_BOT_TOKEN"]) return "not asked: a webhook tells nothing without posting";
+  const { user, team } = await callApi("auth.test", {}, context);
+  return `${String(user)} in ${String(team)}`;
+}
+
 const NOT_SLACK = "The answer is not of Slack's form: check SLACK_API_URL, and any proxy before it.";
 
 function baseUrl({ config }: ToolContext): string {

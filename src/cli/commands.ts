@@ -113,7 +113,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "doctor [workflow]",
     summary: "tell which skills and models can be used, and what the others need",
-    options: [JSON_FLAG, ...PROJECT],
+    options: [["--live", "ask each configured service, by reading only"], JSON_FLAG, ...PROJECT],
     load: async () => (await import("./doctor.ts")).doctor,
   },
   {

@@ -29,7 +29,8 @@ export const doctor: Action = async (io, [file], flags) => {
   const entries: SkillEntries = workflow
     ? await gatherSkills(project.skills, workflow)
     : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
-  const skills = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const skills = flags.live === true ? await probeAll(project, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
@@ -49,6 +50,25 @@ export const doctor: Action = async (io, [file], flags) => {
   }
   return ok ? 0 : 3;
 };
+
+const PROBE_TIMEOUT_MS = 5000;
+
+/** Side by side: what a configured skill's own probe says. */
+async function probeAll(project: Project, entries: SkillEntries, findings: readonly Finding[]): Promise<Finding[]> {
+  const { probeSkill } = await import("../app.ts");
+  return Promise.all(
+    findings.map(async (finding): Promise<Finding> => {
+      const entry = entries.get(finding.id);
+      if (!entry || entry.unavailable !== undefined) return finding;
+      const outcome = await probeSkill(project, entry, PROBE_TIMEOUT_MS);
+      if (!outcome) return finding;
+      if ("error" in outcome) {
+        return { ...finding, state: "unavailable", reason: outcome.error, fix: "check its config and the network" };
+      }
+      return { ...finding, state: "available", reason: typeof outcome.output === "string" ? outcome.output : null };
+    }),
+  );
+}
 
 function soundWorkflow(project: Project, file: string): Workflow {
   const { workflow, diagnostics } = readWorkflow(project, file);
