@@ -22,6 +22,7 @@ import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
@@ -393,7 +394,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
   const { record, redactor, choices } = prepared;
   const { host } = project;
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
-  const limitedFetch = choices.offline ? loopbackOnly(fetch) : fetch;
+  const limitedFetch = choices.offline ? loopbackOnly(fetch) : await proxiedFetch(host.env);
   const findModel = modelFinder({
     host,
     serving: settings.model,
@@ -467,7 +468,7 @@ export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs:
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     timeoutMs,
     workDir: project.host.cwd,
-    fetch,
+    fetch: await proxiedFetch(project.host.env),
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
     redactor: createRedactor(secretValues(fields)),
   });

@@ -50,8 +50,9 @@ function roomOf(path: string): string {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
   cli: ["app", "project", "core"],
-  app: ["project", "run", "loaders", "models", "stores", "core"],
+  app: ["project", "proxy", "run", "loaders", "models", "stores", "core"],
   project: ["loaders", "core"],
+  proxy: ["core"],
   run: ["core"],
   loaders: ["core"],
   models: ["core"],
@@ -64,7 +65,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
-  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|zod-to-json-schema)/;
+  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema)/;
 
 const IMPURE = [
   [/\bawait\b|\basync\b/, "waits"],
@@ -93,7 +94,7 @@ function importViolations({ path, text }: SourceFile): string[] {
       return allowed ? [] : [`${path}: ${room} may not import ${other}`];
     }
     if (LAZY_PACKAGES.test(target) && kind === "static") return [`${path}: ${target} is not imported lazily`];
-    if (LAZY_PACKAGES.test(target) && !/^(models|loaders|skills\/.*)$/.test(room))
+    if (LAZY_PACKAGES.test(target) && !/^(models|loaders|proxy|skills\/.*)$/.test(room))
       return [`${path}: ${room} may not use ${target}`];
     if (room === "core" && !PURE_PACKAGES.includes(target)) return [`${path}: core may not use ${target}`];
     if (room.startsWith("skills/") && !isForSkills(target)) return [`${path}: a skill may not use ${target}`];
