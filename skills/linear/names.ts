@@ -33,7 +33,7 @@ function isCalled({ name, aliases = [] }: Named, wanted: string): boolean {
   return [name, ...aliases].some((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
 }
 
-/** How many pairs of letters two texts share, from 0 to 1. */
+/** How many pairs of letters two texts share, from 0 to 1; a common beginning counts as a pair. */
 function likeness(one: string, other: string): number {
   const [a, b] = [pairsOf(one), pairsOf(other)];
   const shared = [...a].filter((pair) => b.has(pair)).length;
@@ -41,6 +41,6 @@ function likeness(one: string, other: string): number {
 }
 
 function pairsOf(text: string): ReadonlySet<string> {
-  const letters = text.toLowerCase();
-  return new Set(Array.from({ length: Math.max(0, letters.length - 1) }, (_, at) => letters.slice(at, at + 2)));
+  const letters = ` ${text.toLowerCase()}`;
+  return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));
 }
