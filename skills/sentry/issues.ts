@@ -94,16 +94,7 @@ export const issueTools = [
       withSentry(input, context, async (sentry) => {
         const body = changesOf(input);
         if (Object.keys(body).length === 0) throw new Error("Name at least one field to change.");
-        const data = await sentry.send<Updated>("PUT", ["issues", input.issue], { scope: "event:write", body });
-        const { status, substatus, assignedTo, priority, statusDetails } = data;
-        return {
-          issue: input.issue,
-          status,
-          substatus,
-          details: statusDetails,
-          assigned_to: nameOf(assignedTo),
-          priority,
-        };
+        return briefOf(await sentry.send<Issue>("PUT", ["issues", input.issue], { scope: "event:write", body }));
       }),
   }),
 ];
@@ -155,8 +146,6 @@ interface Activity {
   readonly user: Owner | null;
   readonly data: { readonly text?: string; readonly version?: string; readonly assigneeEmail?: string };
 }
-
-type Updated = Pick<Issue, "status" | "substatus" | "assignedTo" | "priority"> & { readonly statusDetails?: object };
 
 function briefOf(issue: Issue) {
   return {
