@@ -61,7 +61,7 @@ export function eventOf(event: EventDetails) {
     dist: event.dist,
     platform: event.platform,
     user: user?.id ?? user?.username,
-    tags: Object.fromEntries(event.tags.slice(0, 30).map(({ key, value }) => [key, clip(value, 200)])),
+    tags: tagsOf(event.tags),
     contexts: contextsOf(event.contexts ?? {}),
     request: requestOf(event),
     breadcrumbs: breadcrumbsOf(event),
@@ -69,6 +69,18 @@ export function eventOf(event: EventDetails) {
     previous_event: event.previousEventID,
     next_event: event.nextEventID,
   };
+}
+
+const MOST_TAGS = 30;
+
+/** Without what tells who a user is, and without what a query holds. */
+export function tagsOf(tags: readonly { readonly key: string; readonly value: string }[]) {
+  const shown = tags.filter(({ key }) => !/^user(\.|$)/.test(key)).slice(0, MOST_TAGS);
+  return Object.fromEntries(shown.map(({ key, value }) => [key, clip(withoutQuery(value), 200)]));
+}
+
+function withoutQuery(text: string): string {
+  return /^https?:/.test(text) ? text.replace(/[?#].*$/s, "") : text;
 }
 
 function dataOf<Data>({ entries }: EventDetails, type: string): Data | undefined {

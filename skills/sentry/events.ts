@@ -1,7 +1,7 @@
 import { defineTool } from "skillflow";
 import * as z from "zod";
 import { withSentry } from "./client.ts";
-import { type EventDetails, eventOf } from "./event.ts";
+import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
 import { projectParameter } from "./place.ts";
 
@@ -111,7 +111,8 @@ export const eventTools = [
           scope: "org:read",
           query: parameters,
         });
-        return { rows: data.data.slice(), next_cursor: nextCursor };
+        if (!Array.isArray(data.data)) throw new TypeError("there are no rows in it");
+        return { rows: data.data, next_cursor: nextCursor };
       }),
   }),
 ];
@@ -152,6 +153,6 @@ function briefOf(event: Event) {
     location: event.location,
     culprit: event.culprit,
     user: event.user?.id ?? event.user?.username,
-    tags: Object.fromEntries(event.tags.slice(0, 30).map(({ key, value }) => [key, value])),
+    tags: tagsOf(event.tags),
   };
 }

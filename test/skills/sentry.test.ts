@@ -447,6 +447,10 @@ describe("an event", () => {
     };
     const result = await read({
       user: { id: "7", email: "ada@example.com", ip_address: "10.0.0.1" },
+      tags: [
+        { key: "user", value: "email:ada@example.com" },
+        { key: "url", value: "https://shop.example/pay?key=1" },
+      ],
       entries: [
         { type: "exception", data: { values: [exception("E", [frame("pay", true)] as Json[])] } },
         { type: "request", data: request },
@@ -454,6 +458,7 @@ describe("an event", () => {
       ],
     });
     expect(result).toMatchObject({ user: "7", request: { method: "POST", url: "https://shop.example/pay" } });
+    expect(result["tags"]).toEqual({ url: "https://shop.example/pay" });
     expect(result["breadcrumbs"]).toEqual(["http info GET https://a.example/b 500"]);
     expect(JSON.stringify(result)).not.toMatch(/hunter2|4111|abc|Authorization|ada@|10\.0\.0\.1|key=1/);
   });
