@@ -19,9 +19,9 @@ export function isLinearFailure(error: unknown): error is LinearFailure {
   return error instanceof Error && "raw" in error && "status" in error;
 }
 
-/** Whether Linear says that something named in the request does not exist, or not for this key. */
-export function isMissing(error: unknown): boolean {
-  return isLinearFailure(error) && /entity not found|could not find/i.test(said(error));
+/** Whether Linear says that the issue named in the request does not exist, or not for this key. */
+export function isMissingIssue(error: unknown): boolean {
+  return isLinearFailure(error) && /entity not found: issue\b|could not find referenced issue\b/i.test(said(error));
 }
 
 /**

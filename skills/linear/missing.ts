@@ -1,5 +1,5 @@
 import type { Linear } from "./client.ts";
-import { isMissing } from "./failure.ts";
+import { isMissingIssue } from "./failure.ts";
 import { isId } from "./fields.ts";
 import { teamFilter } from "./filters.ts";
 
@@ -8,7 +8,7 @@ export async function aboutIssue<Result>(linear: Linear, issue: string, work: ()
   try {
     return await work();
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isMissingIssue(error)) throw error;
     if (isId(issue))
       throw new Error(
         `No issue with the id ${issue} is visible: it is wrong, or in a team that LINEAR_API_KEY cannot see.`,

@@ -21,7 +21,7 @@ export function baseUrl(context: ToolContext): string {
 
 /** The organization as far as it is known without asking Sentry. */
 export function knownOrganization(named: string | undefined, context: ToolContext): string | undefined {
-  const slug = named ?? context.config["SENTRY_ORG"]?.trim() ?? aboutToken(tokenOf(context)).org;
+  const slug = named ?? (context.config["SENTRY_ORG"]?.trim() || aboutToken(tokenOf(context)).org);
   if (!slug) return undefined;
   if (isSlug(slug)) return slug;
   throw new Error(`"${slug.slice(0, 100)}" is not an organization's slug: it has letters, digits, - and _ only.`);

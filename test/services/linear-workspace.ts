@@ -225,6 +225,7 @@ export function createWorkspace(): Workspace {
       commentCreate: ({ input }: { input: Row }) => {
         checkNew(input["id"], comments);
         const issue = findIssue(input["issueId"]);
+        if (input["parentId"]) byId("Comment", comments, input["parentId"]);
         const comment = { ...comments[0], parentId: null, ...input, issueId: issue["id"] };
         comments.unshift(comment);
         return { success: true, comment };

@@ -387,6 +387,13 @@ describe.skipIf(!hasSchema)("writes", () => {
     expect(service.operations).toEqual(["FindIssue", "Destination", "CreateIssue", "FindIssue"]);
   });
 
+  it("says that the comment to reply to does not exist, not that the issue does not", async () => {
+    const context = await start();
+    const reply = { issue: "OPS-7", body: "Yes.", parent_id: FLOOD_ID };
+    await expect(call("add_comment", context, reply)).rejects.toThrow(/Entity not found: Comment/);
+    expect(service.workspace.comments).toHaveLength(1);
+  });
+
   it("updates by one request where no name is given", async () => {
     const context = await start();
     await call("update_issue", context, { issue: "OPS-7", title: "New", body: "Text.", assignee: "none" });

@@ -273,7 +273,10 @@ describe.skipIf(!hasContract)("where a call goes", () => {
     const context = await start(() => ({ body: [] }));
     const config = { ...without(context, "SENTRY_ORG"), SENTRY_AUTH_TOKEN: organizationToken({ org: "told" }) };
     await call("list_releases", { ...context, config });
-    expect(service.requests.map(({ url }) => url.split("?")[0])).toEqual(["/api/0/organizations/told/releases/"]);
+    await call("list_releases", { ...context, config: { ...config, SENTRY_ORG: "" } });
+    expect(service.requests.map(({ url }) => url.split("?")[0])).toEqual(
+      Array(2).fill("/api/0/organizations/told/releases/"),
+    );
   });
 
   it("takes the region that the token names where no address is configured", async () => {
