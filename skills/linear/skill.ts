@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
 import { commentTools } from "./comments.ts";
 import { issueWriteTools } from "./issue-writes.ts";
 import { issueTools } from "./issues.ts";
@@ -21,5 +22,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeAccess,
   tools: [...issueTools, ...issueWriteTools, ...commentTools, ...workspaceTools],
 });

@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
 import { commentTools } from "./comments.ts";
 import { eventTools } from "./events.ts";
 import { issueTools } from "./issues.ts";
@@ -31,5 +32,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeAccess,
   tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools],
 });

@@ -7,7 +7,12 @@ import { makeProject, runProgram } from "./program.ts";
 async function diagnose(env: Readonly<Record<string, string>>, handler: Parameters<typeof startLoopback>[0]) {
   const service = await startLoopback(handler);
   const cwd = makeProject();
-  const addresses = { GITHUB_API_URL: service.url, SLACK_API_URL: `${service.url}/slack` };
+  const addresses = {
+    GITHUB_API_URL: service.url,
+    SLACK_API_URL: `${service.url}/slack`,
+    LINEAR_API_URL: `${service.url}/linear`,
+    SENTRY_BASE_URL: `${service.url}/sentry`,
+  };
   const { stdout } = await runProgram(["doctor", "--live", "--json"], { cwd, env: { ...addresses, ...env } });
   await service.close();
   const { skills } = JSON.parse(stdout) as { skills: { id: string; state: string; reason: string | null }[] };
@@ -30,6 +35,17 @@ describe("doctor --live", () => {
       "GET /rate_limit",
       "POST /slack/auth.test",
     ]);
+  });
+
+  it("tells whose key it is, and which organization a token reaches", async () => {
+    const env = { LINEAR_API_KEY: "lin_api_canary", SENTRY_AUTH_TOKEN: "canary-token", SENTRY_ORG: "example" };
+    const { of, requests } = await diagnose(env, async (request, response) => {
+      const viewer = { viewer: { name: "Ada" }, organization: { name: "Example" } };
+      sendJson(response, 200, request.url.startsWith("/linear") ? { data: viewer } : []);
+    });
+    expect(of("linear")).toMatchObject({ state: "available", reason: "Ada in Example" });
+    expect(of("sentry")).toMatchObject({ state: "available", reason: "organization example" });
+    expect(requests.map(({ method }) => method).sort()).toEqual(["GET", "POST"]);
   });
 
   it("tells what does not work and why, without a secret, even if the service quotes it", async () => {
