@@ -6,6 +6,7 @@ import {
   isAlias,
   isCollection,
   isMap,
+  isNode,
   isPair,
   isScalar,
   Lexer,
@@ -13,6 +14,7 @@ import {
   type Node,
   Parser,
   visit,
+  type YAMLMap,
 } from "yaml";
 import { z } from "zod";
 import { checkWorkflow } from "../core/check.ts";
@@ -196,26 +198,30 @@ function keyFindings(
   finding: (message: string, offset: number | undefined) => Diagnostic,
 ): Diagnostic[] {
   const found: Diagnostic[] = [];
-  visit(document, {
-    Alias(_, alias, ancestors) {
-      const anchored = alias.resolve(document);
-      if (anchored && ancestors.includes(anchored)) {
-        found.push(finding(`the alias *${alias.source} stands inside of what it names`, alias.range?.[0]));
-      }
-    },
-    Map(_, map) {
-      const seen = new Set<string>();
-      for (const { key } of map.items) {
-        const offset = (key as Node | null)?.range?.[0];
-        if (isCollection(key)) found.push(finding("a key must be text", offset));
-        const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
-        if (name === "__proto__") found.push(finding('the key "__proto__" is not allowed', offset));
-        if (seen.has(name)) found.push(finding(`the key "${name}" stands twice in one map`, offset));
-        seen.add(name);
-      }
-    },
+  const anchors = new Map<string, unknown>();
+  visit(document, (_, node, ancestors) => {
+    if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
+    if (isAlias(node) && !anchors.has(node.source)) {
+      found.push(finding(`the alias *${node.source} names nothing before it`, node.range?.[0]));
+    } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
+      found.push(finding(`the alias *${node.source} stands inside of what it names`, node.range?.[0]));
+    }
+    if (isMap(node)) found.push(...badKeys(node, finding));
   });
   return found;
+}
+
+function badKeys(map: YAMLMap, finding: (message: string, offset: number | undefined) => Diagnostic): Diagnostic[] {
+  const seen = new Set<string>();
+  return map.items.flatMap(({ key }) => {
+    const offset = (key as Node | null)?.range?.[0];
+    if (isCollection(key)) return [finding("a key must be text", offset)];
+    const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
+    const again = seen.has(name);
+    seen.add(name);
+    if (name === "__proto__") return [finding('the key "__proto__" is not allowed', offset)];
+    return again ? [finding(`the key "${name}" stands twice in one map`, offset)] : [];
+  });
 }
 
 /** The place of the deepest part of a path that the document has; of its key where there is one. */
@@ -276,10 +282,12 @@ function describeIssue(issue: Issue, root: unknown, base: Diagnostic["path"] = [
       ...(hint ? { hint } : {}),
     };
   };
+  if (isSourceField(path) && valueAt(root, path) === undefined) return [finding("is required")];
+  if (isSourceField(path)) return [{ ...finding(SOURCE_HELP), ...sourceCode(path, root) }];
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(path);
-    const isNode = path.length === 2 && path[0] === "nodes";
-    const keys = issue.keys.filter((key) => !(isNode && key === "verify"));
+    const onNode = path.length === 2 && path[0] === "nodes";
+    const keys = issue.keys.filter((key) => !(onNode && key === "verify"));
     return keys.map((key) => {
       const near = nearest(key, known);
       return finding("is not a known field", [...path, key], near ? `did you mean "${near}"?` : undefined);
@@ -296,7 +304,6 @@ function describeUnion(
   path: Diagnostic["path"],
   finding: (message: string) => Diagnostic,
 ): Diagnostic[] {
-  if (isSourceField(path)) return [{ ...finding(SOURCE_HELP), ...sourceCode(path, root) }];
   const value = valueAt(root, path);
   const branches = (issue.errors as Issue[][]).filter(
     (errors) => !errors.some((found) => found.path.length === 0 && found.code === "invalid_type"),
