@@ -19,7 +19,30 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
 }
 
+/** What is nested deeper than this, JSON writers may fail to follow. */
 const MOST_DEPTH = 500;
+
+/** JSON from outside; undefined when the text is none, or is nested too deep to be written again. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Level by level, without recursion; what stands in several places of a level is looked at once. */
+export function isNestedBeyond(most: number, root: unknown): boolean {
+  const containersOf = (values: readonly unknown[]) =>
+    new Set(values.filter((value): value is object => typeof value === "object" && value !== null));
+  let level = containersOf([root]);
+  for (let depth = 0; level.size > 0; depth++) {
+    if (depth >= most) return true;
+    level = containersOf([...level].flatMap((container) => Object.values(container) as unknown[]));
+  }
+  return false;
+}
 
 /**
  * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null, -0 zero.

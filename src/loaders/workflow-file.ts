@@ -19,7 +19,7 @@ import {
 import { z } from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
-import { isObject, nearest } from "../core/values.ts";
+import { isNestedBeyond, isObject, nearest } from "../core/values.ts";
 import { type Workflow, workflowSchema } from "../core/workflow.ts";
 
 export interface LoadedWorkflow {
@@ -155,7 +155,8 @@ function parseText(text: string): ParsedText {
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     const shape = "a workflow is a map of fields, such as id, entry, nodes and edges";
     if (!isObject(value)) return failed([{ ...finding(shape, 0), code: "SCHEMA" }]);
-    if (isTooDeep(value)) return failed([finding(`nested more than ${MOST_DEPTH} levels deep through aliases`, 0)]);
+    if (isNestedBeyond(MOST_DEPTH, value))
+      return failed([finding(`nested more than ${MOST_DEPTH} levels deep through aliases`, 0)]);
     return { value, diagnostics: [], position: (path) => positionOf(document, path, at) };
   } catch (error) {
     return failed([finding(messageOf(error), 0)]);
@@ -179,17 +180,6 @@ function composeDocument(text: string, lines: LineCounter): Document.Parsed[] | 
     if (documents.length === 2) break;
   }
   return documents;
-}
-
-/** Aliases may stack what is flat in the text. */
-function isTooDeep(root: object): boolean {
-  let level = new Set<object>([root]);
-  for (let depth = 0; level.size > 0; depth++) {
-    if (depth > MOST_DEPTH) return true;
-    const below = [...level].flatMap((value) => Object.values(value) as unknown[]);
-    level = new Set(below.filter((value): value is object => typeof value === "object" && value !== null));
-  }
-  return false;
 }
 
 /** Keys that stand twice in a map, and such as could alter an object; in linear time, which the parser's own check is not. */
