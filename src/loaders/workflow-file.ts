@@ -1,26 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
-import {
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isCollection,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  Lexer,
-  LineCounter,
-  type Node,
-  Parser,
-  visit,
-  type YAMLMap,
-} from "yaml";
 import { z } from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
-import { isNestedBeyond, isObject, nearest } from "../core/values.ts";
+import { isObject, nearest } from "../core/values.ts";
 import { type Workflow, workflowSchema } from "../core/workflow.ts";
+import { type Place, parseYaml } from "./yaml-text.ts";
 
 export interface LoadedWorkflow {
   /** Undefined when the document has errors. */
@@ -29,7 +13,6 @@ export interface LoadedWorkflow {
 }
 
 const MOST_BYTES = 5 * 1024 * 1024;
-const MOST_DEPTH = 200;
 
 /** Reads a workflow document: every finding, each with its place in the file (W1). */
 export function loadWorkflow(path: string, knownSkills: ReadonlySet<string>, shownAs = path): LoadedWorkflow {
@@ -58,18 +41,26 @@ function readDocument(path: string, file: string): string | Diagnostic {
 
 /** Parses a workflow from YAML 1.2 core or JSON text (D1). */
 export function parseWorkflow(text: string, knownSkills: ReadonlySet<string>, file?: string): LoadedWorkflow {
-  const parsed = parseText(text);
+  const parsed = parseYaml(text);
+  const refuse = (code: string, message: string, at: Place): Diagnostic => {
+    return { severity: "error", code, path: [], message, ...at, ...(file ? { file } : {}) };
+  };
+  if (parsed.problems.length > 0) {
+    const diagnostics = parsed.problems.map(({ message, ...at }) => refuse("PARSE", message, at));
+    return { workflow: undefined, diagnostics };
+  }
+  if (!isObject(parsed.value)) {
+    const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
+    return {
+      workflow: undefined,
+      diagnostics: [refuse("SCHEMA", message, { line: 1, column: 1, ...parsed.position([]) })],
+    };
+  }
   const place = (diagnostic: Diagnostic) => ({
     ...diagnostic,
     ...parsed.position(diagnostic.path),
     ...(file ? { file } : {}),
   });
-  if (parsed.diagnostics.length > 0) {
-    return {
-      workflow: undefined,
-      diagnostics: parsed.diagnostics.map((found) => ({ ...found, ...(file ? { file } : {}) })),
-    };
-  }
   const checked = workflowSchema.safeParse(parsed.value);
   const schemaFindings = [
     ...verifyFindings(parsed.value),
@@ -112,131 +103,6 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Read
   const lostSkills = new Set(isObject(value.skills) ? Object.keys(value.skills) : []);
   const found = checkWorkflow(sketch as unknown as Workflow, new Set([...knownSkills, ...lostSkills]));
   return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
-}
-
-interface ParsedText {
-  readonly value: unknown;
-  readonly diagnostics: readonly Diagnostic[];
-  position(path: Diagnostic["path"]): { line?: number; column?: number };
-}
-
-function parseText(text: string): ParsedText {
-  const lines = new LineCounter();
-  const at = (offset: number) => {
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
-  const failed = (diagnostics: readonly Diagnostic[]): ParsedText => ({
-    value: undefined,
-    diagnostics,
-    position: () => ({}),
-  });
-  const finding = (message: string, offset: number | undefined): Diagnostic => ({
-    severity: "error",
-    code: "PARSE",
-    path: [],
-    message,
-    ...(offset === undefined ? {} : at(offset)),
-  });
-
-  const deep = (line: number): Diagnostic => ({
-    ...finding(`nested more than ${MOST_DEPTH} levels deep`, undefined),
-    line,
-  });
-  const composed = composeDocument(text, lines);
-  if (typeof composed === "number") return failed([deep(composed)]);
-  const [document, another] = composed;
-  if (!document) return failed([finding("the file is empty", 0)]);
-  const problems = document.errors.map((error) => finding(error.message.split("\n")[0] ?? error.message, error.pos[0]));
-  if (another) problems.push(finding("a second document begins here; a file holds one workflow", another.range[0]));
-  problems.push(...keyFindings(document, finding));
-  if (problems.length > 0) return failed(problems);
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    const shape = "a workflow is a map of fields, such as id, entry, nodes and edges";
-    if (!isObject(value)) return failed([{ ...finding(shape, 0), code: "SCHEMA" }]);
-    if (isNestedBeyond(MOST_DEPTH, value))
-      return failed([finding(`nested more than ${MOST_DEPTH} levels deep through aliases`, 0)]);
-    return { value, diagnostics: [], position: (path) => positionOf(document, path, at) };
-  } catch (error) {
-    return failed([finding(messageOf(error), 0)]);
-  }
-}
-
-/** The documents of a text; or the first line that nests too deep, before anything recurses there. */
-function composeDocument(text: string, lines: LineCounter): Document.Parsed[] | number {
-  const parser = new Parser(lines.addNewLine);
-  const tokens: CST.Token[] = [];
-  lines.addNewLine(0);
-  for (const lexeme of new Lexer().lex(text)) {
-    tokens.push(...parser.next(lexeme));
-    if (parser.stack.length > MOST_DEPTH) return lines.linePos(parser.offset).line;
-  }
-  tokens.push(...parser.end());
-  const options = { version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false } as const;
-  const documents: Document.Parsed[] = [];
-  for (const document of new Composer(options).compose(tokens, true, text.length)) {
-    documents.push(document as Document.Parsed);
-    if (documents.length === 2) break;
-  }
-  return documents;
-}
-
-/** Keys that stand twice in a map, and such as could alter an object; in linear time, which the parser's own check is not. */
-function keyFindings(
-  document: Document,
-  finding: (message: string, offset: number | undefined) => Diagnostic,
-): Diagnostic[] {
-  const found: Diagnostic[] = [];
-  const anchors = new Map<string, unknown>();
-  visit(document, (_, node, ancestors) => {
-    if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
-    if (isAlias(node) && !anchors.has(node.source)) {
-      found.push(finding(`the alias *${node.source} names nothing before it`, node.range?.[0]));
-    } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
-      found.push(finding(`the alias *${node.source} stands inside of what it names`, node.range?.[0]));
-    }
-    if (isMap(node)) found.push(...badKeys(node, finding));
-  });
-  return found;
-}
-
-function badKeys(map: YAMLMap, finding: (message: string, offset: number | undefined) => Diagnostic): Diagnostic[] {
-  const seen = new Set<string>();
-  return map.items.flatMap(({ key }) => {
-    const offset = (key as Node | null)?.range?.[0];
-    if (isCollection(key)) return [finding("a key must be text", offset)];
-    const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
-    const again = seen.has(name);
-    seen.add(name);
-    if (name === "__proto__") return [finding('the key "__proto__" is not allowed', offset)];
-    return again ? [finding(`the key "${name}" stands twice in one map`, offset)] : [];
-  });
-}
-
-/** The place of the deepest part of a path that the document has; of its key where there is one. */
-function positionOf(
-  document: Document,
-  path: Diagnostic["path"],
-  at: (offset: number) => { line: number; column: number },
-) {
-  let node: unknown = document.contents;
-  let offset: number | undefined = (node as Node | null)?.range?.[0];
-  for (const key of path) {
-    if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node)
-      ? node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(key))
-      : undefined;
-    const child = pair
-      ? pair.value
-      : isMap(node)
-        ? undefined
-        : (node as { get?: (key: unknown, keep: boolean) => unknown })?.get?.(key, true);
-    if (child === undefined && !pair) break;
-    offset = (pair?.key as Node | undefined)?.range?.[0] ?? (child as Node).range?.[0] ?? offset;
-    node = child;
-  }
-  return offset === undefined ? {} : at(offset);
 }
 
 /** W12. */
