@@ -95,6 +95,8 @@ describe("a SKILL.md", () => {
     ["a list", "- name: x"],
     ["an alias bomb", `a: &a [x]\nb: &b [${"*a,".repeat(200)}]\nname: x`],
     ["deep nesting", `name: x\ny: ${"[".repeat(50_000)}`],
+    ["keys of keys", "? ".repeat(50_000)],
+    ["a second document", "name: x\n...\n--- a\nname: y"],
     ["an mcp server without address", "name: x\nmcp: { args: [y] }"],
   ])("%s skips the folder with a diagnostic (S12)", (_, frontmatter) => {
     expect(read(frontmatter)).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED" });

@@ -80,6 +80,7 @@ describe("files", () => {
     const { workflow, diagnostics } = parse(text);
     expect(workflow).toBeUndefined();
     expect(codes(diagnostics)).toEqual(["SCHEMA"]);
+    expect(diagnostics[0]).toMatchObject({ line: expect.any(Number) });
     expect(diagnostics[0]?.message).toContain("a workflow is a map of fields");
   });
 });
