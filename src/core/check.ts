@@ -101,25 +101,21 @@ function checkCycles(edges: readonly IndexedEdge[]): Diagnostic[] {
   const found: Diagnostic[] = [];
   const done = new Set<string>();
   for (const start of targets.keys()) {
-    const open = new Map<string, IndexedEdge | undefined>();
+    /** Where on the stack a node is. */
+    const open = new Map<string, number>();
     const stack: { id: string; next: number }[] = [];
     if (!done.has(start)) stack.push({ id: start, next: 0 });
     while (stack.length > 0) {
       const top = stack.at(-1);
       if (!top) break;
-      open.set(top.id, undefined);
+      open.set(top.id, stack.length - 1);
       const edge = targets.get(top.id)?.[top.next++];
       if (!edge) {
         open.delete(top.id);
         done.add(top.id);
         stack.pop();
       } else if (open.has(edge.to)) {
-        found.push(
-          cycle(
-            stack.map((entry) => entry.id),
-            edge,
-          ),
-        );
+        found.push(cycle(stack.slice(open.get(edge.to)), edge));
       } else if (!done.has(edge.to)) {
         stack.push({ id: edge.to, next: 0 });
       }
@@ -128,8 +124,8 @@ function checkCycles(edges: readonly IndexedEdge[]): Diagnostic[] {
   return found;
 }
 
-function cycle(stack: readonly string[], closing: IndexedEdge): Diagnostic {
-  const round = [...stack.slice(stack.indexOf(closing.to)), closing.to];
+function cycle(stack: readonly { readonly id: string }[], closing: IndexedEdge): Diagnostic {
+  const round = [...stack.map(({ id }) => id), closing.to];
   const shown = round.length > 12 ? [...round.slice(0, 6), "…", ...round.slice(-5)] : round;
   const message = `the cycle ${shown.join(" -> ")} has no bound`;
   return error("UNBOUNDED_CYCLE", ["edges", closing.index], message, "add max_iterations to one of its edges");

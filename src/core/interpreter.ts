@@ -16,8 +16,8 @@ import {
   chooseRoute,
   liveEdges,
   type Option,
+  parseAnswer,
   parseChoice,
-  parseJson,
   routePrompt,
   routingView,
   viewContext,
@@ -312,7 +312,7 @@ function noteSilence(program: Program, state: State, visit: Visit, node: Workflo
 /** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
 function readAnswer(node: WorkflowNode, text: string): { data: JsonObject; problems: readonly string[] } {
   if (!node.output) return { data: { summary: text }, problems: [] };
-  const value = parseJson(text);
+  const value = parseAnswer(text);
   if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is no JSON object"] };
   return { data: value as JsonObject, problems: compileSchema(node.output)(value) };
 }

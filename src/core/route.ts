@@ -1,7 +1,7 @@
 import type { NodeResult } from "./event.ts";
 import type { NumberedEdge, Program } from "./program.ts";
 import type { ContextEntry, Prompt, RunContext } from "./prompt.ts";
-import { isObject, type Json, type JsonObject } from "./values.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "./values.ts";
 
 /** What a run may do after a node. */
 export type Choice =
@@ -88,19 +88,15 @@ function choiceSchema(ids: readonly string[]) {
 /** The option that an answer names, exactly; undefined when it names none or several (D7). */
 export function parseChoice(answer: string, options: readonly Option[]): Option | undefined {
   const text = unfence(answer);
-  const value = parseJson(text);
+  const value = parseAnswer(text);
   const named = options.some((option) => option.id === text) ? text : isObject(value) ? value.choice : value;
   const [chosen, ...others] = options.filter((option) => option.id === named);
   return others.length === 0 ? chosen : undefined;
 }
 
 /** JSON out of a reply's text, a surrounding code fence removed; undefined when it is none. */
-export function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(unfence(text)) as Json;
-  } catch {
-    return undefined;
-  }
+export function parseAnswer(text: string): Json | undefined {
+  return parseJson(unfence(text));
 }
 
 function unfence(text: string): string {

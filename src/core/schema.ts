@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { type JsonSchema, nearest } from "./values.ts";
@@ -6,7 +6,7 @@ import { type JsonSchema, nearest } from "./values.ts";
 /** The problems of a value, in words; none when it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[];
 
-const OPTIONS = { strict: false, allErrors: true, verbose: true, addUsedSchema: false, logger: false } as const;
+const OPTIONS = { strict: false, allErrors: true, verbose: true, logger: false } as const;
 const MOST_PROBLEMS = 20;
 
 const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
@@ -29,8 +29,19 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
 }
 
 function compile(schema: JsonSchema): SchemaCheck {
-  const validate = ajvFor(schema).compile(schema);
+  const validate = compileAlone(ajvFor(schema), schema);
   return (value) => (validate(value) ? [] : describeErrors(validate.errors ?? []));
+}
+
+/** The schema may refer to itself, and leaves nothing behind for others to refer to. */
+function compileAlone(ajv: Ajv | Ajv2020, schema: JsonSchema): ValidateFunction {
+  const { $schema: _, ...own } = schema;
+  if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is taken`);
+  try {
+    return ajv.compile(own);
+  } finally {
+    ajv.removeSchema(own);
+  }
 }
 
 function ajvFor(schema: JsonSchema): Ajv | Ajv2020 {

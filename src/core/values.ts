@@ -19,7 +19,30 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
 }
 
+/** What is nested deeper than this, JSON writers may fail to follow. */
 const MOST_DEPTH = 500;
+
+/** JSON from outside; undefined when the text is none, or is nested too deep to be written again. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Level by level, without recursion; what stands in several places of a level is looked at once. */
+export function isNestedBeyond(most: number, root: unknown): boolean {
+  const containersOf = (values: readonly unknown[]) =>
+    new Set(values.filter((value): value is object => typeof value === "object" && value !== null));
+  let level = containersOf([root]);
+  for (let depth = 0; level.size > 0; depth++) {
+    if (depth >= most) return true;
+    level = containersOf([...level].flatMap((container) => Object.values(container) as unknown[]));
+  }
+  return false;
+}
 
 /**
  * What a handler returned, as JSON: undefined becomes null, a BigInt its digits, a Date its ISO text, NaN null, -0 zero.
@@ -82,19 +105,20 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Letters added, left out, changed, or two neighbours swapped. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  let above: number[] = [];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (above[j - 2] ?? limit) + 1 : limit;
-      next.push(Math.min(substitution, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwapped ? (before[j - 2] ?? 0) + 1 : limit;
+      next.push(Math.min(substitution, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    [above, row] = [row, next];
+    before = row;
+    row = next;
   }
   return row[b.length] ?? limit;
 }

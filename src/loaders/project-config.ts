@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { parse } from "yaml";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
+import { readYaml } from "./yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
 export interface LoadedConfig {
@@ -51,7 +51,7 @@ function upToRepositoryRoot(from: string): string[] {
 function readConfig(path: string): ProjectConfig {
   let value: unknown;
   try {
-    value = parse(readFileSync(path, "utf8"), { version: "1.2", schema: "core", maxAliasCount: 100 }) ?? {};
+    value = readYaml(readFileSync(path, "utf8")) ?? {};
   } catch (error) {
     throw new SkillflowError("config.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
   }

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../core/skill.ts";
 import { isObject } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
+import { readYaml } from "./yaml-text.ts";
 
 /** A folder with a SKILL.md, read. */
 export interface SkillDocument {
@@ -56,7 +56,7 @@ export function readSkillDocument(file: string): SkillDocument | Diagnostic {
     if (statSync(file).size > MOST_BYTES) return problem(file, "it has more than 1 MB");
     const parts = splitFrontmatter(readFileSync(file, "utf8"));
     if (!parts) return problem(file, "it does not begin with frontmatter between --- lines");
-    const frontmatter: unknown = parse(parts.frontmatter, { version: "1.2", schema: "core", maxAliasCount: 100 });
+    const frontmatter: unknown = readYaml(parts.frontmatter);
     if (!isObject(frontmatter)) return problem(file, "its frontmatter is no map");
     return readFields(file, directory, frontmatter, parts.body.trim());
   } catch (error) {

@@ -1,24 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
-import {
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isCollection,
-  isMap,
-  isPair,
-  isScalar,
-  Lexer,
-  LineCounter,
-  type Node,
-  Parser,
-  visit,
-} from "yaml";
 import * as z from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { type Workflow, workflowSchema } from "../core/workflow.ts";
+import { type Place, parseYaml } from "./yaml-text.ts";
 
 export interface LoadedWorkflow {
   /** Undefined when the document has errors. */
@@ -27,7 +13,6 @@ export interface LoadedWorkflow {
 }
 
 const MOST_BYTES = 5 * 1024 * 1024;
-const MOST_DEPTH = 200;
 
 /** Reads a workflow document: every finding, each with its place in the file (W1). */
 export function loadWorkflow(path: string, knownSkills: ReadonlySet<string>, shownAs = path): LoadedWorkflow {
@@ -56,18 +41,26 @@ function readDocument(path: string, file: string): string | Diagnostic {
 
 /** Parses a workflow from YAML 1.2 core or JSON text (D1). */
 export function parseWorkflow(text: string, knownSkills: ReadonlySet<string>, file?: string): LoadedWorkflow {
-  const parsed = parseText(text);
+  const parsed = parseYaml(text);
+  const refuse = (code: string, message: string, at: Place): Diagnostic => {
+    return { severity: "error", code, path: [], message, ...at, ...(file ? { file } : {}) };
+  };
+  if (parsed.problems.length > 0) {
+    const diagnostics = parsed.problems.map(({ message, ...at }) => refuse("PARSE", message, at));
+    return { workflow: undefined, diagnostics };
+  }
+  if (!isObject(parsed.value)) {
+    const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
+    return {
+      workflow: undefined,
+      diagnostics: [refuse("SCHEMA", message, { line: 1, column: 1, ...parsed.position([]) })],
+    };
+  }
   const place = (diagnostic: Diagnostic) => ({
     ...diagnostic,
     ...parsed.position(diagnostic.path),
     ...(file ? { file } : {}),
   });
-  if (parsed.diagnostics.length > 0) {
-    return {
-      workflow: undefined,
-      diagnostics: parsed.diagnostics.map((found) => ({ ...found, ...(file ? { file } : {}) })),
-    };
-  }
   const checked = workflowSchema.safeParse(parsed.value);
   const schemaFindings = [
     ...verifyFindings(parsed.value),
@@ -123,137 +116,6 @@ function mapValues(record: { readonly [key: string]: unknown }, change: (value: 
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
-interface ParsedText {
-  readonly value: unknown;
-  readonly diagnostics: readonly Diagnostic[];
-  position(path: Diagnostic["path"]): { line?: number; column?: number };
-}
-
-function parseText(text: string): ParsedText {
-  const lines = new LineCounter();
-  const at = (offset: number) => {
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
-  const failed = (diagnostics: readonly Diagnostic[]): ParsedText => ({
-    value: undefined,
-    diagnostics,
-    position: () => ({}),
-  });
-  const finding = (message: string, offset: number | undefined): Diagnostic => ({
-    severity: "error",
-    code: "PARSE",
-    path: [],
-    message,
-    ...(offset === undefined ? {} : at(offset)),
-  });
-
-  const deep = (line: number): Diagnostic => ({
-    ...finding(`nested more than ${MOST_DEPTH} levels deep`, undefined),
-    line,
-  });
-  const composed = composeDocument(text, lines);
-  if (typeof composed === "number") return failed([deep(composed)]);
-  const [document, another] = composed;
-  if (!document) return failed([finding("the file is empty", 0)]);
-  const problems = document.errors.map((error) => finding(error.message.split("\n")[0] ?? error.message, error.pos[0]));
-  if (another) problems.push(finding("a second document begins here; a file holds one workflow", another.range[0]));
-  problems.push(...keyFindings(document, finding));
-  if (problems.length > 0) return failed(problems);
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    const shape = "a workflow is a map of fields, such as id, entry, nodes and edges";
-    if (!isObject(value)) return failed([{ ...finding(shape, 0), code: "SCHEMA" }]);
-    if (isTooDeep(value)) return failed([finding(`nested more than ${MOST_DEPTH} levels deep through aliases`, 0)]);
-    return { value, diagnostics: [], position: (path) => positionOf(document, path, at) };
-  } catch (error) {
-    return failed([finding(messageOf(error), 0)]);
-  }
-}
-
-/** The documents of a text; or the first line that nests too deep, before anything recurses there. */
-function composeDocument(text: string, lines: LineCounter): Document.Parsed[] | number {
-  const parser = new Parser(lines.addNewLine);
-  const tokens: CST.Token[] = [];
-  lines.addNewLine(0);
-  for (const lexeme of new Lexer().lex(text)) {
-    tokens.push(...parser.next(lexeme));
-    if (parser.stack.length > MOST_DEPTH) return lines.linePos(parser.offset).line;
-  }
-  tokens.push(...parser.end());
-  const options = { version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false } as const;
-  const documents: Document.Parsed[] = [];
-  for (const document of new Composer(options).compose(tokens, true, text.length)) {
-    documents.push(document as Document.Parsed);
-    if (documents.length === 2) break;
-  }
-  return documents;
-}
-
-/** Aliases may stack what is flat in the text. */
-function isTooDeep(root: object): boolean {
-  let level = new Set<object>([root]);
-  for (let depth = 0; level.size > 0; depth++) {
-    if (depth > MOST_DEPTH) return true;
-    const below = [...level].flatMap((value) => Object.values(value) as unknown[]);
-    level = new Set(below.filter((value): value is object => typeof value === "object" && value !== null));
-  }
-  return false;
-}
-
-/** Keys that stand twice in a map, and such as could alter an object; in linear time, which the parser's own check is not. */
-function keyFindings(
-  document: Document,
-  finding: (message: string, offset: number | undefined) => Diagnostic,
-): Diagnostic[] {
-  const found: Diagnostic[] = [];
-  visit(document, {
-    Alias(_, alias, ancestors) {
-      const anchored = alias.resolve(document);
-      if (anchored && ancestors.includes(anchored)) {
-        found.push(finding(`the alias *${alias.source} stands inside of what it names`, alias.range?.[0]));
-      }
-    },
-    Map(_, map) {
-      const seen = new Set<string>();
-      for (const { key } of map.items) {
-        const offset = (key as Node | null)?.range?.[0];
-        if (isCollection(key)) found.push(finding("a key must be text", offset));
-        const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
-        if (name === "__proto__") found.push(finding('the key "__proto__" is not allowed', offset));
-        if (seen.has(name)) found.push(finding(`the key "${name}" stands twice in one map`, offset));
-        seen.add(name);
-      }
-    },
-  });
-  return found;
-}
-
-/** The place of the deepest part of a path that the document has; of its key where there is one. */
-function positionOf(
-  document: Document,
-  path: Diagnostic["path"],
-  at: (offset: number) => { line: number; column: number },
-) {
-  let node: unknown = document.contents;
-  let offset: number | undefined = (node as Node | null)?.range?.[0];
-  for (const key of path) {
-    if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node)
-      ? node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(key))
-      : undefined;
-    const child = pair
-      ? pair.value
-      : isMap(node)
-        ? undefined
-        : (node as { get?: (key: unknown, keep: boolean) => unknown })?.get?.(key, true);
-    if (child === undefined && !pair) break;
-    offset = (pair?.key as Node | undefined)?.range?.[0] ?? (child as Node).range?.[0] ?? offset;
-    node = child;
-  }
-  return offset === undefined ? {} : at(offset);
-}
-
 /** W12. */
 function verifyFindings(value: unknown): Diagnostic[] {
   if (!isObject(value)) return [];
@@ -287,10 +149,12 @@ function describeIssue(issue: Issue, root: unknown, base: Diagnostic["path"] = [
       ...(hint ? { hint } : {}),
     };
   };
+  if (isSourceField(path) && valueAt(root, path) === undefined) return [finding("is required")];
+  if (isSourceField(path)) return [{ ...finding(SOURCE_HELP), ...sourceCode(path, root) }];
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(path);
-    const isNode = path.length === 2 && path[0] === "nodes";
-    const keys = issue.keys.filter((key) => !(isNode && key === "verify"));
+    const onNode = path.length === 2 && path[0] === "nodes";
+    const keys = issue.keys.filter((key) => !(onNode && key === "verify"));
     return keys.map((key) => {
       const near = nearest(key, known);
       return finding("is not a known field", [...path, key], near ? `did you mean "${near}"?` : undefined);
@@ -307,7 +171,6 @@ function describeUnion(
   path: Diagnostic["path"],
   finding: (message: string) => Diagnostic,
 ): Diagnostic[] {
-  if (isSourceField(path)) return [{ ...finding(SOURCE_HELP), ...sourceCode(path, root) }];
   const value = valueAt(root, path);
   const branches = (issue.errors as Issue[][]).filter(
     (errors) => !errors.some((found) => found.path.length === 0 && found.code === "invalid_type"),

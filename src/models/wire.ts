@@ -1,7 +1,7 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { ModelCall } from "../core/ports.ts";
 import type { Part } from "../core/prompt.ts";
-import { isObject, type Json } from "../core/values.ts";
+import { isObject, type Json, parseJson } from "../core/values.ts";
 import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
 export const DEFAULT_IDLE_MS = 120_000;
@@ -246,12 +246,4 @@ function* dataOfBlock(block: string): Generator<string> {
   const lines = block.split(/\r\n|\n|\r/).filter((line) => line.startsWith("data:"));
   const data = lines.map((line) => line.slice("data:".length).trimStart()).join("\n");
   if (data !== "") yield data;
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

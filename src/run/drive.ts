@@ -112,8 +112,7 @@ async function performCalls(
   running: Running,
   budget: Budget,
 ): Promise<readonly EventBody[]> {
-  if (budget.ended()) return [budget.event()];
-  for (const call of step.calls) if (!running.has(call.key)) startCall(run, call, running);
+  if (!budget.ended()) for (const call of step.calls) if (!running.has(call.key)) startCall(run, call, running);
   try {
     await Promise.race([...[...running.values()].map((entry) => entry.done), budget.whenEnded]);
   } catch (error) {

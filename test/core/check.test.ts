@@ -188,6 +188,12 @@ describe("large graphs (D1)", () => {
     expect(found[0]?.message.length).toBeLessThan(200);
   });
 
+  test("thousands of cycles are all found", () => {
+    const { nodes, edges } = chain(12_000);
+    const back = edges.map(({ from, to }) => ({ from: to, to: from, when: "again" }));
+    expect(check(workflowOf(nodes, [...edges, ...back]))).toHaveLength(11_999);
+  });
+
   test("thousands of unknown targets are all found", () => {
     const { nodes, edges } = chain(6_000);
     const wrong = edges.map(({ from, to }) => ({ from, to: `${to}x`, when: "x" }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { NodeResult } from "../../src/core/event.ts";
 import { linkProgram, type NumberedEdge } from "../../src/core/program.ts";
-import { chooseRoute, liveEdges, parseChoice, parseJson, routePrompt, routingView } from "../../src/core/route.ts";
+import { chooseRoute, liveEdges, parseAnswer, parseChoice, routePrompt, routingView } from "../../src/core/route.ts";
 import { recordOf, workflowOf } from "../harness.ts";
 
 const edge = (index: number, to: string, when?: string): NumberedEdge => ({ from: "a", to, index, when });
@@ -143,7 +143,7 @@ describe("the answer to a routing question (D7)", () => {
     ["", undefined],
     ['text {"a": 1}', undefined],
   ])("JSON is read from %j", (text, value) => {
-    expect(parseJson(text)).toEqual(value);
+    expect(parseAnswer(text)).toEqual(value);
   });
 });
 

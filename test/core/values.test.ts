@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { deepEqual, isObject, nearest, parseDuration, toJson } from "../../src/core/values.ts";
+import {
+  deepEqual,
+  isNestedBeyond,
+  isObject,
+  nearest,
+  parseDuration,
+  parseJson,
+  toJson,
+} from "../../src/core/values.ts";
 
 describe("comparing (N18)", () => {
   test.each([
@@ -104,6 +112,29 @@ describe("what a handler returned becomes JSON", () => {
         expect(toJson(value)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
+  });
+});
+
+describe("JSON from outside", () => {
+  test("is parsed, or is none", () => {
+    expect(parseJson(' {"a": [1]} ')).toEqual({ a: [1] });
+    expect(parseJson("{a: 1}")).toBeUndefined();
+    expect(parseJson("")).toBeUndefined();
+  });
+
+  test("that could not be written again is none", () => {
+    expect(parseJson(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)).toBeUndefined();
+    expect(parseJson(`${'{"a":'.repeat(501)}1${"}".repeat(501)}`)).toBeUndefined();
+    expect(parseJson(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`)).toBeDefined();
+  });
+
+  test("levels are counted without recursion, and shared parts once", () => {
+    expect(isNestedBeyond(2, [[1]])).toBe(false);
+    expect(isNestedBeyond(2, [[[1]]])).toBe(true);
+    let shared: unknown = [1];
+    for (let i = 0; i < 100; i++) shared = [shared, shared];
+    expect(isNestedBeyond(200, shared)).toBe(false);
+    expect(isNestedBeyond(50, shared)).toBe(true);
   });
 });
 

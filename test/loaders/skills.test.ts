@@ -1,0 +1,271 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { readSkillDocument, scanSkillFolders, splitFrontmatter } from "../../src/loaders/skill-folder.ts";
+import {
+  handlerConfig,
+  openSkillSet,
+  recordSkill,
+  type SkillLevel,
+  type SkillSetOptions,
+} from "../../src/loaders/skill-set.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skills-"));
+let directory = "";
+let count = 0;
+beforeEach(() => {
+  directory = join(root, String(count++));
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+const write = (path: string, text: string) => {
+  const file = join(directory, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+};
+const skill = (path: string, frontmatter: string, body = "Body.") =>
+  write(`${path}/SKILL.md`, `---\n${frontmatter}\n---\n${body}`);
+const read = (frontmatter: string, body?: string) => readSkillDocument(skill("x", frontmatter, body));
+
+describe("a SKILL.md", () => {
+  test("gives id, description, category, config and instruction", () => {
+    const document = read(
+      "name: runbooks\ndescription: Which one\ncategory: observability\nconfig:\n  TOKEN: { description: Read token, required: true, env: RUNBOOK_TOKEN }",
+      "\n\nPick one.\n\n",
+    );
+    expect(document).toMatchObject({
+      id: "runbooks",
+      description: "Which one",
+      category: "observability",
+      config: { TOKEN: { description: "Read token", required: true, env: "RUNBOOK_TOKEN" } },
+      instruction: "Pick one.",
+    });
+  });
+
+  test("has defaults for all but its name", () => {
+    expect(read("name: x")).toMatchObject({
+      description: "Custom skill: x",
+      category: "general",
+      config: {},
+      mcp: undefined,
+    });
+  });
+
+  test("a config field without env reads the variable named like its key (D27)", () => {
+    expect(read("name: x\nconfig: { MY_KEY: { description: d } }")).toMatchObject({
+      config: { MY_KEY: { env: "MY_KEY", required: false } },
+    });
+  });
+
+  test.each([["nonsense"], ["7"], ["[git]"]])("a category %s falls back to general", (category) => {
+    expect(read(`name: x\ncategory: ${category}`)).toMatchObject({ category: "general" });
+  });
+
+  test("a category data is valid (D4)", () => {
+    expect(read("name: x\ncategory: data")).toMatchObject({ category: "data" });
+  });
+
+  test.each([
+    ["", undefined],
+    [" \n\t\n", undefined],
+    ["\n  a\n  b  \n", "a\n  b"],
+  ])("a body %j is trimmed; an empty one is none (D34)", (body, instruction) => {
+    expect(read("name: x", body)).toMatchObject({ instruction });
+  });
+
+  test.each(["a", "a1", "a-b", "0", "x".repeat(64)])("%s is an id (S12)", (id) => {
+    expect(read(`name: "${id}"`)).toMatchObject({ id });
+  });
+
+  test.each(["A", "a_b", "-a", "a-", "a--b", "a b", "ä", "a.b", "a/b", "../a", "x".repeat(65), "a\\n"])(
+    "%s is no id: skipped with a diagnostic (S12)",
+    (id) => {
+      expect(read(`name: "${id}"`)).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED" });
+    },
+  );
+
+  test.each([
+    ["no name", "description: x"],
+    ["an empty name", "name: ''"],
+    ["a name that is no text", "name: 7"],
+    ["bad YAML", "name: [x"],
+    ["a duplicate key", "name: x\nname: y"],
+    ["a list", "- name: x"],
+    ["an alias bomb", `a: &a [x]\nb: &b [${"*a,".repeat(200)}]\nname: x`],
+    ["deep nesting", `name: x\ny: ${"[".repeat(50_000)}`],
+    ["keys of keys", "? ".repeat(50_000)],
+    ["a second document", "name: x\n...\n--- a\nname: y"],
+    ["an mcp server without address", "name: x\nmcp: { args: [y] }"],
+  ])("%s skips the folder with a diagnostic (S12)", (_, frontmatter) => {
+    expect(read(frontmatter)).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED" });
+  });
+
+  test.each([
+    ["no frontmatter", "Just text."],
+    ["an open one", "---\nname: x\n"],
+    ["nothing", ""],
+  ])("%s skips the folder", (_, text) => {
+    expect(readSkillDocument(write("x/SKILL.md", text))).toMatchObject({ code: "SKILL_SKIPPED" });
+  });
+
+  test("may have Windows line ends and a byte-order mark", () => {
+    expect(readSkillDocument(write("x/SKILL.md", "\uFEFF---\r\nname: x\r\n---\r\nBody.\r\n"))).toMatchObject({
+      id: "x",
+      instruction: "Body.",
+    });
+  });
+
+  test("a rule inside the body does not end it", () => {
+    expect(splitFrontmatter("---\nname: x\n---\na\n---\nb")).toEqual({ frontmatter: "name: x", body: "a\n---\nb" });
+  });
+});
+
+describe("a directory of skills", () => {
+  test("that is missing, or a file, holds none", () => {
+    expect(scanSkillFolders(join(directory, "nope"))).toEqual({ documents: [], diagnostics: [] });
+    expect(scanSkillFolders(write("file", "x"))).toEqual({ documents: [], diagnostics: [] });
+  });
+
+  test("skips what is no skill and goes on (S12)", () => {
+    skill("b", "name: good");
+    skill("a", "name: Bad Name");
+    write("c/README.md", "no skill");
+    mkdirSync(join(directory, "d/SKILL.md"), { recursive: true });
+    const { documents, diagnostics } = scanSkillFolders(directory);
+    expect(documents.map(({ id }) => id)).toEqual(["good"]);
+    expect(diagnostics.map(({ file }) => file)).toEqual([join(directory, "a/SKILL.md"), join(directory, "d/SKILL.md")]);
+  });
+
+  test("of two folders claiming an id the first by name wins, with a diagnostic (D33)", () => {
+    skill("zz", "name: twin", "second");
+    skill("aa", "name: twin", "first");
+    const { documents, diagnostics } = scanSkillFolders(directory);
+    expect(documents).toMatchObject([{ id: "twin", instruction: "first" }]);
+    expect(diagnostics).toMatchObject([{ file: join(directory, "zz/SKILL.md") }]);
+  });
+});
+
+describe("a set of skills", () => {
+  const open = (levels: readonly string[], options: Partial<SkillSetOptions> = {}) =>
+    openSkillSet({
+      builtin: join(directory, "builtin"),
+      levels: levels.map((level): SkillLevel => ({ kind: "project", path: join(directory, level) })),
+      disabled: [],
+      overrides: new Map(),
+      env: {},
+      ...options,
+    });
+  const builtin = (id: string, more = "") =>
+    write(
+      `builtin/${id}/skill.js`,
+      `export default { id: "${id}", name: "Built-in", description: "from code", category: "git",
+        config: { TOKEN: { description: "t", required: true, env: "THE_TOKEN" }, URL: { description: "u", env: "THE_URL", secret: false } },
+        tools: [{ name: "find", description: "f", input_schema: { type: "object" }, effect: "read", handler: () => 1 },
+                { name: "act", description: "a", input_schema: { type: "object" }, handler: () => 1 }]${more} };`,
+    );
+
+  test("the higher level wins an id (S10)", async () => {
+    skill("high/x", "name: x", "high");
+    skill("low/y", "name: x", "low");
+    const found = await open(["high", "low"]).find("x");
+    expect(found?.skill.instruction).toBe("high");
+    expect(found?.shadows).toEqual([join(directory, "low/y")]);
+  });
+
+  test("a custom skill with a built-in's id replaces instruction, the tools stay (S11, D32)", async () => {
+    builtin("gh", ', instruction: "built-in"');
+    skill("own/gh", "name: gh\nconfig: { EXTRA: { description: e } }", "custom");
+    const found = await open(["own"], { env: { THE_TOKEN: "t", EXTRA: "e" } }).find("gh");
+    expect(found?.skill).toMatchObject({ name: "Built-in", category: "git", instruction: "custom" });
+    expect(found?.skill.tools.map(({ name }) => name)).toEqual(["find", "act"]);
+    expect(found && handlerConfig(found)).toEqual({ TOKEN: "t", EXTRA: "e" });
+  });
+
+  test("an empty body keeps the built-in's instruction (D32, D34)", async () => {
+    builtin("gh", ', instruction: "built-in"');
+    skill("own/gh", "name: gh", "  ");
+    expect((await open(["own"]).find("gh"))?.skill.instruction).toBe("built-in");
+  });
+
+  test("an inline skill is the highest layer (D32)", async () => {
+    builtin("gh");
+    skill("own/gh", "name: gh", "custom");
+    const set = open(["own"]);
+    expect((await set.find("gh", { gh: { name: "Mine", instruction: "inline" } }))?.skill).toMatchObject({
+      name: "Mine",
+      instruction: "inline",
+    });
+    expect((await set.find("gh", { gh: { instruction: "inline" } }))?.skill.tools).toHaveLength(2);
+    expect((await set.find("gh", {}))?.skill.instruction).toBe("custom");
+  });
+
+  test("an inline skill is called by its key unless it has a name", async () => {
+    expect((await open([]).find("mine", { mine: { instruction: "x" } }))?.skill.name).toBe("mine");
+  });
+
+  test.each(["constructor", "toString", "hasOwnProperty"])("nobody declares %s until somebody does", async (id) => {
+    expect(await open([]).find(id, {})).toBeUndefined();
+    expect((await open([]).find(id, { [id]: { instruction: "x" } }))?.skill.instruction).toBe("x");
+  });
+
+  test.each<[string, Partial<SkillSetOptions>, string | undefined]>([
+    ["a missing variable", {}, "THE_TOKEN is not set"],
+    ["an empty variable (D26)", { env: { THE_TOKEN: "" } }, "THE_TOKEN is set but empty"],
+    ["a variable", { env: { THE_TOKEN: "t" } }, undefined],
+    ["an override (S2)", { overrides: new Map([["TOKEN", "o"]]) }, undefined],
+    [
+      "an empty override hides the variable (S2, D26)",
+      { overrides: new Map([["TOKEN", ""]]), env: { THE_TOKEN: "t" } },
+      "THE_TOKEN is set but empty",
+    ],
+    ["being disabled", { env: { THE_TOKEN: "t" }, disabled: ["gh"] }, "disabled in .skillflow.yml"],
+  ])("%s decides whether a skill is available (S2, S3)", async (_, options, reason) => {
+    builtin("gh");
+    const found = await open([], options).find("gh");
+    expect(found?.unavailable).toBe(reason);
+    expect(recordSkill("gh", found)).toMatchObject({
+      available: reason === undefined,
+      tools: { length: reason === undefined ? 2 : 0 },
+    });
+  });
+
+  test("a tool without an effect counts as a write, and is not repeated", async () => {
+    builtin("gh");
+    const record = recordSkill("gh", await open([], { env: { THE_TOKEN: "t" } }).find("gh"));
+    expect(record.tools.map(({ exposed, effect, idempotent }) => [exposed, effect, idempotent])).toEqual([
+      ["gh_find", "read", true],
+      ["gh_act", "write", false],
+    ]);
+  });
+
+  test("an unknown id is recorded as such (D24)", () => {
+    expect(recordSkill("nope", undefined)).toMatchObject({
+      id: "nope",
+      available: false,
+      reason: "no skill has this id",
+    });
+  });
+
+  test("a skill with neither tools nor instruction is unavailable (S1)", async () => {
+    skill("own/x", "name: x", "");
+    expect((await open(["own"]).find("x"))?.unavailable).toBe("it has neither tools nor an instruction");
+  });
+
+  test("a file beside the built-in skills is no skill", async () => {
+    builtin("gh");
+    write("builtin/README.md", "text");
+    const set = open([]);
+    expect([...set.ids]).toEqual(["gh"]);
+    expect(await set.find("README.md")).toBeUndefined();
+  });
+
+  test("two tools of one name in a skill are refused", async () => {
+    write(
+      "builtin/dup/skill.js",
+      'const t = { name: "t", description: "", input_schema: {}, handler: () => 1 }; export default { id: "dup", name: "d", description: "", category: "data", config: {}, tools: [t, t] };',
+    );
+    await expect(open([]).find("dup")).rejects.toThrow("two tools named t");
+  });
+});

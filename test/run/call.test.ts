@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import { createRedactor } from "../../src/core/redact.ts";
+import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
+import { type CallOptions, createCall, MOST_RESULT } from "../../src/run/call.ts";
+import { toolContext } from "../../src/testing.ts";
+import { toolOf } from "../harness.ts";
+
+const { logger } = toolContext();
+type Handler = (input: never, context: ToolContext) => unknown;
+
+function caller(handler: Handler, options: Partial<CallOptions> = {}, descriptor: Partial<ToolDescriptor> = {}) {
+  const tool: Tool = { ...toolOf("ops", "t", descriptor), handler };
+  const call = createCall({
+    run: "r1",
+    findHandler: () => ({ tool, config: { TOKEN: "s3cret" } }),
+    timeoutMs: 60_000,
+    workDir: "/work",
+    fetch: async () => new Response("none"),
+    loggerFor: () => logger,
+    redactor: createRedactor([]),
+    ...options,
+  });
+  return (input: unknown = {}, signal = new AbortController().signal): Promise<Outcome> =>
+    call({ key: "1:a/0/1/0", tool: toolOf("ops", "t", descriptor), input: input as never }, signal);
+}
+const returning = (value: unknown) => caller(() => value)();
+
+describe("a result", () => {
+  test.each([
+    [{ a: 1 }, { a: 1 }],
+    [undefined, null],
+    [12n, "12"],
+    [Promise.resolve([1]), [1]],
+    [Number.NaN, null],
+    [new Date(0), "1970-01-01T00:00:00.000Z"],
+    [{ error: null }, { error: null }],
+  ])("%o becomes the output %j (S6)", async (value, output) => {
+    expect(await returning(value)).toEqual({ output });
+  });
+
+  test("that refers to itself is a failed call", async () => {
+    const value: Record<string, unknown> = {};
+    value["self"] = value;
+    expect(await returning(value)).toEqual({ error: "the value refers to itself at .self" });
+  });
+
+  test.each([1_000, 4_000, 100_000])("nested %i levels deep is a failed call", async (depth) => {
+    let value: unknown = 1;
+    for (let i = 0; i < depth; i++) value = { a: value };
+    expect(await returning(value)).toMatchObject({
+      error: expect.stringContaining("nested more than 500 levels deep"),
+    });
+  });
+
+  test("whose getter throws is a failed call", async () => {
+    const value = {
+      get x() {
+        throw new Error("no x");
+      },
+    };
+    expect(await returning(value)).toEqual({ error: "no x" });
+  });
+
+  test("of 100 MB of text is cut to its head and tail", async () => {
+    const value = `head${"x".repeat(100 * 1024 * 1024)}tail`;
+    const outcome = await returning(value);
+    const output = "output" in outcome ? String(outcome.output) : "";
+    expect(output.length).toBeLessThanOrEqual(MOST_RESULT);
+    expect(output).toMatch(/^head.*tail$/s);
+    expect(output).toMatch(/\[… \d+ characters left out …\]/);
+  });
+
+  test("of much JSON is cut, and says so", async () => {
+    const outcome = await returning(Array.from({ length: 100_000 }, (_, index) => ({ index })));
+    expect(outcome).toMatchObject({ output: { truncated: true, characters: expect.any(Number) } });
+    expect(JSON.stringify(outcome).length).toBeLessThan(2 * MOST_RESULT);
+  });
+
+  test("that just fits is not cut", async () => {
+    const value = "x".repeat(MOST_RESULT);
+    expect(await returning(value)).toEqual({ output: value });
+  });
+
+  test("that does not fit output_schema makes the call a failed one (O12)", async () => {
+    const output_schema = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
+    expect(await caller(() => ({ id: 7 }), {}, { output_schema })()).toEqual({
+      error: "the result does not fit the tool's output schema: id must be string",
+    });
+    expect(await caller(() => ({ id: "7" }), {}, { output_schema })()).toEqual({ output: { id: "7" } });
+  });
+
+  test("under an output_schema that is none is a failed call", async () => {
+    expect(await caller(() => 1, {}, { output_schema: { type: "nonsense" } })()).toMatchObject({
+      error: expect.any(String),
+    });
+  });
+});
+
+describe("a handler that fails (S7)", () => {
+  test.each<[string, unknown, string]>([
+    ["an error", new Error("boom"), "boom"],
+    ["an error without words", new TypeError(), "TypeError"],
+    ["a text", "boom", "boom"],
+    ["nothing", undefined, "undefined"],
+    ["null", null, "null"],
+    ["an object without a prototype", Object.create(null), "something was thrown that cannot be shown"],
+    [
+      "an error whose message throws",
+      Object.defineProperty(new Error(), "message", {
+        get: () => {
+          throw new Error("no");
+        },
+      }),
+      "something was thrown that cannot be shown",
+    ],
+    ["an error whose message is no text", Object.assign(new Error(), { message: { a: 1 } }), "[object Object]"],
+  ])("throwing %s gives an error", async (_, thrown, error) => {
+    expect(
+      await caller(() => {
+        throw thrown;
+      })(),
+    ).toEqual({ error });
+    expect(await caller(() => Promise.reject(thrown))()).toEqual({ error });
+  });
+
+  test("with a very long message: the error is cut", async () => {
+    const outcome = await caller(() => {
+      throw new Error("x".repeat(1_000_000));
+    })();
+    expect("error" in outcome && outcome.error.length).toBeLessThanOrEqual(8192);
+  });
+
+  test("by never answering is cut by the tool's timeout", async () => {
+    let aborted = false;
+    const call = caller(
+      (_, { signal }) => {
+        signal.addEventListener("abort", () => {
+          aborted = true;
+        });
+        return new Promise(() => undefined);
+      },
+      { timeoutMs: 1 },
+    );
+    expect(await call()).toEqual({ error: "the call took longer than 0.001 s" });
+    expect(aborted).toBe(true);
+  });
+
+  test("after it was cut does not disturb anybody", async () => {
+    let refuse: (reason: unknown) => void = () => undefined;
+    const call = caller(
+      () =>
+        new Promise((_, no) => {
+          refuse = no;
+        }),
+      { timeoutMs: 1 },
+    );
+    expect(await call()).toMatchObject({ error: expect.stringContaining("took longer") });
+    refuse(new Error("too late"));
+    await new Promise((done) => setImmediate(done));
+  });
+
+  test("by being gone is told", async () => {
+    const call = caller(() => 1, { findHandler: () => undefined });
+    expect(await call()).toEqual({ error: "the skill ops is no longer available" });
+  });
+});
+
+describe("an abort", () => {
+  test("ends the call with the signal's reason", async () => {
+    const stop = new AbortController();
+    const called = caller(() => new Promise(() => undefined))({}, stop.signal);
+    stop.abort(new Error("the run stopped"));
+    expect(await called).toEqual({ error: "the run stopped" });
+  });
+
+  test("from before the call ends it too", async () => {
+    expect(await caller(() => new Promise(() => undefined))({}, AbortSignal.abort(new Error("too late")))).toEqual({
+      error: "too late",
+    });
+  });
+
+  test("reaches what the handler fetches", async () => {
+    const stop = new AbortController();
+    const call = caller((_, context) => context.fetch("http://x.test"), {
+      fetch: (_, init) =>
+        new Promise((_resolve, refuse) => init?.signal?.addEventListener("abort", () => refuse(init.signal?.reason))),
+    });
+    const called = call({}, stop.signal);
+    stop.abort(new Error("the run stopped"));
+    expect(await called).toEqual({ error: "the run stopped" });
+  });
+});
+
+describe("what a handler gets (S5, D26)", () => {
+  test("its input, its skill's config and the run's things, and nothing else", async () => {
+    const seen: ToolContext[] = [];
+    const inputs: unknown[] = [];
+    await caller((input, context) => {
+      inputs.push(input);
+      seen.push(context);
+    })({ q: 1 });
+    expect(inputs).toEqual([{ q: 1 }]);
+    expect(Object.keys(seen[0] ?? {}).sort()).toEqual(["callId", "config", "fetch", "logger", "signal", "workDir"]);
+    expect(seen[0]).toMatchObject({ config: { TOKEN: "s3cret" }, callId: "r1/1:a/0/1/0", workDir: "/work" });
+  });
+
+  test("an input of its own: what it does to it changes nothing", async () => {
+    const input = { list: [1] };
+    await caller((given: { list: number[] }) => given.list.push(2))(input);
+    expect(input).toEqual({ list: [1] });
+  });
+});
+
+describe("secrets", () => {
+  const redactor = createRedactor([{ name: "TOKEN", value: "s3cret-value" }]);
+
+  test("are redacted in results and errors", async () => {
+    expect(await caller(() => ({ a: "has s3cret-value in it" }), { redactor })()).toEqual({
+      output: { a: "has [redacted:TOKEN] in it" },
+    });
+    expect(
+      await caller(
+        () => {
+          throw new Error("bad s3cret-value");
+        },
+        { redactor },
+      )(),
+    ).toEqual({ error: "bad [redacted:TOKEN]" });
+  });
+
+  test("are redacted before a result is cut, so that no half of one is left", async () => {
+    for (let shift = 0; shift < 12; shift++) {
+      const at = Math.floor(MOST_RESULT * 0.75) - shift;
+      const outcome = await caller(() => `${"x".repeat(at)}s3cret-value${"y".repeat(MOST_RESULT)}`, { redactor })();
+      expect(JSON.stringify(outcome)).not.toContain("s3c");
+    }
+  });
+});

@@ -1,0 +1,413 @@
+import { describe, expect, test } from "vitest";
+import { SkillflowError } from "../../src/core/errors.ts";
+import type { RunRecord } from "../../src/core/event.ts";
+import type { Model, Observer } from "../../src/core/ports.ts";
+import { linkProgram } from "../../src/core/program.ts";
+import { createRedactor, type Redactor } from "../../src/core/redact.ts";
+import type { Tool } from "../../src/core/skill.ts";
+import { type Script, scriptModel } from "../../src/models/script.ts";
+import { createAsk } from "../../src/run/ask.ts";
+import { createCall } from "../../src/run/call.ts";
+import { driveRun, tellProgress } from "../../src/run/drive.ts";
+import { memoryStore } from "../../src/stores/memory.ts";
+import { recordingObserver, toolContext } from "../../src/testing.ts";
+import { eventsOf, lines, OPS, recordOf, workflowOf } from "../harness.ts";
+
+const { logger } = toolContext();
+type Handlers = Readonly<Record<string, Tool["handler"]>>;
+
+interface DriveOptions {
+  readonly script?: Script["replies"];
+  readonly model?: Model;
+  readonly handlers?: Handlers;
+  readonly observers?: readonly Observer[];
+  readonly signal?: AbortSignal;
+  readonly redactor?: Redactor;
+  readonly store?: ReturnType<typeof memoryStore>;
+  readonly again?: boolean;
+}
+
+/** Drives a record with real parts; what nobody scripted is answered with "done". */
+async function drive(record: RunRecord, options: DriveOptions = {}) {
+  const store = options.store ?? memoryStore();
+  const { redactor = createRedactor([]), handlers = {}, signal = new AbortController().signal } = options;
+  const { events: past, journal } = options.again
+    ? await store.open(record.run)
+    : { events: [], journal: await store.create(record) };
+  const model = options.model ?? scriptModel({ replies: options.script ?? [] }, past);
+  const seen = recordingObserver();
+  const state = await driveRun({
+    program: linkProgram(record),
+    journal,
+    ask: createAsk({
+      findModel: async (name) => ({ model, name }),
+      priceOf: () => 0,
+      clock: { random: () => 0, sleep: async (_, stop) => stop.throwIfAborted() },
+      onProgress: () => undefined,
+    }),
+    callTool: createCall({
+      run: record.run,
+      findHandler(_, name) {
+        const descriptor = OPS.tools.find((tool) => tool.name === name);
+        return descriptor && { tool: { ...descriptor, handler: handlers[name] ?? (() => "ok") }, config: {} };
+      },
+      timeoutMs: 60_000,
+      workDir: "/",
+      fetch,
+      loggerFor: () => logger,
+      redactor,
+    }),
+    redactor,
+    observers: [...(options.observers ?? []), seen],
+    signal,
+    resumes: [],
+  });
+  await journal.close();
+  return { state, events: (await store.read(record.run)).events, seen: seen.events, store };
+}
+
+const one = (node = {}, parts: Parameters<typeof recordOf>[1] = {}) =>
+  recordOf(workflowOf({ a: { skills: ["ops"], ...node } }), { skills: [OPS], ...parts });
+const never = () => new Promise<never>(() => undefined);
+
+describe("a run", () => {
+  test("is recorded, observed and folded as one list", async () => {
+    const { events, seen, state } = await drive(one(), {
+      script: [{ calls: [{ tool: "ops_look", input: { q: 1 } }] }, { text: "found" }],
+    });
+    expect(seen).toEqual(events);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
+    expect(state.results.get("a")).toMatchObject({
+      status: "success",
+      data: { summary: "found" },
+      toolCalls: [{ output: "ok" }],
+    });
+    expect(lines(events).at(-1)).toBe("workflow:end succeeded");
+  });
+
+  test("driven again after its end does nothing and tells nobody", async () => {
+    const record = one();
+    const first = await drive(record, { script: [{ text: "t" }] });
+    const second = await drive(record, { store: first.store, again: true });
+    expect(second.events).toEqual(first.events);
+    expect(second.seen).toEqual([]);
+    expect(second.state.end).toEqual(first.state.end);
+  });
+
+  test("whose process died goes on from its record", async () => {
+    const record = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b"]));
+    const store = memoryStore();
+    const dying: Model = {
+      provider: "script",
+      reply: async (_, { node }) => {
+        if (node === "b") throw new Error("power cut");
+        return { parts: [{ type: "text", text: "one" }], stop: "end", usage: null };
+      },
+    };
+    await expect(drive(record, { store, model: dying })).rejects.toThrow("power cut");
+    store.crash();
+    const { events, seen } = await drive(record, {
+      store,
+      again: true,
+      script: [{ text: "used up by a" }, { text: "two" }],
+    });
+    expect(eventsOf(events, "model:reply").map(({ node, epoch }) => [node, epoch])).toEqual([
+      ["a", 0],
+      ["b", 1],
+    ]);
+    expect(seen.every(({ epoch }) => epoch === 1)).toBe(true);
+    expect(lines(events).at(-1)).toBe("workflow:end succeeded");
+  });
+
+  test("does not record secrets", async () => {
+    const redactor = createRedactor([{ name: "KEY", value: "s3cret-value" }]);
+    const { events } = await drive(one(), {
+      redactor,
+      script: [{ calls: [{ tool: "ops_look", input: { q: "s3cret-value" } }] }, { text: "it is s3cret-value" }],
+    });
+    expect(JSON.stringify(events)).not.toContain("s3cret-value");
+    expect(JSON.stringify(events)).toContain("[redacted:KEY]");
+  });
+});
+
+describe("observers (X2, D42)", () => {
+  test.each<[string, Observer["onEvent"]]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no"))],
+    ["never answers", never],
+    [
+      "gives a broken promise",
+      () => {
+        const refuse = () => {
+          throw new Error("no");
+        };
+        return new Proxy({}, { get: refuse });
+      },
+    ],
+  ])("one that %s does not affect the run or the others", async (_, onEvent) => {
+    const { events, seen, state } = await drive(one(), { observers: [{ onEvent }], script: [{ text: "t" }] });
+    expect(state.end?.status).toBe("succeeded");
+    expect(seen).toEqual(events);
+  });
+
+  test("one that fails at progress does no harm either", () => {
+    const heard: string[] = [];
+    const broken: Observer = {
+      onEvent: () => undefined,
+      onProgress: () => {
+        throw new Error("no");
+      },
+    };
+    const quiet: Observer = { onEvent: () => undefined };
+    const good: Observer = {
+      onEvent: () => undefined,
+      onProgress: ({ node, message }) => heard.push(`${node}: ${message}`),
+    };
+    tellProgress([broken, quiet, good], "a", "at work");
+    expect(heard).toEqual(["a: at work"]);
+  });
+});
+
+describe("tool calls", () => {
+  test("reads of one turn overlap: each waits for the other", async () => {
+    const meeting = new Map<string, () => void>();
+    const arrive = (me: string, other: string) =>
+      new Promise<string>((done) => {
+        meeting.set(me, () => done(me));
+        if (meeting.has(other)) for (const go of meeting.values()) go();
+      });
+    const { state } = await drive(one(), {
+      handlers: { look: () => arrive("look", "peek"), peek: () => arrive("peek", "look") },
+      script: [
+        {
+          calls: [
+            { tool: "ops_look", input: {} },
+            { tool: "ops_peek", input: {} },
+          ],
+        },
+        { text: "t" },
+      ],
+    });
+    expect(state.results.get("a")?.toolCalls).toMatchObject([{ output: "look" }, { output: "peek" }]);
+  });
+
+  test("what is done is recorded while the rest is under way", async () => {
+    let finish: () => void = () => undefined;
+    const { events } = await drive(one(), {
+      handlers: {
+        look: () =>
+          new Promise<string>((done) => {
+            finish = () => done("late");
+          }),
+      },
+      observers: [{ onEvent: (event) => event.type === "tool:result" && event.tool === "ops_peek" && finish() }],
+      script: [
+        {
+          calls: [
+            { tool: "ops_look", input: {} },
+            { tool: "ops_peek", input: {} },
+          ],
+        },
+        { text: "t" },
+      ],
+    });
+    expect(eventsOf(events, "tool:result").map(({ tool }) => tool)).toEqual(["ops_peek", "ops_look"]);
+  });
+
+  test("writes never overlap", async () => {
+    let open = 0;
+    let most = 0;
+    const act = async () => {
+      most = Math.max(most, ++open);
+      await new Promise((done) => setImmediate(done));
+      open--;
+      return "ok";
+    };
+    await drive(one(), {
+      handlers: { act, put: act },
+      script: [{ calls: ["ops_act", "ops_put", "ops_act"].map((tool) => ({ tool, input: {} })) }, { text: "t" }],
+    });
+    expect(most).toBe(1);
+  });
+
+  test("a write is announced in the record before it runs", async () => {
+    const record = one();
+    const store = memoryStore();
+    let recorded: string[] = [];
+    const act = async () => {
+      recorded = lines((await store.read(record.run)).events);
+      return "ok";
+    };
+    await drive(record, {
+      store,
+      handlers: { act },
+      script: [{ calls: [{ tool: "ops_act", input: {} }] }, { text: "t" }],
+    });
+    expect(recorded.at(-1)).toBe("tool:call ops_act");
+  });
+});
+
+describe("an interruption (X10)", () => {
+  test("before the start: no node is entered and no model asked", async () => {
+    const { events } = await drive(one(), { signal: AbortSignal.abort("SIGINT") });
+    expect(lines(events)).toEqual([
+      "workflow:start flow",
+      "sources:resolved",
+      "run:interrupt",
+      "workflow:end interrupted",
+    ]);
+    expect(eventsOf(events, "run:interrupt")[0]?.reason).toBe("SIGINT");
+  });
+
+  test("between two nodes: the next is not entered", async () => {
+    const stop = new AbortController();
+    const record = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b"]));
+    const { events } = await drive(record, {
+      signal: stop.signal,
+      script: [{ text: "t" }],
+      observers: [{ onEvent: (event) => event.type === "node:exit" && stop.abort("SIGTERM") }],
+    });
+    expect(eventsOf(events, "node:enter").map(({ node }) => node)).toEqual(["a"]);
+    expect(lines(events).slice(-2)).toEqual(["run:interrupt", "workflow:end interrupted"]);
+  });
+
+  test("while the model is at work, even if it does not listen", async () => {
+    const stop = new AbortController();
+    const deaf: Model = {
+      provider: "script",
+      reply: () => {
+        stop.abort("SIGINT");
+        return never();
+      },
+    };
+    const { events } = await drive(one(), { model: deaf, signal: stop.signal });
+    expect(lines(events).slice(-3)).toEqual(["run:interrupt", "node:exit a failed", "workflow:end interrupted"]);
+  });
+
+  test("while a tool is at work: it is told, and what was done is kept", async () => {
+    const stop = new AbortController();
+    let told: unknown;
+    const { events, state } = await drive(one(), {
+      signal: stop.signal,
+      handlers: {
+        look: (_, { signal }) => {
+          signal.addEventListener("abort", () => {
+            told = signal.reason;
+          });
+          return never();
+        },
+      },
+      observers: [{ onEvent: (event) => event.type === "tool:result" && stop.abort("SIGINT") }],
+      script: [
+        {
+          calls: [
+            { tool: "ops_look", input: {} },
+            { tool: "ops_peek", input: {} },
+          ],
+        },
+        { text: "t" },
+      ],
+    });
+    expect(String(told)).toContain("SIGINT");
+    expect(lines(events).slice(-3)).toEqual(["run:interrupt", "node:exit a failed", "workflow:end interrupted"]);
+    expect(state.results.get("a")?.toolCalls).toMatchObject([
+      { tool: "ops_look", error: expect.any(String) },
+      { tool: "ops_peek", output: "ok" },
+    ]);
+  });
+
+  test("during routing", async () => {
+    const stop = new AbortController();
+    const model: Model = {
+      provider: "script",
+      reply: (_, { purpose }) => {
+        if (purpose === "work")
+          return Promise.resolve({ parts: [{ type: "text", text: "t" }], stop: "end", usage: null });
+        stop.abort("SIGINT");
+        return never();
+      },
+    };
+    const { events } = await drive(recordOf(workflowOf({ a: {}, b: {} }, ["a -> b: x"])), {
+      model,
+      signal: stop.signal,
+    });
+    expect(lines(events).slice(-3)).toEqual(["node:exit a success", "run:interrupt", "workflow:end interrupted"]);
+  });
+});
+
+describe("time limits", () => {
+  test("a node's timeout cuts its model's work short (O10)", async () => {
+    const { events, state } = await drive(one({ timeout: "1ms" }), { model: { provider: "script", reply: never } });
+    expect(lines(events)).toContain("limit:reached node_timeout");
+    expect(state.results.get("a")).toMatchObject({
+      status: "failed",
+      data: { error: "node a took longer than its timeout" },
+    });
+    expect(state.end?.status).toBe("failed");
+  });
+
+  test("a node's timeout cuts its tools short, and every call has its result (O10, D41)", async () => {
+    const { events, state } = await drive(one({ timeout: "1ms" }), {
+      handlers: { look: never },
+      script: [
+        {
+          calls: [
+            { tool: "ops_look", input: {} },
+            { tool: "ops_act", input: {} },
+          ],
+        },
+      ],
+    });
+    expect(eventsOf(events, "tool:result")).toMatchObject([
+      { tool: "ops_look", error: expect.stringContaining("took longer than its timeout") },
+    ]);
+    expect(state.results.get("a")?.toolCalls).toMatchObject([
+      { tool: "ops_look", error: expect.any(String) },
+      { tool: "ops_act", error: "was not carried out" },
+    ]);
+  });
+
+  test("a node's timeout is softened where the node says so (N39)", async () => {
+    const { state } = await drive(one({ timeout: "1ms", fail_soft: true }), {
+      model: { provider: "script", reply: never },
+    });
+    expect(state.results.get("a")).toMatchObject({ status: "success", data: { fail_soft: true } });
+  });
+
+  test("the run's timeout interrupts running work and is never hidden (O8)", async () => {
+    const record = one({ fail_soft: true }, { settings: { limits: { timeout_ms: 1 } } });
+    const { events, state } = await drive(record, { model: { provider: "script", reply: never } });
+    expect(lines(events).slice(-3)).toEqual(["limit:reached timeout", "node:exit a failed", "workflow:end stopped"]);
+    expect(state.end?.error?.code).toBe("limit.reached");
+  });
+
+  test("the run's timeout cuts tools short", async () => {
+    const record = one({}, { settings: { limits: { timeout_ms: 1 } } });
+    const { events } = await drive(record, {
+      handlers: { look: never },
+      script: [{ calls: [{ tool: "ops_look", input: {} }] }],
+    });
+    expect(lines(events).at(-1)).toBe("workflow:end stopped");
+  });
+});
+
+describe("a model's failure", () => {
+  test("is data where it is a known one", async () => {
+    const model: Model = {
+      provider: "script",
+      reply: () => Promise.reject(new SkillflowError("model.auth", "wrong key")),
+    };
+    const { state } = await drive(one(), { model });
+    expect(state.end).toMatchObject({ status: "failed", error: { code: "model.auth" } });
+  });
+
+  test("of a script that has run out says so", async () => {
+    const { state } = await drive(one(), { script: [] });
+    expect(state.end?.error?.code).toBe("script.exhausted");
+  });
+});
