@@ -80,6 +80,7 @@ function violations(files: readonly SourceFile[]): string[] {
     ...purityViolations(file),
     ...processViolations(file),
     ...placeViolations(file),
+    ...shellViolations(file),
   ]);
 }
 
@@ -127,6 +128,13 @@ function placeViolations({ path, text }: SourceFile): string[] {
   return found;
 }
 
+/** No shell, ever (trust 7). */
+function shellViolations({ path, text }: SourceFile): string[] {
+  const imported = /import\s*\{([^}]*)\}\s*from "node:child_process"/.exec(text)?.[1] ?? "";
+  const viaShell = /\bexec(Sync)?\b/.test(imported) || /\bshell:/.test(withoutCommentsAndText(text));
+  return viaShell ? [`${path}: no shell, ever`] : [];
+}
+
 function withoutCommentsAndText(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, "")
@@ -159,6 +167,8 @@ describe("the architecture", () => {
     ["a skill with a package of its own", "skills/a/skill.ts", 'import got from "got";'],
     ["the process outside bin.ts", "src/cli/a.ts", "export const home = process.env.HOME;"],
     ["the process in a skill", "skills/a/skill.ts", "const { env } = globalThis.process;"],
+    ["a shell", "skills/a/skill.ts", 'import { exec } from "node:child_process";'],
+    ["a shell by option", "src/run/a.ts", 'spawn("ls", [], { shell: true });'],
     ["a room for leftovers", "src/core/utils.ts", "export const x = 1;"],
     ["an index inside a folder", "src/core/index.ts", "export const x = 1;"],
     ["a public surface that is not written by hand", "src/index.ts", 'export * from "./core/skill.ts";'],

@@ -1,4 +1,4 @@
-import { type Diagnostic, fieldPath } from "../core/errors.ts";
+import type { Diagnostic } from "../core/errors.ts";
 import { commandData, commandProperty, plainLine } from "./reports/inert.ts";
 import { summaryMarkdown } from "./reports/markdown.ts";
 import { cutText, shortText } from "./reports/preview.ts";
@@ -11,10 +11,9 @@ export function maskCommands(secrets: Iterable<string>): string[] {
 }
 
 /** A finding as an annotation of its line. */
-export function annotationOf({ severity, code, message, hint, path, file, line, column }: Diagnostic): string {
-  const field = fieldPath(path);
+export function annotationOf({ severity, code, message, hint, file, line, column }: Diagnostic): string {
   const place = { file, line: file && line, col: file && line && column };
-  const text = [field === "" ? message : `${field}: ${message}`, hint].filter((part) => part !== undefined).join("\n");
+  const text = [message, hint].filter((part) => part !== undefined).join("\n");
   return command(severity, { ...place, title: code }, text);
 }
 

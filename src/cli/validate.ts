@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../core/errors.ts";
+import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
@@ -35,5 +35,10 @@ async function render(format: string, diagnostics: readonly Diagnostic[]): Promi
     return diagnostics.map((diagnostic) => `${annotationOf(diagnostic)}\n`).join("");
   }
   const ok = !diagnostics.some((diagnostic) => diagnostic.severity === "error");
-  return `${JSON.stringify({ ok, diagnostics }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ok, diagnostics: diagnostics.map(located) }, undefined, 2)}\n`;
+}
+
+/** With the field's path as people write it, beside its keys. */
+function located(diagnostic: Diagnostic) {
+  return { ...diagnostic, field: fieldPath(diagnostic.path) };
 }

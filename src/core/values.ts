@@ -56,16 +56,6 @@ export function jsonOnce(value: object): string {
   return text;
 }
 
-/** JSON text with sorted keys, for digests. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key] ?? null)}`);
-  return `{${members.join(",")}}`;
-}
-
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** A duration's text: an amount above zero and its unit, seconds unless told. */

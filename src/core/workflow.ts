@@ -114,7 +114,10 @@ const node = z.strictObject({
   context: nodeSources.optional(),
   requires: requires.optional(),
   eval: z.array(evaluator).min(1).optional(),
-  eval_policy: z.enum(["all_pass", "any_pass", "weighted"]).optional(),
+  eval_policy: z
+    .enum(["all_pass", "any_pass", "weighted"])
+    .meta({ enum: ["all_pass"], description: "any_pass and weighted are reserved" })
+    .optional(),
   retry: retry.optional(),
   effects: z.enum(["read", "write"]).optional(),
   timeout: duration.optional(),
@@ -143,12 +146,16 @@ const mcpServer = z
   .meta({ anyOf: anyRequired(["command", "url"]) });
 export const mcpServerSchema = mcpServer;
 
-const inlineSkill = z.strictObject({
-  name: z.string().optional(),
-  description: z.string().optional(),
-  instruction: z.string().optional(),
-  mcp: mcpServer.optional(),
-});
+const inlineSkill = z
+  .strictObject({
+    name: z.string().optional(),
+    description: z.string().optional(),
+    instruction: z.string().optional(),
+    mcp: mcpServer.optional(),
+  })
+  .meta({
+    anyOf: [{ properties: { instruction: { pattern: "\\S" } }, required: ["instruction"] }, { required: ["mcp"] }],
+  });
 export type InlineSkill = z.infer<typeof inlineSkill>;
 
 const common = { description: z.string().optional() };
@@ -194,25 +201,30 @@ export const WORKFLOW_TYPES = [
   "generic",
 ] as const;
 
-/** Unknown keys are accepted here and nowhere below (W11). */
-export const workflowSchema = z.looseObject({
-  id: text,
-  name: text,
-  description: z.string().optional(),
-  entry: text,
-  nodes: z.record(z.string(), node),
-  edges: z.array(edge),
-  skills: z.record(z.string(), inlineSkill).optional(),
-  rules: sources.optional(),
-  context: sources.optional(),
-  workflow_type: z.enum(WORKFLOW_TYPES).optional(),
-  model: text.optional(),
-  judge_model: text.optional(),
-  judge_budget: z.int().min(0).optional(),
-  inputs: z.record(z.string(), inputField).optional(),
-  writes: z.enum(["allow", "plan", "deny"]).optional(),
-  limits: workflowLimitsSchema.optional(),
-});
+/**
+ * Unknown keys are accepted here and nowhere below (W11). What `meta` adds is checked apart from this schema
+ * (`checkWorkflow`, W12) and told with codes of its own; the published schema says it too.
+ */
+export const workflowSchema = z
+  .looseObject({
+    id: text,
+    name: text,
+    description: z.string().optional(),
+    entry: text,
+    nodes: z.record(z.string(), node).meta({ propertyNames: { not: { const: "input" } } }),
+    edges: z.array(edge),
+    skills: z.record(z.string(), inlineSkill).optional(),
+    rules: sources.optional(),
+    context: sources.optional(),
+    workflow_type: z.enum(WORKFLOW_TYPES).optional(),
+    model: text.optional(),
+    judge_model: text.optional(),
+    judge_budget: z.int().min(0).optional(),
+    inputs: z.record(z.string(), inputField).optional(),
+    writes: z.enum(["allow", "plan", "deny"]).optional(),
+    limits: workflowLimitsSchema.optional(),
+  })
+  .meta({ not: { required: ["verify"] } });
 export type Workflow = z.infer<typeof workflowSchema>;
 
 function atLeastOne(names: readonly string[]): [(value: Record<string, unknown>) => boolean, string] {

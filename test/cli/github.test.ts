@@ -21,7 +21,7 @@ describe("masks", () => {
 });
 
 describe("annotations", () => {
-  it("stand at the finding's place, with its code, its field and its hint", () => {
+  it("stand at the finding's place, with its code and its hint", () => {
     const diagnostic = {
       severity: "warning" as const,
       code: "UNKNOWN_SKILL",
@@ -33,7 +33,7 @@ describe("annotations", () => {
       column: 2,
     };
     expect(annotationOf(diagnostic)).toBe(
-      "::warning file=a%2Cb.yml,line=4,col=2,title=UNKNOWN_SKILL::nodes.page.skills[0]: no skill is named slak%0Adid you mean slack?",
+      "::warning file=a%2Cb.yml,line=4,col=2,title=UNKNOWN_SKILL::no skill is named slak%0Adid you mean slack?",
     );
   });
 

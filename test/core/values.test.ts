@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, deepEqual, nearest, parseDuration, toJson } from "../../src/core/values.ts";
+import { deepEqual, isObject, nearest, parseDuration, toJson } from "../../src/core/values.ts";
 
 describe("comparing (N18)", () => {
   test.each([
@@ -44,7 +44,9 @@ describe("comparing (N18)", () => {
   test("any JSON equals its copy, whatever the order of its keys", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const copy = JSON.parse(canonicalJson(value as never));
+        const turned = (_: string, part: unknown) =>
+          isObject(part) ? Object.fromEntries(Object.entries(part).reverse()) : part;
+        const copy = JSON.parse(JSON.stringify(value), turned);
         expect(deepEqual(JSON.parse(JSON.stringify(value)), copy)).toBe(true);
       }),
     );
