@@ -20,6 +20,7 @@ const code = await import("./cli/main.ts").then(({ main }) =>
     columns: process.stderr.columns ?? 80,
     readInput,
     onInterrupt,
+    onFault: (tell) => process.on("uncaughtException", tell),
   }),
 );
 await Promise.allSettled([write(process.stdout, ""), write(process.stderr, "")]);
