@@ -112,6 +112,20 @@ describe("a run", () => {
     expect(await runProgram(run, { cwd })).toMatchObject({ code: 0 });
   });
 
+  it("ends with 4 and one line when a tool throws where nobody waits for it, and can be resumed", async () => {
+    const burst = { node: "look", calls: [{ tool: "desk_burst", input: { text: "thrown of sk-canary-0123456789" } }] };
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": scriptOf(burst, { node: "look", text: "looked" }) });
+    const env = { OPENAI_API_KEY: "sk-canary-0123456789" };
+    const run = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json"];
+    const ended = await runProgram(run, { cwd, env });
+    expect(ended).toMatchObject({ code: 4, stdout: "" });
+    expect(ended.stderr).toContain("error: this is a fault of skillflow itself: thrown of [redacted:OPENAI_API_KEY]\n");
+    expect(ended.stderr).not.toMatch(/\n\s+at |canary/);
+    expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "tool:call", tool: "desk_burst" });
+    const resumed = await runProgram(["resume", "r", "--tool-timeout", "100ms", "--max-steps", "1"], { cwd });
+    expect(resumed.code, "the same again").toBe(4);
+  });
+
   it("belongs to one process at a time: another is refused with 4 while the first lives", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const refused: Promise<void>[] = [];
