@@ -1,9 +1,11 @@
 import type { ChildProcess } from "node:child_process";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { FLOW, isPosting, scriptOf, work } from "./flows.ts";
-import { linesOf, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+import { linesOf, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
 const MODEL = ["--model", "openai-compatible:test"];
 const RUN = ["run", "flow.yml", ...MODEL, "--run-id", "r"];
@@ -142,6 +144,34 @@ describe("a run", () => {
     });
     await Promise.all(refused);
     expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
+    expectWhole(cwd, await resumeHealthy(cwd));
+  });
+
+  it.skipIf(!existsSync("/proc/self/stat"))(
+    "is not kept by a process that has the id of the one that died",
+    async () => {
+      const cwd = makeProject({ "flow.yml": FLOW });
+      await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
+      const lock = join(dirname(runFile(cwd, "r")), "r.lock");
+      const [owner = ""] = readdirSync(lock);
+      const [, host, ...rest] = owner.split("@");
+      renameSync(join(lock, owner), join(lock, [process.pid, host, ...rest].join("@")));
+      expectWhole(cwd, await resumeHealthy(cwd));
+    },
+  );
+
+  it("of another machine is refused with what to delete if that machine is gone", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW });
+    await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
+    const lock = join(dirname(runFile(cwd, "r")), "r.lock");
+    const [owner = ""] = readdirSync(lock);
+    const [pid, , ...rest] = owner.split("@");
+    renameSync(join(lock, owner), join(lock, [pid, "far-away", ...rest].join("@")));
+    const refused = await resumeHealthy(cwd);
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.stderr).toContain(`run r is being driven by process ${pid} on far-away`);
+    expect(refused.stderr).toContain(`if that machine is gone, delete ${lock}`);
+    rmSync(lock, { recursive: true });
     expectWhole(cwd, await resumeHealthy(cwd));
   });
 
