@@ -96,16 +96,16 @@ const TROUBLES: readonly Trouble[] = [
   {
     when: "hangs until the run's time is up",
     answer: never,
-    flags: ["--timeout", "1s"],
+    flags: ["--timeout", "5s"],
     code: 5,
     error: "limit.reached",
-    says: /the time limit of 1 s was reached/,
+    says: /the time limit of 5 s was reached/,
     resume: ["--timeout", "10m"],
   },
   {
     when: "hangs until the node's time is up",
     answer: never,
-    flags: ["--node-timeout", "1s"],
+    flags: ["--node-timeout", "5s"],
     code: 1,
     error: "node.failed",
     says: /node post took longer than its timeout/,
@@ -114,10 +114,10 @@ const TROUBLES: readonly Trouble[] = [
   {
     when: "stops in the middle of an answer until the run's time is up",
     answer: { text: "it is pos", cut: "silence" },
-    flags: ["--timeout", "1s"],
+    flags: ["--timeout", "5s"],
     code: 5,
     error: "limit.reached",
-    says: /the time limit of 1 s was reached/,
+    says: /the time limit of 5 s was reached/,
     resume: ["--timeout", "10m"],
   },
 ];
