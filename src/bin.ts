@@ -17,9 +17,10 @@ const code = await import("./cli/main.ts").then(({ main }) =>
     out: (text) => write(process.stdout, text),
     err: (text) => write(process.stderr, text).catch(toldToTheWriter),
     isTerminal: process.stderr.isTTY === true,
-    columns: process.stderr.columns ?? 80,
+    columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
     readInput,
     onInterrupt,
+    onFault: (tell) => process.on("uncaughtException", tell),
   }),
 );
 await Promise.allSettled([write(process.stdout, ""), write(process.stderr, "")]);

@@ -5,7 +5,10 @@ import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
 /** What the program is given of its process. */
-export type Terminal = Omit<Io, "protect">;
+export interface Terminal extends Omit<Io, "protect"> {
+  /** Tells what was thrown where nobody waits for it, as a library may do. */
+  onFault(tell: (error: unknown) => void): void;
+}
 
 /** The process as the commands see it: everything printed passes one place. */
 export interface Io {
@@ -35,8 +38,9 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   const program = buildProgram(io, (result) => {
     code = result;
   });
+  const fault = new Promise<never>((_, reject) => terminal.onFault(reject));
   try {
-    await program.parseAsync([...argv], { from: "user" });
+    await Promise.race([program.parseAsync([...argv], { from: "user" }), fault]);
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -1,9 +1,11 @@
 import type { ChildProcess } from "node:child_process";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { FLOW, isPosting, scriptOf, work } from "./flows.ts";
-import { linesOf, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+import { linesOf, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
 const MODEL = ["--model", "openai-compatible:test"];
 const RUN = ["run", "flow.yml", ...MODEL, "--run-id", "r"];
@@ -112,6 +114,20 @@ describe("a run", () => {
     expect(await runProgram(run, { cwd })).toMatchObject({ code: 0 });
   });
 
+  it("ends with 4 and one line when a tool throws where nobody waits for it, and can be resumed", async () => {
+    const burst = { node: "look", calls: [{ tool: "desk_burst", input: { text: "thrown of sk-canary-0123456789" } }] };
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": scriptOf(burst, { node: "look", text: "looked" }) });
+    const env = { OPENAI_API_KEY: "sk-canary-0123456789" };
+    const run = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json"];
+    const ended = await runProgram(run, { cwd, env });
+    expect(ended).toMatchObject({ code: 4, stdout: "" });
+    expect(ended.stderr).toContain("error: this is a fault of skillflow itself: thrown of [redacted:OPENAI_API_KEY]\n");
+    expect(ended.stderr).not.toMatch(/\n\s+at |canary/);
+    expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "tool:call", tool: "desk_burst" });
+    const resumed = await runProgram(["resume", "r", "--tool-timeout", "100ms", "--max-steps", "1"], { cwd });
+    expect(resumed.code, "the same again").toBe(4);
+  });
+
   it("belongs to one process at a time: another is refused with 4 while the first lives", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const refused: Promise<void>[] = [];
@@ -128,6 +144,34 @@ describe("a run", () => {
     });
     await Promise.all(refused);
     expect(killed).toMatchObject({ code: null, signal: "SIGKILL" });
+    expectWhole(cwd, await resumeHealthy(cwd));
+  });
+
+  it.skipIf(!existsSync("/proc/self/stat"))(
+    "is not kept by a process that has the id of the one that died",
+    async () => {
+      const cwd = makeProject({ "flow.yml": FLOW });
+      await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
+      const lock = join(dirname(runFile(cwd, "r")), "r.lock");
+      const [owner = ""] = readdirSync(lock);
+      const [, host, ...rest] = owner.split("@");
+      renameSync(join(lock, owner), join(lock, [process.pid, host, ...rest].join("@")));
+      expectWhole(cwd, await resumeHealthy(cwd));
+    },
+  );
+
+  it("of another machine is refused with what to delete if that machine is gone", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW });
+    await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
+    const lock = join(dirname(runFile(cwd, "r")), "r.lock");
+    const [owner = ""] = readdirSync(lock);
+    const [pid, , ...rest] = owner.split("@");
+    renameSync(join(lock, owner), join(lock, [pid, "far-away", ...rest].join("@")));
+    const refused = await resumeHealthy(cwd);
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.stderr).toContain(`run r is being driven by process ${pid} on far-away`);
+    expect(refused.stderr).toContain(`if that machine is gone, delete ${lock}`);
+    rmSync(lock, { recursive: true });
     expectWhole(cwd, await resumeHealthy(cwd));
   });
 

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
@@ -124,6 +125,20 @@ describe("stderr", () => {
     const { stderr } = await runProgram(RUN, { cwd: makeProject(files), env: { FORCE_COLOR: "1" } });
     expect(stderr).toContain("\u001b[");
   });
+
+  it.skipIf(!existsSync("/usr/bin/script"))(
+    "on a terminal that does not know its size can be read all the same",
+    async () => {
+      const through = ["sh", "-c", 'exec script -qec "$*" /dev/null', "sh"];
+      const { code, stdout } = await runProgram(RUN, { cwd: makeProject(files), env: { TERM: "xterm" }, through });
+      expect(code).toBe(0);
+      const plain = stripVTControlCharacters(stdout);
+      expect(plain).toContain("● Look\r\n");
+      expect(plain).toContain('├ desk_look {"text":"a"}');
+      expect(plain).toContain("✔ success 2 turns, 1 call");
+      expect(plain).toMatch(/next: \S*skillflow runs show r/);
+    },
+  );
 
   it("has control characters neither of models nor of files in it", async () => {
     const evil = "done\u001b[2J\u001b]0;title\u0007\r\u202egnp.exe";

@@ -130,21 +130,25 @@ describe.concurrent("a model server", () => {
       const sick = await startChat((body) => (isPosting(body) ? answer : work(body)));
       const healthy = await startChat(work);
       try {
-        const run = ["run", "flow.yml", ...MODEL, ...flags, "--run-id", "r", "--json"];
-        const ended = await runProgram(run, { cwd, env: { OPENAI_BASE_URL: sick.url } });
+        const env = { OPENAI_BASE_URL: healthy.url };
+        const run = ["run", "flow.yml", ...MODEL, "--run-id", "r"];
+        // Where time is short, it is short for the second node alone.
+        if (flags.length > 0) await runProgram([...run, "--max-steps", "1"], { cwd, env });
+        const args = flags.length > 0 ? ["resume", "r", "--max-steps", "9", ...flags] : run;
+        const ended = await runProgram([...args, "--json"], { cwd, env: { OPENAI_BASE_URL: sick.url } });
         expect(ended.stderr).toMatch(says);
         expect(ended.stderr).toMatch(/next: \S*skillflow resume r\n/);
         expect(ended.code).toBe(code);
         expect(resultOf(ended).error).toMatchObject({ code: error });
         expect(resultOf(ended).results.look).toMatchObject({ status: "success", data: { summary: "it is broken" } });
 
-        const env = { OPENAI_BASE_URL: healthy.url };
+        const before = healthy.bodies.length;
         const resumed = await runProgram(["resume", "r", ...resume, "--json"], { cwd, env });
         expect(resumed).toMatchObject({ code: 0 });
         expect(resultOf(resumed).results.post).toMatchObject({ status: "success", data: { summary: "it is posted" } });
         expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
         expect(linesOf(cwd, "posts.txt")).toHaveLength(1);
-        expect(healthy.bodies.every(isPosting), "no work is done again").toBe(true);
+        expect(healthy.bodies.slice(before).every(isPosting), "no work is done again").toBe(true);
       } finally {
         await Promise.all([sick.close(), healthy.close()]);
       }
@@ -175,7 +179,7 @@ describe("a model over the wire", () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const denied = await runProgram(["run", "flow.yml", ...MODEL, "--writes", "deny", "--json"], { cwd, env });
     const offered = service.bodies.flatMap((body) => body.tools ?? []).map((tool) => tool.function.name);
-    expect(new Set(offered)).toEqual(new Set(["desk_look", "desk_config", "desk_fail", "desk_hang"]));
+    expect(new Set(offered)).toEqual(new Set(["desk_look", "desk_config", "desk_fail", "desk_burst", "desk_hang"]));
     expect(linesOf(cwd, "posts.txt"), "a write that is named all the same reaches no handler").toEqual([]);
     expect(denied.stderr).toContain("error: no tool is named desk_post");
     service.close();

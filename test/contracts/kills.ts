@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/core/event.ts";
+import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Call } from "../../src/core/interpreter.ts";
-import type { Journal, Store } from "../../src/core/ports.ts";
+import type { Journal, Observer, Store } from "../../src/core/ports.ts";
 import { linkProgram } from "../../src/core/program.ts";
 import { createRedactor } from "../../src/core/redact.ts";
 import { describeResult } from "../../src/core/result.ts";
@@ -79,6 +79,53 @@ export function describeKills(open: () => StoreWorld): void {
       expect(doubts.map((event) => effects.count(event.id))).toEqual([1]);
     });
 
+    it("after it was interrupted at any event and resumed ends as if nothing had happened", async () => {
+      for (const { seq, type } of undisturbed.events.slice(0, -1)) {
+        const world = open();
+        const effects = new Effects();
+        const stop = new AbortController();
+        const onEvent = (event: RunEvent) => event.seq === seq && stop.abort("interrupted");
+        const journal = await world.store.create(recordOf(RUN));
+        await driveRunOf(journal, effects, [], { observers: [{ onEvent }], signal: stop.signal });
+        const left = (await world.store.read(RUN)).events;
+        const state = await driveOn(world.crash(), effects);
+        const { events } = await world.store.read(RUN);
+        checkSame(undisturbed, state, events, effects, doubtful(left), `interrupted at ${type} ${seq}`);
+        world.close();
+      }
+    });
+
+    it("while it carries on after its end loses nothing of either part", async () => {
+      const settings = { ...recordOf(RUN).settings, limits: { max_steps: 3 } };
+      const record = { ...recordOf(RUN), settings };
+      for (const when of ["before", "after"] as const) {
+        for (let position = 1; ; position++) {
+          const world = open();
+          const effects = new Effects();
+          await driveRunOf(await world.store.create(record), effects, [], { record });
+          const stopped = (await world.store.read(RUN)).events;
+          expect(stopped.at(-1)).toMatchObject({ type: "workflow:end", status: "stopped" });
+          const { journal } = await world.crash().open(RUN);
+          const kill = { position: stopped.filter((event) => !event.more).length + position, when };
+          const killed = await driveRunOf(mortal(journal, kill), effects, stopped, { record }).catch(survivor);
+          const left = (await world.store.read(RUN)).events;
+          const state = await driveOn(world.crash(), effects);
+          const { events } = await world.store.read(RUN);
+          checkSame(
+            undisturbed,
+            state,
+            events,
+            effects,
+            doubtful(left),
+            `killed ${when} record ${position} after its end`,
+          );
+          expect(events.filter((event) => event.type === "run:resume")).toHaveLength(1);
+          world.close();
+          if (killed) break;
+        }
+      }
+    });
+
     it("once it has ended stays ended", async () => {
       const world = open();
       const effects = new Effects();
@@ -129,6 +176,10 @@ interface Kill {
 
 class Killed extends Error {}
 
+function survivor(error: unknown): undefined {
+  if (!(error instanceof Killed)) throw error;
+}
+
 /** Before: the work was done and the record is lost. After: the record is kept and nothing came of it. */
 function mortal(journal: Journal, { position, when }: Kill): Journal {
   let current = 0;
@@ -153,16 +204,26 @@ async function driveUntilKilled(journal: Journal, effects: Effects, kill: Kill, 
 }
 
 async function driveOn(store: Store, effects: Effects): Promise<State> {
-  const { journal, events } = await store.open(RUN);
-  const state = await driveRunOf(journal, effects, events);
+  const { record, journal, events } = await store.open(RUN);
+  const state = await driveRunOf(journal, effects, events, { record });
   await journal.close();
   return state;
 }
 
-function driveRunOf(journal: Journal, effects: Effects, past: readonly RunEvent[]): Promise<State> {
+const AGAIN = { type: "run:resume", settings: { limits: { max_steps: 50 } } } as const;
+
+function driveRunOf(
+  journal: Journal,
+  effects: Effects,
+  past: readonly RunEvent[],
+  run: { readonly record?: RunRecord; readonly observers?: readonly Observer[]; readonly signal?: AbortSignal } = {},
+): Promise<State> {
+  const resumes = past.filter((event) => event.type === "run:resume");
+  const last = past.findLast((event) => event.type === "run:resume" || event.type === "workflow:end");
+  const goesOn = last?.type === "workflow:end" && last.status !== "succeeded";
   const model = scriptModel(SCRIPT, past);
   return driveRun({
-    program: linkProgram(recordOf(RUN)),
+    program: linkProgram(run.record ?? recordOf(RUN)),
     journal,
     ask: createAsk({
       findModel: async (name) => ({ model, name }),
@@ -172,9 +233,9 @@ function driveRunOf(journal: Journal, effects: Effects, past: readonly RunEvent[
     }),
     callTool: effects.callTool,
     redactor: createRedactor([]),
-    observers: [],
-    signal: new AbortController().signal,
-    resumes: [],
+    observers: run.observers ?? [],
+    signal: run.signal ?? new AbortController().signal,
+    resumes: goesOn ? [...resumes, AGAIN] : resumes,
   });
 }
 

@@ -45,6 +45,18 @@ export default {
       },
     },
     {
+      name: "burst",
+      description: "Throws the text where nobody waits for it",
+      effect: "read",
+      input_schema,
+      handler: ({ text = "burst" }) => {
+        setImmediate(() => {
+          throw new Error(text);
+        });
+        return new Promise(() => setInterval(() => undefined, 1000));
+      },
+    },
+    {
       name: "hang",
       description: "Answers never, whoever asks it to stop",
       effect: "read",
