@@ -20,6 +20,8 @@ export interface Route {
   /** The body it takes; without it, it takes none. */
   readonly body?: z.ZodType;
   readonly status?: number;
+  /** The body is plain text, seen as `{text}`, and the answer a list of which each item is sent as a line. */
+  readonly isLines?: boolean;
   readonly answer: (asked: Pick<Asked, "query" | "body" | "path">) => Json;
 }
 
@@ -69,9 +71,11 @@ export async function startRest(contract: RestContract, script: Script = () => u
     if (refused) return sendAnswer(response, refused);
     const before = operations.filter((id) => id === route.id).length;
     operations.push(route.id);
-    const asked = { operation: route.id, path: pathname, query, body: bodyOf(request), before };
+    const asked = { operation: route.id, path: pathname, query, body: bodyOf(route, request), before };
     const example = route.answer(asked);
-    sendAnswer(response, { status: route.status ?? 200, body: example, ...script({ ...asked, example }) });
+    const answer = { status: route.status ?? 200, body: example, ...script({ ...asked, example }) };
+    const lines = route.isLines && Array.isArray(answer.body) ? { text: linesOf(answer.body) } : {};
+    sendAnswer(response, { ...lines, ...answer });
   });
   return { ...loopback, refusals, operations };
 }
@@ -101,11 +105,17 @@ function faultOf(route: Route, query: unknown, request: LoopbackRequest): string
   if (parameters && !parameters.success) return `${route.id} parameters: ${parameters.error.message}`;
   if (!route.query && Object.keys(query as object).length > 0) return `${route.id} takes no parameters`;
   if (!route.body) return request.body ? `${route.id} takes no body` : undefined;
-  if (!request.headers["content-type"]?.startsWith("application/json")) return `${route.id} takes JSON`;
-  const body = route.body.safeParse(bodyOf(request));
+  const type = route.isLines ? "text/plain" : "application/json";
+  if (!request.headers["content-type"]?.startsWith(type)) return `${route.id} takes ${type}`;
+  const body = route.body.safeParse(bodyOf(route, request));
   return body.success ? undefined : `${route.id} body: ${body.error.message}`;
 }
 
-function bodyOf({ body }: LoopbackRequest): JsonObject {
+function bodyOf(route: Route, { body }: LoopbackRequest): JsonObject {
+  if (route.isLines) return { text: body };
   return body ? (JSON.parse(body) as JsonObject) : {};
+}
+
+function linesOf(rows: readonly unknown[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
