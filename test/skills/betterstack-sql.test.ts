@@ -198,7 +198,7 @@ describe("the gate before Better Stack's SQL API", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...GOOD.map(([sql]) => sql)),
-        fc.array(edit, { minLength: 1, maxLength: 4 }),
+        fc.array(edit, { minLength: 1, maxLength: 3 }),
         (sql, edits) => {
           const sent = sentFor(edits.reduce(applied, sql));
           if (sent === undefined) return;
@@ -208,7 +208,7 @@ describe("the gate before Better Stack's SQL API", () => {
       ),
       { numRuns: 20_000 },
     );
-    expect(passed).toBeGreaterThan(200);
+    expect(passed).toBeGreaterThan(500);
   });
 
   it("sends nothing that reads elsewhere, whatever words it is made of", () => {
@@ -281,10 +281,26 @@ interface Edit {
   readonly piece: string;
 }
 
+/** What fits in many places, so that enough of what is tried is a query still. */
+const MILD = [
+  "x",
+  "",
+  "1",
+  ", a",
+  "AND a",
+  "- 1",
+  "AS b",
+  "(a)",
+  "(SELECT 1)",
+  "JOIN spans ON a = b",
+  "WHERE a",
+  "IN (1)",
+];
+
 const edit: fc.Arbitrary<Edit> = fc.record({
-  kind: fc.constantFrom("insert", "replace", "remove", "cut"),
-  place: fc.double({ min: 0, max: 1, noNaN: true }),
-  piece: fc.constantFrom(...PIECES),
+  kind: fc.constantFrom("insert", "insert", "insert", "replace", "remove", "cut"),
+  place: fc.integer({ min: 0, max: 999 }).map((thousandths) => thousandths / 1000),
+  piece: fc.oneof(fc.constantFrom(...MILD), fc.constantFrom(...PIECES)),
 });
 
 function applied(sql: string, { kind, place, piece }: Edit): string {
