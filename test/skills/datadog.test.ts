@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Json, JsonObject, ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import datadog from "../../skills/datadog/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
 import { API_KEY, APP_KEY, flood, startDatadog } from "../services/datadog.ts";
+import { readPublished } from "../services/published.ts";
 import type { Answer, RestService, Script } from "../services/rest.ts";
 
 const PERIOD = { from: "2026-01-31T08:00:00Z", to: "2026-01-31T09:00:00Z" };
@@ -447,14 +446,13 @@ describe("muting", () => {
   });
 });
 
-const RECORDED = join(import.meta.dirname, "../../../shared/contracts/datadog");
-
 describe("Datadog's recorded answers", () => {
-  const isHere = existsSync(RECORDED);
-  if (!isHere) it.skip(`are skipped: there is no folder ${RECORDED}`, () => undefined);
+  const MONITORS = "Monitors-search-returns-OK-response";
+  const read = (name: string) => readPublished(`datadog/${name}.har.json`);
+  const isHere = read(MONITORS) !== undefined;
 
   const recorded = (name: string): Answer => {
-    const { log } = JSON.parse(readFileSync(join(RECORDED, `${name}.har.json`), "utf8")) as {
+    const { log } = JSON.parse(read(name) ?? "") as {
       log: { entries: { response: { status: number; content: { text: string } } }[] };
     };
     const response = log.entries[0]?.response;
@@ -462,7 +460,7 @@ describe("Datadog's recorded answers", () => {
   };
 
   it.runIf(isHere)("of a search for monitors fill a page", async () => {
-    const context = await start(() => recorded("Monitors-search-returns-OK-response"));
+    const context = await start(() => recorded(MONITORS));
     const result = await call("list_monitors", context, { limit: 30 });
     expect(result).toMatchObject({ total_count: 199, next_page: 2, by_status: { Alert: 65, OK: 38, "No Data": 96 } });
     expect(result["monitors"]).toHaveLength(30);
