@@ -1,0 +1,137 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { withBetterStack } from "./client.ts";
+import {
+  checkedId,
+  flag,
+  idAnswer,
+  incidentId,
+  limit,
+  monitorId,
+  nextPage,
+  page,
+  pagination,
+  paging,
+  text,
+  texts,
+  withoutLogin,
+} from "./fields.ts";
+
+const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+
+export const incidentTools = [
+  defineTool({
+    name: "list_incidents",
+    description: "Lists incidents, the newest first: what is down now, and what was down before.",
+    effect: "read",
+    input_schema: z.strictObject({
+      from: day.optional().describe("Only incidents from this day on, as YYYY-MM-DD."),
+      to: day.optional().describe("Only incidents up to this day, as YYYY-MM-DD."),
+      monitor_id: monitorId.optional().describe("Only incidents of this monitor."),
+      resolved: z
+        .boolean()
+        .optional()
+        .describe("False for those that still go on, true for the others. Both when absent."),
+      acknowledged: z.boolean().optional().describe("False for those that nobody has taken yet. Both when absent."),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const { limit: _, page: __, monitor_id, ...filters } = input;
+        const of = monitor_id === undefined ? {} : { monitor_id: checkedId(monitor_id) };
+        const query = { ...filters, ...of, ...paging(input) };
+        const answer = await ask({ path: "/api/v3/incidents", query, answer: listAnswer });
+        return { incidents: answer.data.map(briefOf), next_page: nextPage(answer) };
+      }),
+  }),
+  defineTool({
+    name: "get_incident",
+    description: "Reads one incident: its cause, the answer that the monitor got, its metadata, who took it and when.",
+    effect: "read",
+    input_schema: z.strictObject({ incident_id: incidentId }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const path = `/api/v3/incidents/${checkedId(input.incident_id)}`;
+        const { data } = await ask({ path, answer: incidentAnswer });
+        return wholeOf(data);
+      }),
+  }),
+];
+
+const incident = z.object({
+  id: idAnswer,
+  attributes: z.object({
+    name: text,
+    url: text,
+    http_method: text,
+    cause: text,
+    status: text,
+    team_name: text,
+    started_at: text,
+    acknowledged_at: text,
+    acknowledged_by: text,
+    resolved_at: text,
+    resolved_by: text,
+    response_content: text,
+    response_options: text,
+    regions: texts,
+    screenshot_url: text,
+    origin_url: text,
+    call: flag,
+    sms: flag,
+    email: flag,
+    push: flag,
+    metadata: z.record(z.string(), z.unknown()).nullish().catch(undefined),
+  }),
+  relationships: z
+    .object({ monitor: z.object({ data: z.object({ id: idAnswer }).nullish() }).nullish() })
+    .nullish()
+    .catch(undefined),
+});
+export type Incident = z.infer<typeof incident>;
+
+export const listAnswer = z.object({ data: z.array(incident), pagination });
+
+export const incidentAnswer = z.object({ data: incident });
+
+/** What a list shows of an incident. */
+export function briefOf({ id, attributes, relationships }: Incident) {
+  const { name, cause, status, team_name, started_at, regions } = attributes;
+  const { acknowledged_at, acknowledged_by, resolved_at, resolved_by } = attributes;
+  return {
+    id,
+    name,
+    cause,
+    status,
+    team: team_name,
+    monitor_id: relationships?.monitor?.data?.id,
+    monitored_url: withoutLogin(attributes.url),
+    started_at,
+    ...{ acknowledged_at, acknowledged_by, resolved_at, resolved_by },
+    regions,
+    url: `https://uptime.betterstack.com/team/0/incidents/${id}`,
+  };
+}
+
+function wholeOf(found: Incident) {
+  const { http_method, response_content, response_options, screenshot_url, origin_url, metadata } = found.attributes;
+  const notified = (["call", "sms", "email", "push"] as const).filter((way) => found.attributes[way] === true);
+  return {
+    ...briefOf(found),
+    ...{ http_method, response_content, response_options, screenshot_url, origin_url },
+    notified_by: notified,
+    metadata: metadata ? plainMetadata(metadata) : undefined,
+  };
+}
+
+/** Version 3 gives each key a list of `{type, value}`. */
+function plainMetadata(metadata: Readonly<Record<string, unknown>>) {
+  const valued = z.array(z.object({ value: z.unknown() }));
+  return Object.fromEntries(
+    Object.entries(metadata).map(([key, values]) => {
+      const listed = valued.safeParse(values);
+      return [key, listed.success ? listed.data.map(({ value }) => value) : values];
+    }),
+  );
+}

@@ -1,0 +1,61 @@
+import { defineTool, type ToolContext } from "skillflow";
+import * as z from "zod";
+import { withBetterStack } from "./client.ts";
+import { runQuery } from "./sql-api.ts";
+import { gate } from "./sql-gate.ts";
+import { declaredSources, tablesOf } from "./sql-tables.ts";
+
+const DEFAULT_ROWS = 50;
+
+export const logTools = [
+  defineTool({
+    name: "query_logs",
+    description:
+      "Runs one ClickHouse SELECT over the declared source: FROM logs (recent), history (older), spans or metrics.",
+    effect: "read",
+    input_schema: z.strictObject({
+      sql: z
+        .string()
+        .min(1)
+        .max(6000)
+        .describe(
+          "One SELECT or WITH … SELECT, such as SELECT dt, raw FROM logs WHERE dt > now() - INTERVAL 1 HOUR ORDER BY dt DESC.",
+        ),
+      source: z
+        .string()
+        .max(100)
+        .regex(/^[A-Za-z][A-Za-z0-9_]*$/)
+        .optional()
+        .describe("Which declared source, as list_sources names it: t123456_my_app. The first one when absent."),
+      limit: z
+        .int()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe("At most this many rows, whatever the query says. 50 when absent."),
+    }),
+    handler: (input, context) =>
+      withBetterStack(context, async () => {
+        const source = chosen(input.source, context);
+        const most = input.limit ?? DEFAULT_ROWS;
+        const rows = await runQuery(gate(input.sql, tablesOf(source)), most + 1, context);
+        const isMore = rows.length > most;
+        return {
+          source,
+          row_count: Math.min(rows.length, most),
+          rows: rows.slice(0, most),
+          more: isMore ? "There are more rows: count or group, narrow the time, or page on by dt." : undefined,
+        };
+      }),
+  }),
+];
+
+function chosen(named: string | undefined, { config }: ToolContext): string {
+  const sources = declaredSources(config);
+  const [first] = sources;
+  if (first === undefined) {
+    throw new Error("query_logs needs BETTERSTACK_SOURCE, which is not set: it names the source that may be read.");
+  }
+  if (named === undefined || sources.includes(named)) return named ?? first;
+  throw new Error(`The source ${named} is not open to queries. BETTERSTACK_SOURCE opens: ${sources.join(", ")}.`);
+}

@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { defineTool, type ToolContext } from "skillflow";
+import * as z from "zod";
+import { type Ask, withBetterStack } from "./client.ts";
+import { BetterStackFailure } from "./failure.ts";
+import { checkedId, incidentId } from "./fields.ts";
+import { briefOf, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
+
+const person = z.string().min(1).max(200);
+
+const way = (what: string, absent: boolean) => z.boolean().optional().describe(`${what} ${absent} when absent.`);
+
+export const respondTools = [
+  defineTool({
+    name: "acknowledge_incident",
+    description: "Says that someone is on an incident, which stops its escalation. One taken already stays as it is.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      incident_id: incidentId,
+      acknowledged_by: person
+        .optional()
+        .describe("Who takes it: a user's e-mail address or a name. The token's owner when absent."),
+    }),
+    handler: ({ incident_id, ...body }, context) =>
+      withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "acknowledge", body })),
+  }),
+  defineTool({
+    name: "resolve_incident",
+    description: "Ends an incident. One that has ended already stays as it is.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      incident_id: incidentId,
+      resolved_by: person
+        .optional()
+        .describe("Who ends it: a user's e-mail address or a name. The token's owner when absent."),
+    }),
+    handler: ({ incident_id, ...body }, context) =>
+      withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "resolve", body })),
+  }),
+  defineTool({
+    name: "create_incident",
+    description: "Reports an incident by hand: whoever is on call is told. Look with list_incidents first.",
+    effect: "write",
+    input_schema: z.strictObject({
+      requester_email: z
+        .string()
+        .max(200)
+        .regex(/^[^\s@<>"]+@[^\s@<>"]+\.[^\s@<>"]+$/)
+        .describe("In whose name: the e-mail address of a member of the team."),
+      name: z.string().min(1).max(150).optional().describe("A short name, such as the service's."),
+      summary: z.string().min(1).max(220).describe("What happened, in one line: it is what a call or a message says."),
+      description: z.string().max(10_000).optional().describe("The evidence, and what was tried."),
+      policy_id: z
+        .string()
+        .max(19)
+        .regex(/^\d+$/)
+        .optional()
+        .describe("The escalation policy's id: then it decides who is told how, and the ways below count for nothing."),
+      call: way("Calls whoever is on call.", false),
+      sms: way("Sends a text message.", false),
+      email: way("Sends an e-mail.", true),
+      push: way("Sends a push notification.", true),
+    }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const marker = markerOf(context, input);
+        const known = await findIncident(ask, marker);
+        if (known) return { ...unmarked(known, marker), existing: true };
+        const ways = { call: false, sms: false, email: true, push: true };
+        const body = { ...ways, ...input, summary: `${input.summary} ${marker}` };
+        const { data } = await ask({ path: "/api/v3/incidents", body, answer: incidentAnswer });
+        return unmarked(data, marker);
+      }),
+  }),
+];
+
+/** Better Stack answers 409 to what has been done before. */
+async function settle(
+  ask: Ask,
+  { id, verb, body }: { readonly id: string; readonly verb: "acknowledge" | "resolve"; readonly body: object },
+) {
+  const path = `/api/v3/incidents/${checkedId(id)}`;
+  try {
+    const { data } = await ask({ path: `${path}/${verb}`, body, answer: incidentAnswer });
+    return briefOf(data);
+  } catch (error) {
+    if (!(error instanceof BetterStackFailure) || error.answer?.status !== 409) throw error;
+    const { data } = await ask({ path, answer: incidentAnswer });
+    const { acknowledged_at, resolved_at } = data.attributes;
+    if (!resolved_at && (verb === "resolve" || !acknowledged_at)) throw error;
+    return { ...briefOf(data), existing: true };
+  }
+}
+
+const DAY_MS = 86_400_000;
+const PAGE_SIZE = 50;
+
+/** The incident that an earlier attempt of the same call reported. */
+async function findIncident(ask: Ask, marker: string): Promise<Incident | undefined> {
+  const from = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+  const query = { from, per_page: PAGE_SIZE, page: 1 };
+  const { data } = await ask({ path: "/api/v3/incidents", query, answer: listAnswer });
+  return data.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
+}
+
+/** Names the call that reported an incident, in the one line that Better Stack hands back. */
+function markerOf({ callId }: ToolContext, input: unknown): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([callId, input]))
+    .digest("hex")
+    .slice(0, 12);
+  return `[skillflow ${digest}]`;
+}
+
+function unmarked(incident: Incident, marker: string) {
+  const { cause, name, ...rest } = briefOf(incident);
+  return { ...rest, name: name?.replace(` ${marker}`, ""), cause: cause?.replace(` ${marker}`, "") };
+}

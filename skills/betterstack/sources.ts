@@ -1,0 +1,60 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { withBetterStack } from "./client.ts";
+import { flag, idAnswer, limit, nextPage, number, page, pagination, paging, text } from "./fields.ts";
+import { declaredSources } from "./sql-tables.ts";
+
+export const sourceTools = [
+  defineTool({
+    name: "list_sources",
+    description:
+      "Lists the sources that send logs: platform, region, how long they are kept, whether query_logs reads them.",
+    effect: "read",
+    input_schema: z.strictObject({ limit, page }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const declared = declaredSources(context.config);
+        const answer = await ask({
+          product: "telemetry",
+          path: "/api/v1/sources",
+          query: paging(input),
+          answer: z.object({ data: z.array(source), pagination }),
+        });
+        const sources = answer.data.map((one) => {
+          const brief = briefOf(one);
+          return { ...brief, queryable: brief.source !== undefined && declared.includes(brief.source) };
+        });
+        return { sources, next_page: nextPage(answer) };
+      }),
+  }),
+];
+
+/** Not among them: the token by which anyone could send logs, and what is needed to scrape. */
+const source = z.object({
+  id: idAnswer,
+  attributes: z.object({
+    name: text,
+    team_id: number,
+    team_name: text,
+    table_name: text,
+    platform: text,
+    data_region: text,
+    ingesting_paused: flag,
+    logs_retention: number,
+    metrics_retention: number,
+    created_at: text,
+    updated_at: text,
+  }),
+});
+
+function briefOf({ id, attributes }: z.infer<typeof source>) {
+  const { team_id, team_name, table_name, logs_retention, metrics_retention, ...rest } = attributes;
+  return {
+    id,
+    ...rest,
+    team: team_name,
+    source: team_id && table_name ? `t${team_id}_${table_name}` : undefined,
+    logs_kept_days: logs_retention,
+    metrics_kept_days: metrics_retention,
+  };
+}

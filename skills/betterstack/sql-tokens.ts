@@ -1,0 +1,73 @@
+/** One token of a query, and where it stands in it. */
+export interface Token {
+  readonly kind: "word" | "quoted" | "text" | "number" | "symbol";
+  readonly text: string;
+  readonly start: number;
+}
+
+/** What a query may be made of, and nothing else: a character that opens anything more is refused where it stands. */
+const PATTERNS: readonly (readonly [Token["kind"] | "space", RegExp])[] = [
+  ["space", /[ \t\r\n]+/y],
+  ["word", /[A-Za-z_][A-Za-z0-9_]*/y],
+  ["number", /(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.])/y],
+  ["text", /'(?:[^'\\\p{Cc}]|\\[^\p{Cc}]|''|[\t\r\n])*'/uy],
+  ["quoted", /"[A-Za-z0-9_.@: -]+"|`[A-Za-z0-9_.@: -]+`/y],
+  ["symbol", /::|->|<=|>=|!=|<>|==|\|\||[()[\],.+\-*/%<>=]/y],
+];
+
+const REFUSALS: readonly (readonly [RegExp, string])[] = [
+  [/--|\/\*|#/y, "leave comments out"],
+  [/;/y, "write one statement, without a semicolon"],
+  [/[{}@$\\?:]/y, "parameters, variables and ?: are not taken; write if(…, …, …)"],
+  [/["`]/y, "a quoted name holds letters, digits, spaces and _ . @ : - only"],
+  [/'/y, "a text is not closed, or holds a control character"],
+];
+
+/** The tokens of a query. Throws on what is no part of a plain one. */
+export function tokenise(sql: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < sql.length; ) {
+    refuseAt(sql, at);
+    const found = matchAt(sql, at);
+    if (!found) throw new Error(`The query is refused at ${placeOf(sql, at)}: unexpected character.`);
+    if (found.kind !== "space") tokens.push({ kind: found.kind, text: found.text, start: at });
+    at += found.text.length;
+    // Two quotes in a row would go on as one name in ClickHouse.
+    if (found.kind === "quoted" && sql[at] === found.text[0]) {
+      throw new Error(`The query is refused at ${placeOf(sql, at)}: a quoted name holds no quote.`);
+    }
+  }
+  return tokens;
+}
+
+/** A place in a query, for people. */
+export function placeOf(sql: string, at: number): string {
+  const near = sql
+    .slice(at, at + 30)
+    .replace(/\s+/g, " ")
+    .trim();
+  return `character ${at + 1}${near === "" ? ", its end" : ` (${near})`}`;
+}
+
+function refuseAt(sql: string, at: number): void {
+  for (const [pattern, advice] of REFUSALS) {
+    const isOpening = /['"`:]/.test(sql[at] ?? "") && matchAt(sql, at) !== undefined;
+    if (!isOpening && isAt(pattern, sql, at)) {
+      throw new Error(`The query is refused at ${placeOf(sql, at)}: ${advice}.`);
+    }
+  }
+}
+
+function matchAt(sql: string, at: number) {
+  for (const [kind, pattern] of PATTERNS) {
+    pattern.lastIndex = at;
+    const text = pattern.exec(sql)?.[0];
+    if (text !== undefined) return { kind, text };
+  }
+  return undefined;
+}
+
+function isAt(pattern: RegExp, sql: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(sql);
+}

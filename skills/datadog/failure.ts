@@ -1,0 +1,110 @@
+import { createRedactor, retryAfter, type ToolContext, untoldPause } from "skillflow";
+
+/** A request that came to nothing. Without `answer`, none came. It never leaves the skill: `explain` speaks for it. */
+export class DatadogFailure extends Error {
+  constructor(
+    readonly request: {
+      readonly line: string;
+      readonly effect: "read" | "write";
+      readonly permission?: string | undefined;
+    },
+    readonly answer?: { readonly status: number; readonly headers: Headers; readonly body: unknown },
+    cause?: unknown,
+  ) {
+    super(cause instanceof Error ? cause.message : request.line, { cause });
+  }
+}
+
+/** An error that tells the model what to change. It carries no cause and no secret. */
+export function explain(error: unknown, { config }: ToolContext, key?: "valid" | "refused"): Error {
+  const secrets = ["DD_API_KEY", "DD_APP_KEY"].map((name) => ({ name, value: config[name] ?? "" }));
+  return new Error(createRedactor(secrets).text(adviceFor(error, key)));
+}
+
+/**
+ * How long to wait before asking again, in milliseconds: after a rate limit nothing was done, and a read may be
+ * repeated when Datadog failed. A write whose outcome is unclear is not repeated here: the executor decides.
+ */
+export function pauseAfter(failure: unknown, attempt: number): number | undefined {
+  if (!(failure instanceof DatadogFailure)) return undefined;
+  const { request, answer } = failure;
+  if (answer?.status === 429) return limitedFor(answer.headers);
+  const isFailed = answer ? answer.status >= 500 : failure.cause instanceof TypeError;
+  if (!isFailed || request.effect === "write") return undefined;
+  return retryAfter(answer?.headers.get("retry-after")) ?? untoldPause(attempt);
+}
+
+/** X-RateLimit-Reset counts the seconds until the limit's period ends. */
+function limitedFor(headers: Headers): number {
+  return retryAfter(headers.get("retry-after")) ?? retryAfter(headers.get("x-ratelimit-reset")) ?? UNTOLD_LIMIT_MS;
+}
+
+const UNTOLD_LIMIT_MS = 60_000;
+
+function adviceFor(error: unknown, key?: "valid" | "refused"): string {
+  if (error instanceof DatadogFailure) return error.answer ? answerAdvice(error, key) : silenceAdvice(error);
+  return error instanceof Error ? error.message : String(error);
+}
+
+function answerAdvice(failure: DatadogFailure, key?: "valid" | "refused"): string {
+  const { request, answer } = failure;
+  const status = answer?.status ?? 0;
+  const what = `${status} for ${request.line}`;
+  if (status === 401)
+    return `Datadog did not take the keys (${what}): DD_API_KEY or DD_APP_KEY is wrong, or of another site than DD_SITE.`;
+  if (status === 403) return `${refusalAdvice(failure, key)} (${what}: ${said(failure)})`;
+  if (status === 404)
+    return `Not found (${what}): ${said(failure)} Check the id; it may also belong to another site or organisation.`;
+  if (status === 429) return limitAdvice(failure);
+  if (status >= 500) return `Datadog failed (${what}).${outcome(failure)}`;
+  if (status >= 300 && status < 400) return `Datadog redirected the request (${what}): check DD_SITE and DD_API_URL.`;
+  return `Datadog found the request invalid (${what}): ${said(failure)}`;
+}
+
+function refusalAdvice({ request }: DatadogFailure, key?: "valid" | "refused"): string {
+  if (key === "refused") return "Datadog refused DD_API_KEY: it is wrong, revoked, or of another site than DD_SITE.";
+  const permission = request.permission ? ` ${request.permission}` : "";
+  const lack = `DD_APP_KEY is wrong, or its owner or scopes lack the permission${permission}.`;
+  return key === "valid" ? `DD_API_KEY is right, but ${lack}` : `DD_API_KEY is wrong for DD_SITE, or ${lack}`;
+}
+
+function limitAdvice({ answer }: DatadogFailure): string {
+  const headers = answer?.headers ?? new Headers();
+  const until = new Date(Date.now() + limitedFor(headers)).toISOString();
+  const name = /^[\w-]{1,60}$/.exec(headers.get("x-ratelimit-name") ?? "")?.[0];
+  return `Datadog's rate limit${name ? ` ${name}` : ""} is used up until ${until}. Nothing was done; go on without it, or ask again after that.`;
+}
+
+function silenceAdvice(failure: DatadogFailure): string {
+  const { cause } = failure.cause instanceof Error ? failure.cause : {};
+  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+  return `Datadog did not answer ${failure.request.line}: ${failure.message}${code}.${outcome(failure)}`;
+}
+
+function outcome({ request }: DatadogFailure): string {
+  return request.effect === "read"
+    ? " Try again later."
+    : " Whether it took effect is unclear: look before doing it again.";
+}
+
+/** Version 1 answers `{errors: [text]}`, version 2 `{errors: [{title, detail}]}`. */
+function said({ answer }: DatadogFailure): string {
+  const errors = propertyOf(answer?.body, "errors");
+  const texts = (Array.isArray(errors) ? errors : [errors]).slice(0, 5).map(textOf);
+  const text = texts.filter((part) => part !== "").join("; ");
+  return text === "" ? "no reason was given." : `${text.replace(/\s+/g, " ").slice(0, 600).replace(/\.$/, "")}.`;
+}
+
+function textOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  const parts = [
+    propertyOf(error, "title"),
+    propertyOf(error, "detail"),
+    propertyOf(propertyOf(error, "source"), "pointer"),
+  ];
+  return parts.filter((part) => typeof part === "string").join(": ");
+}
+
+function propertyOf(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}

@@ -1,0 +1,53 @@
+import * as z from "zod";
+
+/** The parameters that several tools share. */
+
+export const query = z.string().min(1).max(2000);
+
+const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))$/;
+
+const time = z.string().max(40).regex(TIME);
+
+export const from = time
+  .optional()
+  .describe("Where to begin: now-15m, now-2h, or a time in ISO 8601. now-1h when absent.");
+
+export const to = time.optional().describe("Where to end: now-5m or a time in ISO 8601. now when absent.");
+
+export const limit = z.int().min(1).max(50).optional().describe("How many items one page holds. 10 when absent.");
+
+export const page = z.int().min(1).max(100).optional().describe("Which page, from 1; `next_page` of the last answer.");
+
+export const cursor = z
+  .string()
+  .max(4000)
+  .regex(/^[A-Za-z0-9_=+/.~-]+$/)
+  .optional()
+  .describe("`next_cursor` of the last answer, with the same query and times. The first page when absent.");
+
+export const newestFirst = z.boolean().optional().describe("False for the oldest first. True when absent.");
+
+export const monitorId = z
+  .int()
+  .min(1)
+  .max(Number.MAX_SAFE_INTEGER)
+  .describe("The monitor's id, a number, from list_monitors.");
+
+export const DEFAULT_LIMIT = 10;
+
+/** The period of a search, as Datadog takes it. */
+export function period(input: { readonly from?: string | undefined; readonly to?: string | undefined }) {
+  return { from: input.from ?? "now-1h", to: input.to ?? "now" };
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** A time as seconds since 1970: the metrics API knows no other form. */
+export function seconds(text: string): number {
+  const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
+  const milliseconds = text.startsWith("now")
+    ? Date.now() - Number(amount ?? 0) * (UNITS[unit] ?? 0) * 1000
+    : Date.parse(text);
+  if (Number.isNaN(milliseconds)) throw new Error(`"${text}" is not a time: write now-15m, or 2026-01-31T08:00:00Z.`);
+  return Math.floor(milliseconds / 1000);
+}

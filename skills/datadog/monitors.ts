@@ -1,0 +1,166 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { anything, isoTime, number, text, texts } from "./answers.ts";
+import { withDatadog } from "./client.ts";
+import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";
+import { pageUrl } from "./site.ts";
+
+const PERMISSION = "monitors_read";
+
+export const monitorTools = [
+  defineTool({
+    name: "list_monitors",
+    description: "Searches monitors: which alert now, which watch a service, which are muted.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: query
+        .optional()
+        .describe('Monitor search syntax, such as status:alert tag:"service:checkout" or muted:true. All when absent.'),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const at = (input.page ?? 1) - 1;
+        const { monitors, metadata, counts } = await ask({
+          path: "/api/v1/monitor/search",
+          query: { query: input.query, page: at, per_page: input.limit ?? DEFAULT_LIMIT },
+          permission: PERMISSION,
+          answer: searchAnswer,
+        });
+        return {
+          total_count: metadata?.total_count,
+          by_status: Object.fromEntries((counts?.status ?? []).map(({ name, count }) => [name, count])),
+          monitors: (monitors ?? []).map((monitor) => ({
+            id: monitor.id,
+            name: monitor.name,
+            status: monitor.status,
+            type: monitor.type,
+            query: monitor.query,
+            priority: monitor.priority,
+            tags: monitor.tags?.slice(0, MOST_TAGS),
+            last_triggered_at: secondsTime(monitor.last_triggered_ts),
+            muted_until: secondsTime(monitor.muted_until_ts),
+            url: pageUrl(context.config, `monitors/${monitor.id}`),
+          })),
+          next_page: at + 1 < (metadata?.page_count ?? 0) ? at + 2 : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_monitor",
+    description: "Reads one monitor: its query, message, thresholds, downtimes, and which of its groups are not OK.",
+    effect: "read",
+    input_schema: z.strictObject({ monitor_id: monitorId }),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const monitor = await ask({
+          path: `/api/v1/monitor/${wholeNumber(input.monitor_id)}`,
+          query: { group_states: "all", with_downtimes: true },
+          permission: PERMISSION,
+          answer: monitorAnswer,
+        });
+        const { state, options, creator, matching_downtimes, ...rest } = monitor;
+        return {
+          ...rest,
+          thresholds: options?.["thresholds"],
+          creator: creator?.handle,
+          ...unhealthyGroups(state?.groups ?? {}),
+          downtimes: matching_downtimes?.slice(0, 10).map(({ id, scope, start, end }) => ({
+            id,
+            scope,
+            start: secondsTime(start),
+            end: secondsTime(end),
+          })),
+          url: pageUrl(context.config, `monitors/${monitor.id}`),
+        };
+      }),
+  }),
+];
+
+const MOST_TAGS = 15;
+const MOST_GROUPS = 30;
+
+const status = z.object({ name: z.union([z.string(), z.boolean()]).transform(String), count: z.number() });
+const searchAnswer = z.object({
+  counts: z
+    .object({ status: z.array(status).nullish() })
+    .nullish()
+    .catch(undefined),
+  metadata: z.object({ total_count: number, page_count: number }).nullish().catch(undefined),
+  monitors: z
+    .array(
+      z.object({
+        id: z.number(),
+        name: text,
+        status: text,
+        type: text,
+        query: text,
+        priority: number,
+        tags: texts,
+        last_triggered_ts: number,
+        muted_until_ts: number,
+      }),
+    )
+    .nullish(),
+});
+
+const group = z.object({ status: text, last_triggered_ts: number });
+const monitorAnswer = z.object({
+  id: z.number(),
+  name: text,
+  type: text,
+  query: text,
+  message: text,
+  overall_state: text,
+  overall_state_modified: text,
+  priority: number,
+  tags: texts,
+  created: text,
+  modified: text,
+  options: anything,
+  creator: z.object({ handle: text }).nullish().catch(undefined),
+  state: z
+    .object({ groups: z.record(z.string(), group).nullish() })
+    .nullish()
+    .catch(undefined),
+  matching_downtimes: z
+    .array(
+      z.object({
+        id: number,
+        scope: z
+          .union([z.string(), z.array(z.string())])
+          .nullish()
+          .catch(undefined),
+        start: number,
+        end: number,
+      }),
+    )
+    .nullish()
+    .catch(undefined),
+});
+
+/** The groups that are not OK, the one that alerted last first. */
+function unhealthyGroups(groups: Readonly<Record<string, z.infer<typeof group>>>) {
+  const unhealthy = Object.entries(groups).filter(([, { status: is }]) => is !== "OK");
+  const latest = unhealthy.sort(([, a], [, b]) => (b.last_triggered_ts ?? 0) - (a.last_triggered_ts ?? 0));
+  return {
+    groups_total: Object.keys(groups).length,
+    groups_not_ok: unhealthy.length,
+    groups: latest.slice(0, MOST_GROUPS).map(([name, { status: is, last_triggered_ts }]) => ({
+      name,
+      status: is,
+      last_triggered_at: secondsTime(last_triggered_ts),
+    })),
+  };
+}
+
+function secondsTime(seconds: number | null | undefined): string | undefined {
+  return seconds ? isoTime(seconds * 1000) : undefined;
+}
+
+/** The id is part of a path. */
+export function wholeNumber(id: number): number {
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw new Error("A monitor's id is a whole number: take it from list_monitors.");
+}

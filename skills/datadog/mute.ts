@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import { defineTool, type ToolContext } from "skillflow";
+import * as z from "zod";
+import { text } from "./answers.ts";
+import { type Ask, withDatadog } from "./client.ts";
+import { monitorId } from "./fields.ts";
+import { wholeNumber } from "./monitors.ts";
+import { pageUrl } from "./site.ts";
+
+const PERMISSION = "monitors_downtime";
+
+export const muteTools = [
+  defineTool({
+    name: "mute_monitor",
+    description:
+      "Silences a monitor, or one scope of it, for a bounded time, by a downtime. Repeated, it makes no second.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      monitor_id: monitorId,
+      minutes: z.int().min(5).max(10_080).describe("For how long, from now: 5 minutes to a week."),
+      scope: z
+        .string()
+        .max(300)
+        .regex(/^[A-Za-z0-9_.:/*() -]+$/)
+        .optional()
+        .describe("Which groups, such as env:staging AND host:web-1. All of the monitor's when absent."),
+      reason: z.string().min(1).max(500).describe("Why, for the people who find the monitor muted."),
+    }),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const monitor = wholeNumber(input.monitor_id);
+        const marker = markerOf(context, input);
+        const known = await findDowntime(ask, monitor, marker);
+        const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor, marker }));
+        const { scope, schedule } = downtime.attributes;
+        return {
+          downtime_id: downtime.id,
+          monitor_id: monitor,
+          scope,
+          end: schedule?.end,
+          existing: known ? true : undefined,
+          url: pageUrl(context.config, `monitors/${monitor}`),
+        };
+      }),
+  }),
+];
+
+const PAGE_SIZE = 100;
+const MOST_PAGES = 10;
+
+const downtimeAnswer = z.object({
+  id: z.string(),
+  attributes: z.object({
+    message: text,
+    scope: text,
+    monitor_identifier: z.object({ monitor_id: z.number().nullish() }).nullish().catch(undefined),
+    schedule: z.object({ end: text }).nullish().catch(undefined),
+  }),
+});
+type Downtime = z.infer<typeof downtimeAnswer>;
+
+interface Muting {
+  readonly monitor_id: number;
+  readonly minutes: number;
+  readonly scope?: string | undefined;
+  readonly reason: string;
+  readonly marker: string;
+}
+
+/** The downtime that an earlier attempt of the same call made. */
+async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<Downtime | undefined> {
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const { data } = await ask({
+      path: "/api/v2/downtime",
+      query: { current_only: true, "page[limit]": PAGE_SIZE, "page[offset]": page * PAGE_SIZE },
+      permission: PERMISSION,
+      answer: z.object({ data: z.array(downtimeAnswer) }),
+    });
+    const found = data.find(({ attributes }) => {
+      return attributes.monitor_identifier?.monitor_id === monitor && attributes.message?.includes(marker);
+    });
+    if (found || data.length < PAGE_SIZE) return found;
+  }
+  return undefined;
+}
+
+async function createDowntime(
+  ask: Ask,
+  { monitor_id, minutes, scope = "*", reason, marker }: Muting,
+): Promise<Downtime> {
+  const end = new Date(Date.now() + minutes * 60_000).toISOString();
+  const { data } = await ask({
+    path: "/api/v2/downtime",
+    body: {
+      data: {
+        type: "downtime",
+        attributes: {
+          monitor_identifier: { monitor_id },
+          scope,
+          message: `${plain(reason)}\n\n${marker}`,
+          schedule: { end },
+        },
+      },
+    },
+    effect: "write",
+    permission: PERMISSION,
+    answer: z.object({ data: downtimeAnswer }),
+  });
+  return data;
+}
+
+/** Datadog notifies whom a message names with @ and fills in what stands in double braces. */
+function plain(reason: string): string {
+  return reason.replaceAll("@", "(at)").replaceAll("{{", "{ {");
+}
+
+/** Names the call that made a downtime: the same call, made again, finds its own work. */
+function markerOf({ callId }: ToolContext, input: unknown): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([callId, input]))
+    .digest("hex")
+    .slice(0, 24);
+  return `(skillflow call ${digest})`;
+}

@@ -1,0 +1,37 @@
+import { defineSkill } from "skillflow";
+import { eventTools } from "./events.ts";
+import { logTools } from "./logs.ts";
+import { metricTools } from "./metrics.ts";
+import { monitorTools } from "./monitors.ts";
+import { muteTools } from "./mute.ts";
+import { spanTools } from "./spans.ts";
+
+export default defineSkill({
+  id: "datadog",
+  name: "Datadog",
+  description: "Logs, metrics, monitors, events, incidents and spans in Datadog; mutes monitors.",
+  category: "observability",
+  config: {
+    DD_API_KEY: {
+      description: "An API key of the organisation.",
+      required: true,
+      env: "DD_API_KEY",
+    },
+    DD_APP_KEY: {
+      description: "An application key. What it may do is what its owner may do, or its scopes.",
+      required: true,
+      env: "DD_APP_KEY",
+    },
+    DD_SITE: {
+      description: "The Datadog site, such as datadoghq.eu or us5.datadoghq.com. datadoghq.com when absent.",
+      env: "DD_SITE",
+      secret: false,
+    },
+    DD_API_URL: {
+      description: "The API's address where it does not follow from the site, such as a proxy's.",
+      env: "DD_API_URL",
+      secret: false,
+    },
+  },
+  tools: [...logTools, ...metricTools, ...monitorTools, ...muteTools, ...eventTools, ...spanTools],
+});
