@@ -36,7 +36,7 @@ export function checkJsonSchema(schema: unknown, path: Path): Diagnostic[] {
 function finding(path: Path, message: string, hint?: string): Diagnostic {
   return {
     severity: "error",
-    code: "SCHEMA",
+    code: "INVALID_OUTPUT_SCHEMA",
     path,
     message: `${path.join(".")} ${message}`,
     ...(hint ? { hint } : {}),

@@ -10,7 +10,7 @@ export function checkOutputSchemas(workflow: Workflow, file: string): Diagnostic
       return [];
     } catch (error) {
       const message = `the output of node "${id}" is no JSON Schema: ${messageOf(error)}`;
-      return [{ severity: "error", code: "SCHEMA", path: ["nodes", id, "output"], message, file }];
+      return [{ severity: "error", code: "INVALID_OUTPUT_SCHEMA", path: ["nodes", id, "output"], message, file }];
     }
   });
 }

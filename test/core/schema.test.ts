@@ -99,6 +99,6 @@ describe("a JSON Schema (D28)", () => {
 test("an `output` that is no JSON Schema is told before any model is asked", () => {
   const workflow = workflowOf({ a: { output: { type: "nope" } }, b: { output: { type: "object" } } }, ["a -> b"]);
   expect(checkOutputSchemas(workflow, "f.yml")).toMatchObject([
-    { severity: "error", code: "SCHEMA", path: ["nodes", "a", "output"], file: "f.yml" },
+    { severity: "error", code: "INVALID_OUTPUT_SCHEMA", path: ["nodes", "a", "output"], file: "f.yml" },
   ]);
 });
