@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
 import { incidentTools } from "./incidents.ts";
 import { logTools } from "./logs.ts";
 import { monitorTools } from "./monitors.ts";
@@ -41,5 +42,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeAccess,
   tools: [...incidentTools, ...respondTools, ...monitorTools, ...sourceTools, ...logTools],
 });

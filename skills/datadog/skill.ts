@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
 import { eventTools } from "./events.ts";
 import { logTools } from "./logs.ts";
 import { metricTools } from "./metrics.ts";
@@ -33,5 +34,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeAccess,
   tools: [...logTools, ...metricTools, ...monitorTools, ...muteTools, ...eventTools, ...spanTools],
 });

@@ -12,6 +12,8 @@ async function diagnose(env: Readonly<Record<string, string>>, handler: Paramete
     SLACK_API_URL: `${service.url}/slack`,
     LINEAR_API_URL: `${service.url}/linear`,
     SENTRY_BASE_URL: `${service.url}/sentry`,
+    DD_API_URL: `${service.url}/datadog`,
+    BETTERSTACK_API_URL: `${service.url}/betterstack`,
   };
   const { stdout } = await runProgram(["doctor", "--live", "--json"], { cwd, env: { ...addresses, ...env } });
   await service.close();
@@ -46,6 +48,15 @@ describe("doctor --live", () => {
     expect(of("linear")).toMatchObject({ state: "available", reason: "Ada in Example" });
     expect(of("sentry")).toMatchObject({ state: "available", reason: "organization example" });
     expect(requests.map(({ method }) => method).sort()).toEqual(["GET", "POST"]);
+  });
+
+  it("tells that keys are accepted", async () => {
+    const env = { DD_API_KEY: "canary-api", DD_APP_KEY: "canary-app", BETTERSTACK_API_TOKEN: "canary-token" };
+    const { of } = await diagnose(env, async (request, response) => {
+      sendJson(response, 200, request.url.startsWith("/datadog") ? [] : { data: [] });
+    });
+    expect(of("datadog")).toMatchObject({ state: "available", reason: "both keys are accepted" });
+    expect(of("betterstack")).toMatchObject({ state: "available", reason: "the token reads monitors" });
   });
 
   it("tells what does not work and why, without a secret, even if the service quotes it", async () => {
