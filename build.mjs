@@ -1,11 +1,24 @@
-import { chmodSync, cpSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
 /** Bundles the program, the public entries and the built-in skills into dist/, sharing what they share. */
 
-const skills = existsSync("skills") ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts"))) : [];
-const packages = ["@anthropic-ai/sdk", "openai", "@octokit/*", "@slack/*", "zod-to-json-schema"];
+const skills = existsSync("skills")
+  ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts")))
+  : [];
+const packages = [
+  "@anthropic-ai/sdk",
+  "openai",
+  "@octokit/*",
+  "@slack/*",
+  "@linear/*",
+  "@supabase/*",
+  "nodemailer",
+  "zod-to-json-schema",
+];
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 rmSync("dist", { recursive: true, force: true });
 await build({
@@ -24,9 +37,12 @@ await build({
   minifySyntax: true,
   minifyWhitespace: true,
   external: packages,
+  define: { __VERSION__: JSON.stringify(version) },
   alias: { skillflow: "./src/index.ts", yaml: "./node_modules/yaml/browser/index.js" },
   chunkNames: "chunks/[name]-[hash]",
-  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  },
   logLevel: "warning",
 });
 for (const id of skills) cpSync(join("skills", id, "SKILL.md"), join("dist", "skills", id, "SKILL.md"));

@@ -10,5 +10,10 @@ export default defineConfig({
       { find: /^skillflow\/testing$/, replacement: source("./src/testing.ts") },
     ],
   },
-  test: { include: ["test/**/*.test.ts"], testTimeout: 30_000, hookTimeout: 30_000 },
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    reporters: ["default", "./test/summary-reporter.ts"],
+  },
 });

@@ -1,118 +1,58 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { parse } from "yaml";
 import { checkInput } from "./core/check.ts";
 import { type Environment, secretValues } from "./core/config.ts";
-import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
+import { type Diagnostic, hasErrors, messageOf, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
 import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
+import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
-import type { Logger } from "./core/skill.ts";
+import { describeTool, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
-import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
-import {
-  handlerConfig,
-  openSkillSet,
-  recordSkill,
-  type SkillEntry,
-  type SkillLevel,
-  type SkillSet,
-} from "./loaders/skill-set.ts";
+import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
-import { loadWorkflow } from "./loaders/workflow-file.ts";
 import { priceOf } from "./models/prices.ts";
-import type { ChangedPrompt } from "./models/replay.ts";
+import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
 import { driveRun, tellProgress } from "./run/drive.ts";
-import { fileStore, type ProcessMark, readRecording } from "./stores/file.ts";
-
-/** What a program knows of the world around it; the command line takes it from its process. */
-export interface Host {
-  readonly env: Environment;
-  /** Absolute. */
-  readonly cwd: string;
-  readonly self: ProcessMark;
-  readonly isAlive: (mark: ProcessMark) => boolean;
-}
-
-/** Choices that every command shares. */
-export interface Project {
-  readonly host: Host;
-  readonly project: LoadedConfig | undefined;
-  readonly user: LoadedConfig | undefined;
-  readonly skills: SkillSet;
-  readonly storeDirectory: string;
-  readonly overrides: ReadonlyMap<string, string>;
-}
-
-export interface ProjectOptions {
-  readonly overrides: ReadonlyMap<string, string>;
-  readonly skillDirs: readonly string[];
-  readonly discover: boolean;
-  readonly store: string | undefined;
-}
-
-export function openProject(host: Host, options: ProjectOptions): Project {
-  const project = loadProjectConfig(host.cwd);
-  const user = loadUserConfig(host.env);
-  const configs = [project, user].filter((config) => config !== undefined);
-  const discover = options.discover && (project ?? user)?.config.skills?.discover !== false;
-  const skills = openSkillSet({
-    builtin: builtinSkills(),
-    levels: skillLevels(host, options, configs, discover),
-    disabled: configs.flatMap(({ config }) => config.skills?.disabled ?? []),
-    overrides: options.overrides,
-    env: host.env,
-  });
-  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
-  return { host, project, user, skills, storeDirectory, overrides: options.overrides };
-}
-
-/** Beside the program once built, beside its sources before. */
-function builtinSkills(): string {
-  const here = dirname(fileURLToPath(import.meta.url));
-  return [join(here, "skills"), join(here, "..", "skills")].find((path) => existsSync(path)) ?? join(here, "skills");
-}
-
-const PROJECT_FOLDERS = [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode"];
-
-function skillLevels(
-  host: Host,
-  options: ProjectOptions,
-  configs: readonly LoadedConfig[],
-  discover: boolean,
-): readonly SkillLevel[] {
-  const extra = [
-    ...options.skillDirs.map((path) => resolve(host.cwd, path)),
-    ...configs.flatMap(({ directory, config }) =>
-      (config.skills?.extraDirs ?? []).map((path) => resolve(directory, path)),
-    ),
-  ];
-  const root = projectRoot(host.cwd);
-  const inProject = [...PROJECT_FOLDERS.map((folder) => join(root, folder, "skills")), join(root, "skills")];
-  const home = host.env.HOME;
-  const inHome = home && home !== root ? PROJECT_FOLDERS.map((folder) => join(home, folder, "skills")) : [];
-  return [
-    ...extra.map((path): SkillLevel => ({ kind: "extra", path })),
-    ...(discover ? inProject.map((path): SkillLevel => ({ kind: "project", path })) : []),
-    ...(discover ? inHome.map((path): SkillLevel => ({ kind: "user", path })) : []),
-  ];
-}
+import { fileStore, readRecording } from "./stores/file.ts";
 
 export function openStore(project: Project): Store {
   const { host, storeDirectory } = project;
   return fileStore({ directory: storeDirectory, self: host.self, isAlive: host.isAlive });
+}
+
+/** A recording, and the path that names it to the replay model. */
+export interface Recording {
+  readonly stored: StoredRun;
+  readonly path: string;
+}
+
+/** A recorded run outside of any store; undefined where there is no such file. */
+export function openRecording({ host }: Project, path: string): Recording | undefined {
+  const file = resolve(host.cwd, path);
+  return existsSync(file) ? { stored: readRecording(file), path } : undefined;
+}
+
+/** A recorded run of the project's store. */
+export async function openStoredRecording(
+  { host, storeDirectory }: Project,
+  store: Store,
+  run: string,
+): Promise<Recording> {
+  return { stored: await store.read(run), path: relative(host.cwd, join(storeDirectory, `${run}.jsonl`)) };
 }
 
 // ---- preparing a run
@@ -125,9 +65,6 @@ export interface PreparedRun {
   readonly secrets: readonly { readonly name: string; readonly value: string }[];
   readonly choices: RunChoices;
 }
-
-/** By id; undefined where nobody declares the id. */
-export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
 /** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
 export async function prepareRun(
@@ -143,7 +80,7 @@ export async function prepareRun(
   const { host } = project;
   const { choices } = request;
   const file = resolve(host.cwd, request.file);
-  const { workflow, diagnostics } = loadWorkflow(file, project.skills.ids, request.file);
+  const { workflow, diagnostics } = readWorkflow(project, request.file);
   if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
@@ -157,6 +94,7 @@ export async function prepareRun(
   if (choices.requireSkills) requireSkills(workflow, entries);
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
   const settings = chooseSettings(choices, host.env, workflow, files);
+  await checkServingFile(settings.model, host.cwd);
   const resolved = await loadSources(workflow, input, {
     baseDir: dirname(file),
     workDir: host.cwd,
@@ -169,8 +107,9 @@ export async function prepareRun(
     throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
   }
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
+  const said = diagnostics.filter((found) => found.code !== "UNKNOWN_SKILL");
   const warnings = [
-    ...diagnostics.map((found) => found.message),
+    ...said.map((found) => found.message),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
   ];
@@ -197,18 +136,23 @@ function invalid(
   return new SkillflowError(code, what, { diagnostics });
 }
 
-/** The skills that a workflow refers to, in the order of its nodes; undefined where nobody declares the id. */
-export async function gatherSkills(set: SkillSet, workflow: Workflow): Promise<SkillEntries> {
-  const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
-  const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, workflow.skills)] as const));
-  return new Map(found);
-}
-
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
 
-function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, project: Project) {
-  const names = [...PROVIDER_KEYS, ...Object.values(project.project?.config.fetch?.auth ?? {})];
-  const own = names.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
+/** Variables that are secret by their name, whether or not this run has a use for them. */
+const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
+/** Shorter ones may be ordinary words. */
+const SECRET_LENGTH = 16;
+
+/** Keeps the secrets of the environment out of what is said before a run's own are known. */
+export function environmentRedactor(project: Project): Redactor {
+  return createRedactor(secretsOf(project.host.env, [], project));
+}
+
+function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, { project, user }: Project) {
+  const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
+  const named = Object.keys(env).filter((name) => SECRET_NAME.test(name) && (env[name]?.length ?? 0) >= SECRET_LENGTH);
+  const names = new Set([...PROVIDER_KEYS, ...configs, ...named]);
+  const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
   return [...own, ...[...entries].flatMap((entry) => (entry ? secretValues(entry.fields) : []))];
 }
 
@@ -231,10 +175,9 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
 }
 
 function skillWarnings(skills: RunRecord["skills"]): string[] {
-  const lost = skills.filter((skill) => !skill.available && skill.format !== "unknown");
+  const lost = skills.filter((skill) => !skill.available);
   if (lost.length === 0) return [];
-  const list = lost.map(({ id, reason }) => `${id} (${reason})`).join(", ");
-  return [`left out for lack of configuration: ${list}`];
+  return [`skills left out: ${lost.map(({ id, reason }) => `${id} (${reason})`).join(", ")}`];
 }
 
 function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
@@ -313,13 +256,32 @@ async function openModel(provider: Provider, servingName: string, setup: ModelSe
   }
 }
 
+/** A model that answers from a file has that file, before anything runs. */
+async function checkServingFile(model: string, cwd: string): Promise<void> {
+  const { provider, name } = parseModel(model);
+  if (provider === "script") await readScript(resolve(cwd, name));
+  if (provider === "replay") readRecording(resolve(cwd, name));
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
 async function readScript(path: string) {
   const { scriptSchema } = await import("./models/script.ts");
-  if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
-  const checked = scriptSchema.safeParse(parse(readFileSync(path, "utf8")));
+  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  const checked = scriptSchema.safeParse(parseScript(path));
   if (checked.success) return checked.data;
   const problems = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
+}
+
+function parseScript(path: string): unknown {
+  try {
+    return parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new SkillflowError("recording.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
+  }
 }
 
 // ---- driving a run
@@ -336,6 +298,8 @@ export interface Watch {
 
 export interface FinishedRun {
   readonly record: RunRecord;
+  /** From the run's beginning, whoever recorded them. */
+  readonly events: readonly RunEvent[];
   readonly state: State;
   readonly result: RunResult;
 }
@@ -358,14 +322,10 @@ export async function prepareResume(project: Project, stored: StoredRun, choices
   const entries = await gatherSkills(project.skills, record.workflow);
   const secrets = secretsOf(host.env, entries.values(), project);
   if (choices.requireSkills) requireSkills(record.workflow, entries);
-  checkModels(choices.model ?? recordedSettings(record.settings, stored.events).model, record.workflow, host.env);
+  const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };
+  checkModels(model, record.workflow, host.env);
+  await checkServingFile(model, host.cwd);
   return { record, entries, redactor: createRedactor(secrets), secrets, choices };
-}
-
-/** A recording, and the path that names it to the replay model. */
-export interface Recording {
-  readonly stored: StoredRun;
-  readonly path: string;
 }
 
 /**
@@ -398,7 +358,10 @@ function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
   return entry && { ...entry, unavailable: undefined };
 }
 
-/** Goes on with a stored run: after a crash where it was, after its end as \`run:resume\` says. */
+/**
+ * Goes on with a stored run: after a crash where it was, after its end as `run:resume` says. What is to change takes
+ * effect between an end and a resume, so a crashed run is brought to an end first.
+ */
 export async function resumeRun(
   project: Project,
   store: Store,
@@ -412,8 +375,13 @@ export async function resumeRun(
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
   const changes = changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events));
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
-  const resumes = ended ? [...recorded, again] : recorded;
-  return drive(project, prepared, watch, { journal, events, resumes });
+  if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
+  if (from === undefined && Object.keys(changes).length === 0) {
+    return drive(project, prepared, watch, { journal, events, resumes: recorded });
+  }
+  const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
+  await drive(project, prepared, gone, { journal, events, resumes: recorded });
+  return resumeRun(project, store, prepared, watch, from);
 }
 
 interface Opened {
@@ -426,7 +394,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
   const { record, redactor, choices } = prepared;
   const { host } = project;
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
-  const limitedFetch = choices.offline ? loopbackOnly(fetch) : fetch;
+  const limitedFetch = choices.offline ? loopbackOnly(fetch) : await proxiedFetch(host.env);
   const findModel = modelFinder({
     host,
     serving: settings.model,
@@ -443,6 +411,8 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
     clock: realClock,
     onProgress,
   });
+  const events = [...opened.events];
+  const keep: Observer = { onEvent: (event) => events.push(event) };
   try {
     const state = await driveRun({
       program: linkProgram(record),
@@ -450,11 +420,11 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
       ask,
       callTool: toolCaller(host, prepared, settings, watch, limitedFetch),
       redactor,
-      observers: watch.observers,
+      observers: [keep, ...watch.observers],
       signal: watch.signal,
       resumes: opened.resumes,
     });
-    return { record, state, result: describeResult(record, state) };
+    return { record, events, state, result: describeResult(record, state) };
   } finally {
     await opened.journal.close();
   }
@@ -484,6 +454,27 @@ function toolCaller(
   });
 }
 
+/** What a skill's read-only probe came to; undefined for a skill without one. */
+export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
+  const { skill, fields } = entry;
+  const { probe } = skill;
+  if (!probe) return undefined;
+  const input_schema = { type: "object" };
+  const handler = async (_input: never, context: ToolContext) => (await probe(context)) ?? null;
+  const tool: Tool = { name: "probe", description: "", input_schema, effect: "read", handler };
+  const quiet = () => undefined;
+  const call = createCall({
+    run: "doctor",
+    findHandler: () => ({ tool, config: handlerConfig(entry) }),
+    timeoutMs,
+    workDir: project.host.cwd,
+    fetch: await proxiedFetch(project.host.env),
+    loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
+    redactor: createRedactor(secretValues(fields)),
+  });
+  return call({ key: skill.id, tool: describeTool(skill, tool), input: {} }, new AbortController().signal);
+}
+
 /** Answers calls with what the same step was answered in a recorded run. */
 function recordedCalls({ events }: StoredRun): CallTool {
   const results = new Map(
@@ -496,7 +487,7 @@ function recordedCalls({ events }: StoredRun): CallTool {
   };
 }
 
-/** \`--offline\`: nobody but this machine is contacted. */
+/** `--offline`: nobody but this machine is contacted. */
 function loopbackOnly(real: typeof fetch): typeof fetch {
   return async (input, init) => {
     const { hostname } = new URL(input instanceof Request ? input.url : String(input));

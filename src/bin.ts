@@ -1,23 +1,30 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import type { ProcessMark } from "./stores/file.ts";
+import type { Host } from "./project.ts";
 
 /** The only file that touches the process: arguments, environment, streams, signals, exit code. */
 
-const self: ProcessMark = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
+const self: Host["self"] = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
 
-process.exitCode = await import("./cli/main.ts").then(({ main }) =>
+/** A stream that breaks is told to whoever writes to it, and ends nothing by itself. */
+const toldToTheWriter = () => undefined;
+for (const stream of [process.stdout, process.stderr]) stream.on("error", toldToTheWriter);
+
+const code = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
     host: { env: process.env, cwd: process.cwd(), self, isAlive },
     out: (text) => write(process.stdout, text),
-    err: (text) => write(process.stderr, text),
+    err: (text) => write(process.stderr, text).catch(toldToTheWriter),
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns ?? 80,
     readInput,
     onInterrupt,
   }),
 );
+await Promise.allSettled([write(process.stdout, ""), write(process.stderr, "")]);
+// What a tool left running must not keep us.
+process.exit(code);
 
 /** Resolves once the text is handed over, so that a slow pipe holds us back instead of losing the end. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
@@ -44,7 +51,7 @@ function onInterrupt(stop: (reason: string) => void): void {
   }
 }
 
-function isAlive(mark: ProcessMark): boolean {
+function isAlive(mark: Host["self"]): boolean {
   try {
     process.kill(mark.pid, 0);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { structuredPatch } from "diff";
-import { openingTexts, type Prompt } from "../core/prompt.ts";
-import type { ChangedPrompt } from "../models/replay.ts";
-import { amount, inert, type Paint } from "./terminal.ts";
+import { type ChangedPrompt, openingTexts, type Prompt } from "../core/prompt.ts";
+import { plainText } from "./reports/inert.ts";
+import { amount, type Paint } from "./terminal.ts";
 
 const MOST_SHOWN = 5;
 const MOST_LINES = 60;
@@ -23,9 +23,10 @@ function describeChange({ key, recorded, now }: ChangedPrompt, paint: Paint): st
   const { hunks } = structuredPatch("", "", promptText(recorded), promptText(now), "", "", { context: 2 });
   const lines = hunks.flatMap((hunk) => hunk.lines);
   const cut = lines.length > MOST_LINES ? [`… ${amount(lines.length - MOST_LINES, "line")} more`] : [];
-  return [title, ...[...lines.slice(0, MOST_LINES), ...cut].map((line) => `    ${colour(inert(line), paint)}`)].join(
-    "\n",
-  );
+  return [
+    title,
+    ...[...lines.slice(0, MOST_LINES), ...cut].map((line) => `    ${colour(plainText(line), paint)}`),
+  ].join("\n");
 }
 
 function colour(line: string, paint: Paint): string {

@@ -107,13 +107,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "graph <workflow-or-run>",
     summary: "draw a workflow, or the path that a run took",
-    options: [["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot"] }], STORE],
+    options: [["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot", "svg"] }], STORE],
     load: async () => (await import("./draw.ts")).graph,
   },
   {
     usage: "doctor [workflow]",
     summary: "tell which skills and models can be used, and what the others need",
-    options: [JSON_FLAG, ...PROJECT],
+    options: [["--live", "ask each configured service, by reading only"], JSON_FLAG, ...PROJECT],
     load: async () => (await import("./doctor.ts")).doctor,
   },
   {

@@ -1,14 +1,19 @@
-import { resolve } from "node:path";
-import { gatherSkills, openProject, type SkillEntries } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { modelAvailability } from "../core/model-name.ts";
 import type { Workflow } from "../core/workflow.ts";
-import type { SkillEntry } from "../loaders/skill-set.ts";
-import { loadWorkflow } from "../loaders/workflow-file.ts";
+import {
+  gatherSkills,
+  openProject,
+  type Project,
+  readWorkflow,
+  type SkillEntries,
+  type SkillEntry,
+} from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
+import { plainText } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
-import { inert, type Paint, painter } from "./terminal.ts";
+import { type Paint, painter } from "./terminal.ts";
 
 interface Finding {
   readonly id: string;
@@ -20,14 +25,15 @@ interface Finding {
 
 export const doctor: Action = async (io, [file], flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const workflow = file === undefined ? undefined : readWorkflow(io.host.cwd, file, project.skills.ids);
+  const workflow = file === undefined ? undefined : soundWorkflow(project, file);
   const entries: SkillEntries = workflow
     ? await gatherSkills(project.skills, workflow)
     : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
-  const skills = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
+  const skills = flags.live === true ? await probeAll(project, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
-    return { id, state: "not_configured", reason: missing, fix: `set ${missing}`, nodes: [] };
+    return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
   });
   const ok = !workflow || !someNodeLostAll(workflow, skills);
   if (flags.json === true) {
@@ -45,8 +51,27 @@ export const doctor: Action = async (io, [file], flags) => {
   return ok ? 0 : 3;
 };
 
-function readWorkflow(cwd: string, file: string, known: ReadonlySet<string>): Workflow {
-  const { workflow, diagnostics } = loadWorkflow(resolve(cwd, file), known, file);
+const PROBE_TIMEOUT_MS = 5000;
+
+/** Side by side: what a configured skill's own probe says. */
+async function probeAll(project: Project, entries: SkillEntries, findings: readonly Finding[]): Promise<Finding[]> {
+  const { probeSkill } = await import("../app.ts");
+  return Promise.all(
+    findings.map(async (finding): Promise<Finding> => {
+      const entry = entries.get(finding.id);
+      if (!entry || entry.unavailable !== undefined) return finding;
+      const outcome = await probeSkill(project, entry, PROBE_TIMEOUT_MS);
+      if (!outcome) return finding;
+      if ("error" in outcome) {
+        return { ...finding, state: "unavailable", reason: outcome.error, fix: "check its config and the network" };
+      }
+      return { ...finding, state: "available", reason: typeof outcome.output === "string" ? outcome.output : null };
+    }),
+  );
+}
+
+function soundWorkflow(project: Project, file: string): Workflow {
+  const { workflow, diagnostics } = readWorkflow(project, file);
   if (workflow) return workflow;
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
 }
@@ -89,8 +114,8 @@ function someNodeLostAll(workflow: Workflow, skills: readonly Finding[]): boolea
 
 function describeFinding({ id, state, reason, fix, nodes }: Finding, paint: Paint): string {
   const good = state === "available" || state === "configured";
-  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(inert).join(", ")}`) : "";
-  const why = reason === null ? "" : `  ${inert(reason)}`;
-  const how = fix === null || good ? "" : `\n    ${paint("dim", inert(fix))}`;
+  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainText).join(", ")}`) : "";
+  const why = reason === null ? "" : `  ${plainText(reason)}`;
+  const how = fix === null || good ? "" : `\n    ${paint("dim", plainText(fix))}`;
   return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}`;
 }

@@ -1,27 +1,41 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openProject, openStore } from "../app.ts";
+import { openStore } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeResult } from "../core/result.ts";
 import { begin, fold } from "../core/state.ts";
-import { loadWorkflow } from "../loaders/workflow-file.ts";
+import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "./graph.ts";
 import type { Action } from "./main.ts";
 import { findRecording } from "./runs.ts";
 
 export const graph: Action = async (io, [given = ""], flags) => {
-  const dot = text(flags, "format") === "dot";
+  const format = text(flags, "format") ?? "mermaid";
+  const draw = async (mermaid: () => string, dot: () => string) => {
+    if (format === "mermaid") return mermaid();
+    return format === "dot" ? dot() : (await import("./svg.ts")).renderSvg(dot());
+  };
   const project = openProject(io.host, projectOptions(flags));
   const path = resolve(io.host.cwd, given);
   if (existsSync(path) && !given.endsWith(".jsonl")) {
-    const { workflow, diagnostics } = loadWorkflow(path, project.skills.ids, given);
+    const { workflow, diagnostics } = readWorkflow(project, given);
     if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });
-    await io.out(dot ? workflowDot(workflow) : workflowMermaid(workflow));
+    await io.out(
+      await draw(
+        () => workflowMermaid(workflow),
+        () => workflowDot(workflow),
+      ),
+    );
     return 0;
   }
   const { stored } = await findRecording(openStore(project), project, given);
   const result = describeResult(stored.record, stored.events.reduce(fold, begin(stored.record)));
-  await io.out(dot ? runDot(stored.record, result) : runMermaid(stored.record, result));
+  await io.out(
+    await draw(
+      () => runMermaid(stored.record, result),
+      () => runDot(stored.record, result),
+    ),
+  );
   return 0;
 };

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ProjectOptions } from "../app.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunChoices } from "../core/settings.ts";
 import { isObject, parseDuration } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
+import type { ProjectOptions } from "../project.ts";
 import type { Flags, Io } from "./main.ts";
 
 /** Flags as the program knows them: checked, and typed. */
@@ -87,7 +87,15 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
   if (!given.startsWith("@")) return parseJson(given, "--input");
   const path = resolve(io.host.cwd, given.slice(1));
   if (!existsSync(path)) throw wrong(`there is no input file ${given.slice(1)}`);
-  return parseJson(readFileSync(path, "utf8"), given.slice(1));
+  return parseJson(readText(path, given.slice(1)), given.slice(1));
+}
+
+function readText(path: string, given: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw wrong(`${given} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 function parseJson(source: string, place: string): unknown {

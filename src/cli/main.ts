@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
-import type { Host } from "../app.ts";
-import { exitCodeOf, SkillflowError } from "../core/errors.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact.ts";
+import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
 /** What the program is given of its process. */
@@ -40,7 +40,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    return await reportFailure(io, error, argv.includes("--verbose"));
+    return await reportFailure(io, error, argv);
   }
 }
 
@@ -48,12 +48,19 @@ function guard(terminal: Terminal): Io {
   let clean = (text: string) => text;
   return {
     ...terminal,
-    out: (text) => terminal.out(clean(text)),
+    out: (text) => terminal.out(clean(text)).catch(refuseOutput),
     err: (text) => terminal.err(clean(text)),
     protect(redactor) {
       clean = redactor.text;
     },
   };
+}
+
+/** Help that nobody reads to its end. */
+const leaveUnsaid = () => undefined;
+
+function refuseOutput(error: unknown): never {
+  throw new SkillflowError("output.failed", `the output could not be written: ${messageOf(error)}`, { cause: error });
 }
 
 function buildProgram(io: Io, finish: (code: number) => void): Command {
@@ -63,7 +70,10 @@ function buildProgram(io: Io, finish: (code: number) => void): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .showHelpAfterError("(--help shows what is possible)")
-    .configureOutput({ writeOut: (text) => void io.out(text), writeErr: (text) => void io.err(text) })
+    .configureOutput({
+      writeOut: (text) => void io.out(text).catch(leaveUnsaid),
+      writeErr: (text) => void io.err(text),
+    })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });
   for (const spec of COMMANDS) addCommand(program, spec, io, finish);
   return program;
@@ -95,10 +105,16 @@ function addCommand(parent: Command, spec: CommandSpec, io: Io, finish: (code: n
   });
 }
 
-async function reportFailure(io: Io, error: unknown, verbose: boolean): Promise<number> {
+async function reportFailure(io: Io, error: unknown, argv: readonly string[]): Promise<number> {
+  const flags = { verbose: argv.includes("--verbose"), color: !argv.includes("--no-color") };
   const { describeFailure } = await import("./terminal.ts");
-  await io.err(describeFailure(error, verbose, io));
+  if (!hasReaderLeft(error)) await io.err(describeFailure(error, flags, io));
   return error instanceof SkillflowError ? exitCodeOf(error.code) : exitCodeOf("internal.fault");
+}
+
+/** As in `skillflow runs list | head`: known to whoever left. */
+function hasReaderLeft(error: unknown): boolean {
+  return error instanceof SkillflowError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }
 
 declare const __VERSION__: string | undefined;

@@ -1,18 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { RunEvent, RunRecord } from "../core/event.ts";
-import type { RunResult } from "../core/result.ts";
 import { nearest } from "../core/values.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
-
-/** A finished run as every report gets it. */
-export interface Report {
-  readonly record: RunRecord;
-  readonly result: RunResult;
-  readonly events: readonly RunEvent[];
-}
+import type { Report } from "./reports/visits.ts";
 
 export interface Outputs {
   readonly out: string | undefined;
@@ -23,11 +15,21 @@ export interface Outputs {
 const KINDS: Readonly<Record<string, (report: Report) => Promise<string>>> = {
   json: async ({ result }) => `${JSON.stringify(result, undefined, 2)}\n`,
   md: async (report) => (await import("./reports/markdown.ts")).summaryMarkdown(report),
-  html: async (report) => (await import("./reports/html.ts")).reportHtml(report),
+  html: drawnHtml,
   junit: async (report) => (await import("./reports/junit.ts")).junitXml(report),
   sarif: async (report) => (await import("./reports/sarif.ts")).sarifOfRun(report),
   mermaid: async ({ record, result }) => (await import("./graph.ts")).runMermaid(record, result),
 };
+
+/** Drawings of larger workflows help nobody. */
+const MOST_DRAWN = 200;
+
+async function drawnHtml(report: Report): Promise<string> {
+  const { reportHtml } = await import("./reports/html.ts");
+  if (Object.keys(report.record.workflow.nodes).length > MOST_DRAWN) return reportHtml(report);
+  const [{ renderSvg }, { embedSvg, runDot }] = await Promise.all([import("./svg.ts"), import("./graph.ts")]);
+  return reportHtml(report, { graph: embedSvg(await renderSvg(runDot(report.record, report.result))) });
+}
 
 /** What goes into `--out`; the trace is the run's own file. */
 const OUT_FILES = { "result.json": "json", "summary.md": "md", "junit.xml": "junit", "report.html": "html" };
@@ -46,26 +48,35 @@ export function chooseOutputs(flags: Flags): Outputs {
   return { out: text(flags, "out"), reports };
 }
 
-/** Writes what was asked for; gives the paths. A result that could not be written is an error of its own. */
-export async function writeOutputs(io: Io, { out, reports }: Outputs, report: Report): Promise<string[]> {
+export interface WrittenFile {
+  readonly kind: string;
+  /** As a person would type it. */
+  readonly path: string;
+}
+
+/** Writes what was asked for and adds it to `written`. A result that could not be written is an error of its own. */
+export async function writeOutputs(
+  io: Io,
+  { out, reports }: Outputs,
+  report: Report,
+  written: WrittenFile[],
+): Promise<void> {
   const { cwd } = io.host;
-  const wanted = [
-    ...(out === undefined ? [] : Object.entries(OUT_FILES).map(([name, kind]) => ({ kind, path: join(out, name) }))),
-    ...reports,
-  ];
-  const files = await Promise.all(
-    wanted.map(async ({ kind, path }) => ({ path: resolve(cwd, path), content: (await KINDS[kind]?.(report)) ?? "" })),
-  );
-  if (out !== undefined) files.push({ path: resolve(cwd, out, "trace.jsonl"), content: traceOf(report) });
+  const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" });
+  const folder = out === undefined ? [] : inFolder.map(([name, kind]) => ({ kind, path: join(out, name) }));
+  for (const { kind, path } of [...folder, ...reports]) {
+    writeReport(resolve(cwd, path), kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(report)) ?? ""));
+    written.push({ kind, path });
+  }
+}
+
+function writeReport(path: string, content: string): void {
   try {
-    for (const { path, content } of files) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, content);
-    }
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
   } catch (error) {
     throw new SkillflowError("output.failed", `a result could not be written: ${messageOf(error)}`);
   }
-  return files.map(({ path }) => relative(cwd, path) || path);
 }
 
 function traceOf({ record, events }: Report): string {

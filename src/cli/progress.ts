@@ -1,6 +1,7 @@
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
-import { amount, duration, inert, oneLine, type Paint } from "./terminal.ts";
+import { plainText } from "./reports/inert.ts";
+import { amount, duration, oneLine, type Paint } from "./terminal.ts";
 
 export interface ProgressOptions {
   readonly record: RunRecord;
@@ -103,13 +104,13 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
   switch (event.type) {
     case "workflow:start":
       return [
-        `${paint("bold", inert(record.workflow.name))} ${paint("dim", `· run ${record.run} · ${record.settings.model}`)}`,
+        `${paint("bold", plainText(record.workflow.name))} ${paint("dim", `· run ${record.run} · ${record.settings.model}`)}`,
         "",
       ];
     case "node:enter": {
       const name = record.workflow.nodes[event.node]?.name ?? event.node;
       const again = event.iteration > 1 ? paint("dim", ` (visit ${event.iteration})`) : "";
-      return [`${paint("cyan", "●")} ${paint("bold", inert(name))}${again}`];
+      return [`${paint("cyan", "●")} ${paint("bold", plainText(name))}${again}`];
     }
     case "tool:call":
       return [

@@ -1,6 +1,6 @@
 import {
+  environmentRedactor,
   type FinishedRun,
-  openProject,
   openStore,
   type PreparedRun,
   prepareReplay,
@@ -10,23 +10,28 @@ import {
   startRun,
   type Watch,
 } from "../app.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
-import type { ChangedPrompt } from "../models/replay.ts";
+import type { ChangedPrompt } from "../core/prompt.ts";
+import { nearest } from "../core/values.ts";
+import { openProject, type Project } from "../project.ts";
+import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
-import { chooseOutputs, type Outputs, writeOutputs } from "./outputs.ts";
+import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
 import { findRecording, findRun } from "./runs.ts";
-import { type Paint, painter } from "./terminal.ts";
-import { describeVerdict } from "./verdict.ts";
+import { type Paint, painter, programName } from "./terminal.ts";
+import { describeShortfall, describeVerdict } from "./verdict.ts";
 
 export const run: Action = async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const project = openProject(io.host, projectOptions(flags));
-  const input = await readInput(io, flags);
-  const prepared = await prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags) });
+  const prepared = await discreetly(io, project, async () => {
+    const input = await readInput(io, flags);
+    return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags) });
+  });
   return watchRun(io, flags, outputs, prepared, (watch) => startRun(project, openStore(project), prepared, watch));
 };
 
@@ -37,13 +42,17 @@ export const resume: Action = async (io, [given = ""], flags) => {
   const stored = await store.read(await findRun(store, given));
   const from = text(flags, "from");
   checkResumable(stored.record.run, stored.events, from);
-  const prepared = await prepareResume(project, stored, runChoices(flags));
+  const prepared = await discreetly(io, project, () => prepareResume(project, stored, runChoices(flags)));
   return watchRun(io, flags, outputs, prepared, (watch) => resumeRun(project, store, prepared, watch, from));
 };
 
 function checkResumable(run: string, events: readonly RunEvent[], from: string | undefined): void {
-  if (from !== undefined && !events.some((event) => event.type === "node:enter" && event.node === from)) {
-    throw new SkillflowError("usage.invalid", `run ${run} never visited a node "${from}"`);
+  const visited = new Set(events.flatMap((event) => (event.type === "node:enter" ? [event.node] : [])));
+  if (from !== undefined && !visited.has(from)) {
+    const near = nearest(from, visited);
+    throw new SkillflowError("usage.invalid", `run ${run} never visited a node "${from}"`, {
+      hint: near ? `did you mean ${near}?` : `it visited ${[...visited].join(", ")}`,
+    });
   }
   const last = events.at(-1);
   if (from === undefined && last?.type === "workflow:end" && last.status === "succeeded") {
@@ -58,12 +67,22 @@ export const replay: Action = async (io, [given = ""], flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const store = openStore(project);
   const recording = await findRecording(store, project, given);
-  const prepared = await prepareReplay(project, recording, text(flags, "runId"));
+  const prepared = await discreetly(io, project, () => prepareReplay(project, recording, text(flags, "runId")));
   const recordedTools = text(flags, "tools") === "live" ? {} : { recordedTools: recording.stored };
   return watchRun(io, flags, outputs, prepared, (watch) =>
     startRun(project, store, prepared, { ...watch, ...recordedTools }),
   );
 };
+
+/** What goes wrong before a run's own secrets are known is told without those of the environment. */
+async function discreetly<Value>(io: Io, project: Project, prepare: () => Promise<Value>): Promise<Value> {
+  try {
+    return await prepare();
+  } catch (error) {
+    io.protect(environmentRedactor(project));
+    throw error;
+  }
+}
 
 /** Drives a run while people watch it, then prints and writes what was asked for. */
 async function watchRun(
@@ -73,17 +92,19 @@ async function watchRun(
   prepared: PreparedRun,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
+  const github = githubActions(io);
+  await github?.mask(prepared.secrets.map((secret) => secret.value));
   io.protect(prepared.redactor);
   const paint = painter(io, flags);
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));
-  const events: RunEvent[] = [];
   const progress = openProgress(io, flags, prepared, paint);
-  const stream: Observer = { onEvent: (event) => io.out(`${JSON.stringify(event)}\n`) };
-  const keep: Observer = { onEvent: (event) => events.push(event) };
+  const lost: unknown[] = [];
+  const lose = (error: unknown) => void lost.push(error);
+  const stream: Observer = { onEvent: (event) => io.out(`${JSON.stringify(event)}\n`).catch(lose) };
   const changed: ChangedPrompt[] = [];
   const finished = await start({
-    observers: [progress, keep, ...(flags.stream === true ? [stream] : [])],
+    observers: [progress, ...(flags.stream === true ? [stream] : [])],
     signal: interrupt.signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: (skill) => skillLogger(io, flags, skill),
@@ -92,9 +113,19 @@ async function watchRun(
     const { describeChanges } = await import("./changes.ts");
     await io.err(describeChanges(changed, paint));
   }
-  const written = await writeOutputs(io, outputs, { ...finished, events });
-  if (flags.json === true) await writeOut(io, `${JSON.stringify(finished.result, undefined, 2)}\n`);
-  if (flags.quiet !== true) await io.err(describeVerdict(finished, paint, Math.min(io.columns, 110), written));
+  const written: WrittenFile[] = [];
+  await writeOutputs(io, outputs, finished, written).catch(lose);
+  await github?.report(finished, written).catch(lose);
+  if (flags.json === true) await io.out(`${JSON.stringify(finished.result, undefined, 2)}\n`).catch(lose);
+  const verdict = {
+    paint,
+    width: Math.min(io.columns, 110),
+    program: programName(io),
+    written: written.map((file) => file.path),
+  };
+  await io.err(flags.quiet === true ? describeShortfall(finished, verdict) : describeVerdict(finished, verdict));
+  // What came of the run is told first; a result that did not reach its place is a failure of its own.
+  if (lost.length > 0) throw lost[0];
   return finished.result.exitCode;
 }
 
@@ -110,12 +141,4 @@ function skillLogger(io: Io, flags: Flags, skill: string) {
     if (level === "warn" || flags.verbose === true) void io.err(`${skill} ${level}: ${message}\n`);
   };
   return { debug: say("debug"), info: say("info"), warn: say("warn") };
-}
-
-async function writeOut(io: Io, document: string): Promise<void> {
-  try {
-    await io.out(document);
-  } catch (error) {
-    throw new SkillflowError("output.failed", `the result could not be printed: ${messageOf(error)}`);
-  }
 }

@@ -1,16 +1,15 @@
-import { existsSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
-import { openProject, openStore, type Project, type Recording } from "../app.ts";
+import { openRecording, openStore, openStoredRecording, type Recording } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
 import { describeResult } from "../core/result.ts";
 import { begin, fold } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
-import { readRecording } from "../stores/file.ts";
+import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
-import { duration, inert, painter } from "./terminal.ts";
+import { plainText } from "./reports/inert.ts";
+import { describeFailure, duration, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 
 /** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
@@ -34,11 +33,7 @@ export async function findRun(store: Store, given: string): Promise<string> {
 
 /** A recorded run: a file of its own, or a run of the store. */
 export async function findRecording(store: Store, project: Project, given: string): Promise<Recording> {
-  const { cwd } = project.host;
-  if (existsSync(resolve(cwd, given))) return { stored: readRecording(resolve(cwd, given)), path: given };
-  const run = await findRun(store, given);
-  const path = relative(cwd, join(project.storeDirectory, `${run}.jsonl`));
-  return { stored: await store.read(run), path };
+  return openRecording(project, given) ?? openStoredRecording(project, store, await findRun(store, given));
 }
 
 interface RunLine {
@@ -52,7 +47,13 @@ interface RunLine {
 export const listRuns: Action = async (io, _args, flags) => {
   const store = openStore(openProject(io.host, projectOptions(flags)));
   const lines: RunLine[] = [];
-  for (const run of await store.list()) lines.push(summarize(await store.read(run)));
+  for (const run of await store.list()) {
+    try {
+      lines.push(summarize(await store.read(run)));
+    } catch (error) {
+      await io.err(describeFailure(error, flags, io));
+    }
+  }
   if (flags.json === true) {
     await io.out(`${JSON.stringify({ runs: lines }, undefined, 2)}\n`);
     return 0;
@@ -63,7 +64,7 @@ export const listRuns: Action = async (io, _args, flags) => {
     const colour = status === "succeeded" ? "green" : status === "failed" ? "red" : "yellow";
     const when = at.slice(0, 19).replace("T", " ");
     await io.out(
-      `${run.padEnd(22)} ${paint(colour, status.padEnd(11))} ${when}  ${duration(durationMs).padStart(9)}  ${inert(workflow)}\n`,
+      `${run.padEnd(22)} ${paint(colour, status.padEnd(11))} ${when}  ${duration(durationMs).padStart(9)}  ${plainText(workflow)}\n`,
     );
   }
   return 0;
@@ -93,14 +94,16 @@ export const showRun: Action = async (io, [given = ""], flags) => {
     return 0;
   }
   const paint = painter(io, flags);
-  await io.out(`${paint("bold", inert(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`);
+  await io.out(
+    `${paint("bold", plainText(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`,
+  );
   for (const line of stored.events.flatMap(pathLine)) await io.out(`${paint("dim", line)}\n`);
-  await io.out(describeVerdict(finished, paint, Math.min(io.columns, 110), []));
+  await io.out(describeVerdict(finished, { paint, width: Math.min(io.columns, 110), program: programName(io) }));
   return 0;
 };
 
 function pathLine(event: RunEvent): string[] {
   if (event.type === "node:exit")
     return [`  ${event.node}: ${event.result.status}, ${event.result.toolCalls.length} calls`];
-  return event.type === "route" ? [`    → ${inert(event.to)}: ${inert(event.reason)}`] : [];
+  return event.type === "route" ? [`    → ${plainText(event.to)}: ${plainText(event.reason)}`] : [];
 }

@@ -1,11 +1,11 @@
-import { openProject, type Project } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { exposedName } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
-import type { SkillEntry } from "../loaders/skill-set.ts";
+import { openProject, type Project, type SkillEntry } from "../project.ts";
 import { projectOptions } from "./flags.ts";
-import type { Action } from "./main.ts";
-import { amount, describeDiagnostic, inert, oneLine, type Paint, painter } from "./terminal.ts";
+import type { Action, Io } from "./main.ts";
+import { plainText } from "./reports/inert.ts";
+import { amount, describeDiagnostic, oneLine, type Paint, painter } from "./terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));
@@ -16,7 +16,7 @@ export const listSkills: Action = async (io, _args, flags) => {
     return 0;
   }
   const paint = painter(io, flags);
-  for (const entry of entries) await io.out(`${skillLine(entry, paint, io.columns)}\n`);
+  for (const entry of entries) await io.out(`${skillLine(entry, paint, widthOf(io))}\n`);
   for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
   return 0;
 };
@@ -26,11 +26,16 @@ export async function allSkills({ skills }: Project): Promise<SkillEntry[]> {
   return found.filter((entry) => entry !== undefined);
 }
 
+/** Lines are cut where a person sees them wrapped, and nowhere else. */
+function widthOf(io: Io): number {
+  return io.isTerminal ? io.columns : 1000;
+}
+
 function skillLine({ skill, unavailable }: SkillEntry, paint: Paint, columns: number): string {
   const mark = unavailable === undefined ? paint("green", "●") : paint("dim", "○");
   const state = unavailable === undefined ? amount(skill.tools.length, "tool") : unavailable;
   const head = `${skill.id.padEnd(14)} ${skill.category.padEnd(14)}`;
-  return `${mark} ${head} ${paint("dim", oneLine(`${state} — ${skill.description}`, Math.max(40, columns - 34)))}`;
+  return `${mark} ${head} ${paint("dim", oneLine(`${state} — ${skill.description}`, Math.max(40, columns - 36)))}`;
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
@@ -48,7 +53,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
     await io.out(`${JSON.stringify(document, undefined, 2)}\n`);
     return 0;
   }
-  await io.out(`${describeSkill(entry, painter(io, flags), io.columns).join("\n")}\n`);
+  await io.out(`${describeSkill(entry, painter(io, flags), widthOf(io)).join("\n")}\n`);
   return 0;
 };
 
@@ -112,8 +117,8 @@ function describeSkill(
     return `  ${effect} ${exposedName(skill.id, tool.name).padEnd(30)} ${paint("dim", oneLine(tool.description, Math.max(40, columns - 42)))}`;
   });
   return [
-    `${paint("bold", inert(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,
-    inert(skill.description),
+    `${paint("bold", plainText(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,
+    plainText(skill.description),
     state,
     ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
     ...(config.length > 0 ? ["", paint("bold", "Config"), ...config] : []),

@@ -5,6 +5,7 @@ import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
 import type { JsonObject } from "../core/values.ts";
 import { isObject } from "../core/values.ts";
 import type { Flags, Io } from "./main.ts";
+import { plainLine, plainText } from "./reports/inert.ts";
 
 export type Format = Parameters<typeof styleText>[0];
 export type Paint = (format: Format, text: string) => string;
@@ -17,22 +18,26 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
 }
 
+/** How this program is called here: by its name, or through npm in a checkout. */
+export function programName({ host }: Pick<Io, "host">): string {
+  return host.env.npm_command === undefined ? "skillflow" : "npx skillflow";
+}
+
 /** A `.env` file counts only when it is named, so that a checkout cannot change who is trusted. */
 export function withEnvFile(io: Io, flags: Flags): Io {
   if (typeof flags.envFile !== "string") return io;
   const path = resolve(io.host.cwd, flags.envFile);
   if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${flags.envFile}`);
-  const env = { ...parseEnv(readFileSync(path, "utf8")), ...io.host.env };
-  return { ...io, host: { ...io.host, env } };
-}
-
-/** Text of others without what could move the cursor, hide or reorder: control characters and direction marks. */
-export function inert(text: string): string {
-  return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "");
+  try {
+    const env = { ...parseEnv(readFileSync(path, "utf8")), ...io.host.env };
+    return { ...io, host: { ...io.host, env } };
+  } catch (error) {
+    throw new SkillflowError("usage.invalid", `${flags.envFile} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 export function oneLine(text: string, most: number): string {
-  const line = inert(text).replace(/\s+/g, " ").trim();
+  const line = plainLine(text);
   return line.length > most ? `${line.slice(0, Math.max(0, most - 1))}…` : line;
 }
 
@@ -40,18 +45,18 @@ export function describeDiagnostic(found: Diagnostic, paint: Paint): string {
   const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
   const word = found.severity === "error" ? paint("red", "error") : paint("yellow", "warning");
   const hint = found.hint ? `\n    ${paint("dim", found.hint)}` : "";
-  return `${place ? `${paint("bold", inert(place))} ` : ""}${word} ${paint("dim", found.code)} ${inert(found.message)}${hint}`;
+  return `${place ? `${paint("bold", plainText(place))} ` : ""}${word} ${paint("dim", found.code)} ${plainText(found.message)}${hint}`;
 }
 
 /** What could not go on: all findings, one line, a hint; the stack only when asked for. */
-export function describeFailure(error: unknown, verbose: boolean, io: Io): string {
-  const paint = painter(io, {});
+export function describeFailure(error: unknown, flags: Flags, io: Io): string {
+  const paint = painter(io, flags);
   const known = error instanceof SkillflowError ? error : undefined;
   const findings = (known?.diagnostics ?? []).map((found) => `${describeDiagnostic(found, paint)}\n`).join("");
   const message = known ? known.message : `this is a fault of skillflow itself: ${messageOf(error)}`;
   const hint = known ? known.hint : "run it again with --verbose and report what it prints";
-  const stack = verbose && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
-  return `${findings}${paint(["red", "bold"], "error:")} ${inert(message)}\n${hint ? `  ${paint("dim", inert(hint))}\n` : ""}${stack}`;
+  const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
+  return `${findings}${paint(["red", "bold"], "error:")} ${plainText(message)}\n${hint ? `  ${paint("dim", plainText(hint))}\n` : ""}${stack}`;
 }
 
 export function duration(ms: number): string {
@@ -67,38 +72,45 @@ export function amount(count: number, noun: string): string {
 /** Data as indented text that people read: keys in colour, long text wrapped, lists numbered. */
 export function describeData(data: JsonObject, paint: Paint, width: number, indent = 2): string[] {
   return Object.entries(data).flatMap(([key, value]) =>
-    describeMember(`${paint("cyan", inert(key))}:`, value, paint, width, indent),
+    describeMember(`${paint("cyan", plainText(key))}:`, value, paint, width, indent),
   );
 }
 
 function describeMember(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
   const space = " ".repeat(indent);
-  if (Array.isArray(value) && value.length > 0) {
-    return [
-      `${space}${label}`,
-      ...value.flatMap((item, index) => describeItem(`${index + 1}.`, item, paint, width, indent + 2)),
-    ];
+  if (Array.isArray(value) && !value.every(isShort)) {
+    const items = value.flatMap((item, index) => describeItem(`${index + 1}.`, item, paint, width, indent + 2));
+    return [`${space}${label}`, ...items];
   }
   if (isObject(value) && Object.keys(value).length > 0) {
     return [`${space}${label}`, ...describeData(value as JsonObject, paint, width, indent + 2)];
   }
-  return wrap(`${label} ${plain(value)}`, width, indent);
+  return wrap(`${label} ${Array.isArray(value) ? value.map(plain).join(", ") || "none" : plain(value)}`, width, indent);
 }
 
+function isShort(value: unknown): boolean {
+  return typeof value === "object" ? value === null : String(value).length < 40;
+}
+
+/** A pair of scalars is one line; of larger objects the first member leads. */
 function describeItem(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
   if (!isObject(value)) return describeMember(label, value, paint, width, indent);
   const [first, ...rest] = Object.entries(value);
   if (!first) return [];
   const [, head] = first;
-  const body = Object.fromEntries(rest) as JsonObject;
   if (typeof head === "object" && head !== null) {
     return [`${" ".repeat(indent)}${label}`, ...describeData(value as JsonObject, paint, width, indent + 3)];
   }
+  const [second] = rest;
+  if (rest.length === 1 && second && (typeof second[1] !== "object" || second[1] === null)) {
+    return wrap(`${label} ${paint("bold", plain(head))}: ${plain(second[1])}`, width, indent);
+  }
+  const body = Object.fromEntries(rest) as JsonObject;
   return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeData(body, paint, width, indent + 3)];
 }
 
 function plain(value: unknown): string {
-  return inert(typeof value === "string" ? value : JSON.stringify(value));
+  return plainText(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 /** Words kept whole; following lines are indented two more. */

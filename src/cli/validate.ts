@@ -1,25 +1,16 @@
-import { resolve } from "node:path";
-import { openProject } from "../app.ts";
-import type { Diagnostic } from "../core/errors.ts";
-import { loadWorkflow } from "../loaders/workflow-file.ts";
+import { type Diagnostic, fieldPath } from "../core/errors.ts";
+import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeDiagnostic, painter } from "./terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const found = files.map((file) => loadWorkflow(resolve(io.host.cwd, file), project.skills.ids, file));
-  const outputs = await Promise.all(
-    found.map(async ({ workflow }, index) => {
-      if (!workflow || !Object.values(workflow.nodes).some((node) => node.output)) return [];
-      const { checkOutputSchemas } = await import("../core/shapes.ts");
-      return checkOutputSchemas(workflow, files[index] ?? "");
-    }),
-  );
+  const found = files.map((file) => readWorkflow(project, file));
   const strict = flags.strict === true;
-  const diagnostics = [...found.flatMap((loaded) => loaded.diagnostics), ...outputs.flat()].map((diagnostic) =>
-    strict ? { ...diagnostic, severity: "error" as const } : diagnostic,
-  );
+  const diagnostics = found
+    .flatMap((loaded) => loaded.diagnostics)
+    .map((diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic));
   const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   if (format === "text") {
@@ -44,5 +35,10 @@ async function render(format: string, diagnostics: readonly Diagnostic[]): Promi
     return diagnostics.map((diagnostic) => `${annotationOf(diagnostic)}\n`).join("");
   }
   const ok = !diagnostics.some((diagnostic) => diagnostic.severity === "error");
-  return `${JSON.stringify({ ok, diagnostics }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ok, diagnostics: diagnostics.map(located) }, undefined, 2)}\n`;
+}
+
+/** With the field's path as people write it, beside its keys. */
+function located(diagnostic: Diagnostic) {
+  return { ...diagnostic, field: fieldPath(diagnostic.path) };
 }

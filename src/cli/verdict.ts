@@ -1,46 +1,71 @@
 import type { FinishedRun } from "../app.ts";
-import type { NodeResult } from "../core/event.ts";
-import { amount, describeData, duration, inert, type Paint } from "./terminal.ts";
+import type { NodeResult, RunRecord } from "../core/event.ts";
+import { plainText } from "./reports/inert.ts";
+import { leftOutSkills } from "./reports/visits.ts";
+import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;
 
+export interface VerdictOptions {
+  readonly paint: Paint;
+  readonly width: number;
+  /** How this program is called here. */
+  readonly program: string;
+  /** The files that were written. */
+  readonly written?: readonly string[];
+}
+
 /** What a run came to, for people: what each node found, what was left out, what to type next. */
 export function describeVerdict(
-  { record, result, state }: FinishedRun,
-  paint: Paint,
-  width: number,
-  written: readonly string[],
+  { record, result, state }: Omit<FinishedRun, "events">,
+  { paint, width, program, written = [] }: VerdictOptions,
 ): string {
-  const { status, usage, error, degraded } = result;
+  const { status, usage, error } = result;
   const order = [...state.results.keys()].slice(-MOST_NODES);
   const sections = order.map((node) =>
     describeNode(record.workflow.nodes[node]?.name ?? node, result.results[node], paint, width),
   );
   const hidden = state.results.size - order.length;
   const cost = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
-  const calls = state.steps.length;
   const spent = [
     duration(usage.durationMs),
-    amount(calls, "node visit"),
+    amount(state.visits, "node visit"),
     amount(usage.modelCalls, "model call"),
     `${usage.inputTokens + usage.outputTokens} tokens`,
     cost,
   ].join(", ");
-  const left = new Map(degraded.map(({ skill, reason }) => [skill, reason]));
+  const left = leftOutSkills(result);
   return [
     "",
     ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
     ...sections.flatMap((lines) => [...lines, ""]),
     `${statusMark(status, paint)} ${paint("dim", spent)}`,
-    ...(error ? [`  ${inert(error.message)}`, ...(error.hint ? [`  ${paint("dim", inert(error.hint))}`] : [])] : []),
-    ...(left.size > 0
+    ...(error
+      ? [`  ${plainText(error.message)}`, ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : [])]
+      : []),
+    ...(left.length > 0
       ? [
-          paint("yellow", "left out for lack of configuration:"),
-          ...[...left].map(([id, why]) => `  ${id}: ${inert(why)}`),
+          paint("yellow", "skills left out:"),
+          ...left.map(({ skill, reason }) => `  ${plainText(skill)}: ${plainText(reason)}`),
         ]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
-    `${paint("dim", "next:")} ${nextCommand(record.run, status)}`,
+    `${paint("dim", "next:")} ${program} ${nextCommand(record, error?.code)}`,
+    "",
+  ].join("\n");
+}
+
+/** All that `--quiet` leaves: what went wrong, and what to type next. */
+export function describeShortfall(
+  { record, result }: Pick<FinishedRun, "record" | "result">,
+  { paint, program }: Pick<VerdictOptions, "paint" | "program">,
+): string {
+  const { error, status } = result;
+  if (!error) return "";
+  return [
+    `${statusMark(status, paint)} ${plainText(error.message)}`,
+    ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : []),
+    `${paint("dim", "next:")} ${program} ${nextCommand(record, error.code)}`,
     "",
   ].join("\n");
 }
@@ -54,7 +79,7 @@ function describeNode(name: string, result: NodeResult | undefined, paint: Paint
     pass ? paint("green", evaluator) : paint("red", `${evaluator} failed`),
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
-  return [`${mark} ${paint("bold", inert(name))}${checked}`, ...describeData(result.data, paint, width)];
+  return [`${mark} ${paint("bold", plainText(name))}${checked}`, ...describeData(result.data, paint, width)];
 }
 
 function statusMark(status: string, paint: Paint): string {
@@ -62,6 +87,7 @@ function statusMark(status: string, paint: Paint): string {
   return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
 }
 
-function nextCommand(run: string, status: string): string {
-  return status === "succeeded" ? `skillflow runs show ${run}` : `skillflow resume ${run}`;
+function nextCommand({ run, file = "" }: RunRecord, failure: string | undefined): string {
+  if (failure === undefined || failure === "run.no_work") return `runs show ${run}`;
+  return failure === "skills.missing" ? `doctor ${file}` : `resume ${run}`;
 }

@@ -1,4 +1,5 @@
 import type { Diagnostic } from "./errors.ts";
+import { checkJsonSchema } from "./json-schema.ts";
 import { parsePath } from "./path.ts";
 import { deepEqual, nearest } from "./values.ts";
 import type { Edge, Workflow, WorkflowNode } from "./workflow.ts";
@@ -170,7 +171,8 @@ function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkil
       warning("UNKNOWN_SKILL", [...path, "skills", index], `node "${id}" lists an unknown skill "${skill}"`, near),
     );
   }
-  return [...found, ...checkEvaluatorNames(path, node)];
+  const shape = node.output ? checkJsonSchema(node.output, [...path, "output"]) : [];
+  return [...found, ...shape, ...checkEvaluatorNames(path, node)];
 }
 
 /** D3. */

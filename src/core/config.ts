@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ConfigField, Skill } from "./skill.ts";
 import { workflowLimitsSchema } from "./workflow.ts";
 
@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** `.skillflow.yml`, in a project and per user (cli ".skillflow.yml"). */
 export const projectConfigSchema = z.strictObject({
   model: z.string().min(1).optional(),
-  writes: z.enum(["allow", "deny"]).optional(),
+  writes: z.enum(["allow", "plan", "deny"]).optional(),
   limits: workflowLimitsSchema.optional(),
   skills: z
     .strictObject({

@@ -8,7 +8,7 @@ import {
   parseVerdict,
   type Verdict,
 } from "./evaluate.ts";
-import type { EvalResult, EventBody, NodeResult, RunError } from "./event.ts";
+import type { EvalResult, EventBody, NodeResult, RunError, RunRecord } from "./event.ts";
 import type { Purpose, StepKey } from "./ports.ts";
 import type { Program } from "./program.ts";
 import { defaultFeedback, joinSections, judgePrompt, type Prompt, reflectPrompt } from "./prompt.ts";
@@ -199,20 +199,18 @@ function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNo
   const group = nextGroup(visit.pending, tools.find);
   const unannounced = group.filter((call) => call.announced === undefined);
   if (unannounced.length > 0) return announce(visit, unannounced, tools.find, tools.offered);
+  const done = visit.pending.filter((call) => call.outcome).length;
+  const key = `${visit.key}/${visit.attempt}/${visit.asks}/calls/${done}`;
+  // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
   const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.epoch));
-  const [first] = doubtful;
-  if (first)
-    return {
-      kind: "decide",
-      key: `${first.key}/doubt`,
-      bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)),
-    };
+  if (doubtful.length > 0) {
+    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)) };
+  }
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
     return tool ? [{ key: call.key, tool, input: call.input }] : [];
   });
-  const done = visit.pending.filter((call) => call.outcome).length;
-  return { kind: "call", key: `${visit.key}/${visit.attempt}/${visit.asks}/calls/${done}`, node: visit.node, calls };
+  return { kind: "call", key, node: visit.node, calls };
 }
 
 /** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
@@ -282,7 +280,7 @@ function review(
   if (problems.length > 0 || silent) {
     const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
     if (!visit.corrected && turnsLeft) return correct(visit, silent, problems);
-    if (silent) return leaveFailed(visit, node, { message: "the model answered nothing", code: "model.silent" });
+    if (silent) return noteSilence(program, state, visit, node);
     const why = problems.join("; ");
     return leaveOrRetry(program, state, visit, node, {
       data,
@@ -294,6 +292,21 @@ function review(
     return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
   }
   return evaluate(program, state, visit, node, data);
+}
+
+/** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
+function noteSilence(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const model = node.model ?? program.workflow.model ?? state.settings.model;
+  const message = "the model answered nothing";
+  const body: EventBody = {
+    type: "model:error",
+    node: visit.node,
+    purpose: "work",
+    model,
+    code: "model.silent",
+    message,
+  };
+  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.asks}/silent`, bodies: [body] };
 }
 
 /** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
@@ -416,8 +429,7 @@ function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): S
   const data = { ...partialData(visit), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  const { code } = failure;
-  return leave(visit, { status: "failed", data, toolCalls }, code === undefined ? {} : { unfinished: true, code });
+  return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
 }
 
 function partialData(visit: Visit): JsonObject {
@@ -426,15 +438,15 @@ function partialData(visit: Visit): JsonObject {
   return last?.type === "text" ? { summary: last.text } : {};
 }
 
-function leave(visit: Visit, result: NodeResult, more: { unfinished?: boolean; code?: string } = {}): Step {
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...more };
+function leave(visit: Visit, result: NodeResult, unfinished = false): Step {
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
   return { kind: "decide", key: `${visit.key}/exit/${visit.asks}`, bodies: [body] };
 }
 
 function leaveUnfinished(state: State, visit: Visit): Step {
   const data = { ...partialData(visit), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(visit, { status: "failed", data, toolCalls }, { unfinished: true });
+  const step = leave(visit, { status: "failed", data, toolCalls }, true);
   return { ...step, key: `${step.key}/halt` };
 }
 
@@ -444,13 +456,14 @@ function route(program: Program, state: State, leaving: Leaving): Step {
   const edges = liveEdges(program, leaving.node, state.follows);
   const choice = chooseRoute(edges, leaving.failed);
   if (isDryRun(state) && program.edgesFrom(leaving.node).some((edge) => edge.when !== undefined)) {
-    return finish(state, leaving, "a dry run stops at the first decision");
+    return finish(program, state, leaving, "a dry run stops at the first decision");
   }
-  if (choice.kind === "end") return finish(state, leaving, "");
+  if (choice.kind === "end") return finish(program, state, leaving, "");
   if (choice.kind === "follow") return follow(leaving, { id: choice.edge.to, description: "", edge: choice.edge });
   const answer = leaving.answers.at(-1);
   const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);
-  if (chosen) return chosen.edge ? follow(leaving, chosen) : finish(state, leaving, "none of the conditions held");
+  if (chosen)
+    return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
   if (leaving.answers.length >= 2) return endUnrouted(state, leaving);
   return askRoute(program, state, leaving, choice.options, answer);
 }
@@ -498,11 +511,31 @@ function askRoute(
   return ask(state, { key, purpose: "route", node: leaving.node, model, prompt });
 }
 
-function finish(state: State, leaving: Leaving, why: string): Step {
-  if (leaving.failed) {
-    return end(state, "failed", `node ${leaving.node} failed`, leaving.error);
-  }
+function finish(program: Program, state: State, leaving: Leaving, why: string): Step {
+  if (leaving.failed) return end(state, "failed", `node ${leaving.node} failed`, leaving.error);
+  const idle = idleness(program.record, state);
+  if (idle) return end(state, "failed", "no work was done", idle);
   return end(state, "succeeded", why || "the last node is done");
+}
+
+/** A run that did no work is never a success (cli "Exit codes"). */
+function idleness({ workflow, skills }: RunRecord, state: State): RunError | undefined {
+  if (state.usage.modelCalls === 0 && state.modelError) return state.modelError;
+  const available = new Set(skills.filter((skill) => skill.available).map((skill) => skill.id));
+  const visited = [...state.results].map(([id, result]) => {
+    const listed = workflow.nodes[id]?.skills ?? [];
+    const lost = listed.length > 0 && !listed.some((skill) => available.has(skill));
+    return { skipped: result.status === "skipped", lost };
+  });
+  if (!visited.every(({ skipped, lost }) => skipped || lost)) return undefined;
+  if (visited.every(({ skipped }) => skipped)) {
+    return { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+  }
+  return {
+    code: "skills.missing",
+    message: "no work was done with any skill: every visited node lost all of its skills",
+    hint: "skillflow doctor WORKFLOW tells what each skill needs",
+  };
 }
 
 function endUnrouted(state: State, leaving: Leaving): Step {

@@ -1,5 +1,6 @@
 import type { Environment } from "./config.ts";
-import { messageOf, SkillflowError } from "./errors.ts";
+import { SkillflowError } from "./errors.ts";
+import { nearest } from "./values.ts";
 import type { Workflow } from "./workflow.ts";
 
 const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
@@ -42,8 +43,11 @@ export function defaultJudge(model: string, env: Environment): string {
 export function checkModels(model: string, workflow: Workflow, env: Environment): void {
   const { provider: serving } = parseModel(model);
   if (!serving) {
+    const near = model.includes(":") ? nearest(model.split(":")[0] ?? "", PROVIDERS) : undefined;
     throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
-      hint: `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
+      hint: near
+        ? `did you mean ${near}:${model.slice(model.indexOf(":") + 1)}?`
+        : `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
     });
   }
   if (isOffline(model)) return;
@@ -55,27 +59,30 @@ export function checkModels(model: string, workflow: Workflow, env: Environment)
 }
 
 export function requireKey(provider: Provider, env: Environment): void {
-  const missing = {
-    anthropic: env.ANTHROPIC_API_KEY ? undefined : "ANTHROPIC_API_KEY",
-    openai: env.OPENAI_API_KEY ? undefined : "OPENAI_API_KEY",
-    "openai-compatible": env.OPENAI_BASE_URL ? undefined : "OPENAI_BASE_URL",
-    replay: undefined,
-    script: undefined,
-  }[provider];
+  const missing = missingVariable(provider, env);
   if (missing === undefined) return;
   const hint =
     missing === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${missing}=…`;
   throw new SkillflowError("config.missing", `${provider} needs ${missing}, which is not set`, { hint });
 }
 
-/** Whether each provider can be asked, for `doctor`; the reason when it cannot. */
+const VARIABLES: Readonly<Record<Provider, string | undefined>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  "openai-compatible": "OPENAI_BASE_URL",
+  replay: undefined,
+  script: undefined,
+};
+
+function missingVariable(provider: Provider, env: Environment): string | undefined {
+  const variable = VARIABLES[provider];
+  return variable === undefined || env[variable] ? undefined : variable;
+}
+
+/** The variable that each provider lacks, for `doctor`; undefined where it can be asked. */
 export function modelAvailability(env: Environment): { readonly id: Provider; readonly missing: string | undefined }[] {
-  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
-    try {
-      requireKey(id, env);
-      return { id, missing: undefined };
-    } catch (error) {
-      return { id, missing: messageOf(error) };
-    }
-  });
+  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => ({
+    id,
+    missing: missingVariable(id, env),
+  }));
 }

@@ -51,6 +51,14 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** A process as a lock names it. */
+export interface ProcessMark {
+  readonly pid: number;
+  readonly host: string;
+  /** Tells a process from a later one of the same id. */
+  readonly started: string;
+}
+
 /** A run as it stands in a store. */
 export interface StoredRun {
   readonly record: RunRecord;

@@ -36,6 +36,10 @@ export function linkProgram(record: RunRecord): Program {
   const skills = new Map(record.skills.map((skill) => [skill.id, skill]));
   const edges = groupEdges(workflow.edges);
   const toolSets = new Map<string, ToolSet>();
+  const shared = {
+    rules: [...listOf(record, "input.rules"), ...listOf(record, "rules")],
+    context: [...listOf(record, "input.context"), ...listOf(record, "context")],
+  };
 
   const nodeOf = (id: string): WorkflowNode => {
     const node = nodes.get(id);
@@ -60,8 +64,11 @@ export function linkProgram(record: RunRecord): Program {
       return known;
     },
     preface: (id) => [
-      ...sourceSection("## Rules — You MUST Follow These", record, id, "rules"),
-      ...sourceSection("## Background Context", record, id, "context"),
+      ...sourceSection(
+        "## Rules — You MUST Follow These",
+        ownSources(record, id, nodeOf(id).rules, "rules", shared.rules),
+      ),
+      ...sourceSection("## Background Context", ownSources(record, id, nodeOf(id).context, "context", shared.context)),
       ...available(id).flatMap((skill) =>
         skill.instruction ? [`## Skill: ${skill.name}\n\n${skill.instruction}`] : [],
       ),
@@ -131,14 +138,23 @@ function names(all: readonly ToolDescriptor[], entry: string, tool: ToolDescript
   return meant === tool;
 }
 
-/** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
-function sourceSection(heading: string, record: RunRecord, id: string, field: "rules" | "context"): string[] {
-  const { workflow } = record;
-  const own: NodeSources = Object.hasOwn(workflow.nodes, id) ? (workflow.nodes[id]?.[field] ?? []) : [];
-  const only = !Array.isArray(own) && own.only === true;
-  const places = [...(only ? [] : [`input.${field}`, field]), `nodes.${id}.${field}`];
-  const contents = places.flatMap((place) => listOf(record, place)).filter((content) => content.trim() !== "");
+function sourceSection(heading: string, all: readonly string[]): string[] {
+  const contents = all.filter((content) => content.trim() !== "");
   return contents.length === 0 ? [] : [`${heading}\n\n${contents.join("\n\n")}`];
+}
+
+/** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
+function ownSources(
+  record: RunRecord,
+  id: string,
+  own: NodeSources | undefined,
+  field: "rules" | "context",
+  shared: readonly string[],
+): readonly string[] {
+  if (own === undefined) return shared;
+  const only = !Array.isArray(own) && own.only === true;
+  const contents = listOf(record, `nodes.${id}.${field}`);
+  return only ? contents : [...shared, ...contents];
 }
 
 function listOf(record: RunRecord, place: string): string[] {

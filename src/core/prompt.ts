@@ -1,5 +1,5 @@
 import type { ToolCall } from "./event.ts";
-import type { Json, JsonObject, JsonSchema } from "./values.ts";
+import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "./values.ts";
 
 /** What a model is asked: an opening that never changes during a node, then the turns so far. */
 export interface Prompt {
@@ -11,6 +11,15 @@ export interface Prompt {
   readonly tools: readonly ToolOffer[];
   /** Structured output is requested in this shape (N11). */
   readonly output?: JsonSchema;
+}
+
+/** A prompt that differs from the one recorded at the same step. */
+export interface ChangedPrompt {
+  readonly key: string;
+  readonly node: string;
+  /** Undefined where this version can no longer rebuild it. */
+  readonly recorded: Prompt | undefined;
+  readonly now: Prompt;
 }
 
 export interface ToolOffer {
@@ -72,24 +81,14 @@ export function openingTexts(prompt: Prompt): readonly string[] {
   return context === "" ? [prompt.text] : [prompt.text, context];
 }
 
-const rendered = new WeakMap<object, string>();
-
 /** The run's context as text; empty while there is neither input nor a completed node. */
 export function renderContext(context: RunContext): string {
   if (context.length === 0 && Object.keys(context.input).length === 0) return "";
-  const lines = [`"input": ${renderOnce(context.input)}`];
+  const lines = [`"input": ${jsonOnce(context.input)}`];
   for (const entry of context.entries.slice(0, context.length)) {
-    lines.push(`${JSON.stringify(entry.node)}: ${renderOnce(entry.data)}`);
+    lines.push(`${JSON.stringify(entry.node)}: ${jsonOnce(entry.data)}`);
   }
   return `## Run Context\n\nThe input of this run and the results of the nodes before this one.\n\n{\n${lines.join(",\n")}\n}`;
-}
-
-function renderOnce(value: JsonObject): string {
-  const known = rendered.get(value);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(value);
-  rendered.set(value, text);
-  return text;
 }
 
 /** The text parts of a reply, joined. */

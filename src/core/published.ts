@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { projectConfigSchema } from "./config.ts";
 import { eventSchema, runRecordSchema } from "./event.ts";
 import { resultSchema } from "./result.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type ErrorCode, exitCodeOf } from "./errors.ts";
 import {
   nodeResultSchema,
@@ -47,7 +47,7 @@ export type RunResult = z.infer<typeof resultSchema>;
 
 /** What a run came to, from its past alone. */
 export function describeResult(record: RunRecord, state: State): RunResult {
-  const { status, error } = outcomeOf(record, state);
+  const { status, error } = outcomeOf(state);
   const { modelCalls, inputTokens, cachedTokens, outputTokens, costUsd, unpriced } = state.usage;
   return {
     schema: "skillflow.result/1",
@@ -80,33 +80,13 @@ function roundCost(cost: number): number {
   return Math.round(cost * 1e6) / 1e6;
 }
 
-function outcomeOf(record: RunRecord, state: State): { status: RunResult["status"]; error: RunError | undefined } {
-  const end = state.end ?? {
-    status: "interrupted" as const,
-    error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
-  };
-  if (end.status !== "succeeded") return { status: end.status, error: end.error };
-  const idle = idleness(record, state);
-  return idle ? { status: "failed", error: idle } : { status: "succeeded", error: undefined };
-}
-
-/** A run that did no work is never a success (cli "Exit codes"). */
-function idleness({ workflow, skills }: RunRecord, state: State): RunError | undefined {
-  const available = new Set(skills.filter((skill) => skill.available).map((skill) => skill.id));
-  const visited = [...state.results].map(([id, result]) => {
-    const listed = workflow.nodes[id]?.skills ?? [];
-    const lost = listed.length > 0 && !listed.some((skill) => available.has(skill));
-    return { skipped: result.status === "skipped", lost };
-  });
-  if (!visited.every(({ skipped, lost }) => skipped || lost)) return undefined;
-  if (visited.every(({ skipped }) => skipped)) {
-    return { code: "run.no_work", message: "no work was done: every visited node was skipped" };
-  }
-  return {
-    code: "skills.missing",
-    message: "no work was done with any skill: every visited node lost all of its skills",
-    hint: "skillflow doctor WORKFLOW tells what each skill needs",
-  };
+function outcomeOf(state: State): { status: RunResult["status"]; error: RunError | undefined } {
+  return (
+    state.end ?? {
+      status: "interrupted",
+      error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
+    }
+  );
 }
 
 function degradedSkills({ workflow, skills }: RunRecord, state: State): RunResult["degraded"] {

@@ -69,6 +69,8 @@ export interface Skill {
   readonly tools: readonly Tool[];
   readonly instruction?: string;
   readonly mcp?: McpServerConfig;
+  /** One read-only call that shows whether the config works (`doctor --live`); throws what is wrong, may say what it saw. */
+  readonly probe?: (context: ToolContext) => Promise<string | undefined>;
 }
 
 /** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */

@@ -49,6 +49,8 @@ export interface State {
   /** Why the run is coming to its end before its time. */
   halt: Halt | undefined;
   end: End | undefined;
+  /** What the last failed model call failed with. */
+  modelError: RunError | undefined;
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
 }
@@ -184,6 +186,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     unfinished: undefined,
     halt: undefined,
     end: undefined,
+    modelError: undefined,
     warned: new Set(),
     lastEvent: undefined,
   };
@@ -335,10 +338,11 @@ function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
 
 function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
   const { visit, leaving } = state;
-  const { code, message, hint } = event;
+  const { code, message, hint, node } = event;
+  state.modelError = { code, message, ...(hint ? { hint } : {}), node };
   if (event.purpose === "route" && leaving) {
     noteAnswer(leaving, undefined);
-    leaving.routeError = { code, message, ...(hint ? { hint } : {}), node: event.node };
+    leaving.routeError = state.modelError;
   }
   if (!visit) return;
   if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
@@ -389,7 +393,7 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   Object.assign(visit, freshAttempt(state, event.attempt, event.preamble));
 }
 
-function foldExit(state: State, { node, result, unfinished, code }: EventOf<"node:exit">): void {
+function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {
   const { visit } = state;
   const step = state.path.at(-1);
   if (!visit || !step) return;
@@ -404,15 +408,15 @@ function foldExit(state: State, { node, result, unfinished, code }: EventOf<"nod
     key: visit.key,
     asks: 0,
     answers: [],
-    error: exitError(visit, result, code),
+    error: exitError(visit, result),
     routeError: undefined,
   };
   state.visit = undefined;
 }
 
-function exitError(visit: Visit, result: NodeResult, code = "node.failed"): RunError | undefined {
+function exitError(visit: Visit, result: NodeResult): RunError | undefined {
   if (result.status !== "failed") return undefined;
-  const { hint } = visit.failure ?? {};
+  const { code = "node.failed", hint } = visit.failure ?? {};
   return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
 }
 

@@ -68,14 +68,15 @@ function convert(value: unknown, ancestors: readonly unknown[], place: string): 
   return Object.fromEntries(entries.map(([key, item]) => [key, convert(item, path, `${place}.${key}`)]));
 }
 
-/** JSON text with sorted keys, for digests. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key] ?? null)}`);
-  return `{${members.join(",")}}`;
+const texts = new WeakMap<object, string>();
+
+/** The JSON text of a value that is written often and never changes. */
+export function jsonOnce(value: object): string {
+  const known = texts.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  texts.set(value, text);
+  return text;
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -104,20 +105,19 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Letters added, left out, changed, or two neighbours swapped. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
-  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let above: number[] = [];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swap = isSwapped ? (before[j - 2] ?? 0) + 1 : limit;
-      next.push(Math.min(substitution, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const swapped = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (above[j - 2] ?? limit) + 1 : limit;
+      next.push(Math.min(substitution, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    before = row;
-    row = next;
+    [above, row] = [row, next];
   }
   return row[b.length] ?? limit;
 }

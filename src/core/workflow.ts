@@ -1,8 +1,11 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PATH_PATTERN } from "./path.ts";
 import { DURATION_PATTERN, type JsonSchema } from "./values.ts";
 
 /** The workflow document (workflow-format), declared once: type, validator and published schema. */
+
+// A process reads few documents: compiling validators for speed would take longer than they save.
+z.config({ jitless: true });
 
 const text = z.string().min(1);
 const flag = z.boolean();

@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import { toJSONSchema } from "zod";
 import { SkillflowError } from "../core/errors.ts";
 import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../core/skill.ts";
 import { isObject, type JsonSchema } from "../core/values.ts";
@@ -32,8 +33,7 @@ async function buildTool(definition: AnyToolDefinition): Promise<Tool> {
 /** JSON Schema as it is; zod 4 and zod 3 schemas converted, each by the converter that understands it. */
 async function toJsonSchema(schema: unknown): Promise<JsonSchema> {
   if (isObject(schema) && "_zod" in schema) {
-    const { z } = await import("zod");
-    const { $schema: _, ...rest } = z.toJSONSchema(schema as never, { io: "input" });
+    const { $schema: _, ...rest } = toJSONSchema(schema as never, { io: "input" });
     return rest as JsonSchema;
   }
   if (isObject(schema) && "_def" in schema) {

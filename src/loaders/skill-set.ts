@@ -115,6 +115,7 @@ function joinLayers(
     tools: builtin?.skill.tools ?? [],
     ...only("instruction", firstText(inline?.instruction, document?.instruction, builtin?.skill.instruction)),
     ...only("mcp", inline?.mcp ?? document?.mcp ?? builtin?.skill.mcp),
+    ...only("probe", builtin?.skill.probe),
   };
   const fields = resolveConfig(skill, options.overrides, options.env);
   const paths = [...custom.map((layer) => layer.document.directory), ...(builtin ? [builtin.path] : [])];

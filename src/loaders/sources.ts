@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import type { ResolvedSource } from "../core/event.ts";
 import { parseSource, type SourceField, type SourceForm, type SourceProblem, sourceFields } from "../core/source.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
+import { isWithin } from "./contain.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./egress.ts";
 
 export interface SourceOptions extends EgressOptions {
@@ -164,13 +165,9 @@ async function rootLeft({ from }: SourceField, realPath: string, outside: Outsid
   const roots = fileRoot === undefined ? [] : [resolve(workDir, fileRoot)];
   if (from === "input" && !allowOutsideInput) roots.unshift(workDir);
   for (const root of roots) {
-    if (!isInside((await outside.locate(root)).realPath, realPath)) return root;
+    if (!isWithin((await outside.locate(root)).realPath, realPath)) return root;
   }
   return undefined;
-}
-
-function isInside(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
 }
 
 type Text = { readonly content: string } | { readonly reason: string };

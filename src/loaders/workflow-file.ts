@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
@@ -95,7 +95,7 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Read
   const edges = Array.isArray(value.edges) ? value.edges : [];
   const sketch = {
     entry: entry ?? ids[0],
-    nodes: { ...Object.fromEntries(ids.map((id) => [id, {}])), ...Object.fromEntries(kept("nodes")) },
+    nodes: { ...mapValues(value.nodes, soundParts), ...Object.fromEntries(kept("nodes")) },
     edges: edges.map((edge, index) => (refused.has(`edges[${index}]`) ? standIn : edge)),
     skills: Object.fromEntries(kept("skills")),
   };
@@ -103,6 +103,17 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Read
   const lostSkills = new Set(isObject(value.skills) ? Object.keys(value.skills) : []);
   const found = checkWorkflow(sketch as unknown as Workflow, new Set([...knownSkills, ...lostSkills]));
   return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
+}
+
+/** What a refused node still tells. */
+function soundParts(node: unknown): object {
+  if (!isObject(node)) return {};
+  const skills = Array.isArray(node.skills) && node.skills.every((skill) => typeof skill === "string");
+  return { ...(skills ? { skills: node.skills } : {}), ...(isObject(node.output) ? { output: node.output } : {}) };
+}
+
+function mapValues(record: { readonly [key: string]: unknown }, change: (value: unknown) => object) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
 /** W12. */

@@ -3,16 +3,8 @@ import type { EventOf, RunEvent } from "../core/event.ts";
 import { next } from "../core/interpreter.ts";
 import type { Model, StepKey, StoredRun } from "../core/ports.ts";
 import { linkProgram } from "../core/program.ts";
-import type { Prompt } from "../core/prompt.ts";
+import type { ChangedPrompt, Prompt } from "../core/prompt.ts";
 import { begin, fold } from "../core/state.ts";
-
-export interface ChangedPrompt {
-  readonly key: StepKey;
-  readonly node: string;
-  /** Undefined where this version can no longer rebuild it. */
-  readonly recorded: Prompt | undefined;
-  readonly now: Prompt;
-}
 
 export interface ReplayOptions {
   readonly recording: StoredRun;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import type { Model, ModelCall } from "../core/ports.ts";

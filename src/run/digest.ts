@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Prompt, RunContext } from "../core/prompt.ts";
+import { jsonOnce } from "../core/values.ts";
 
 /** sha256 of a prompt, first 16 hexadecimal digits. Linear over a run: a growing context is digested entry by entry. */
 export function digestPrompt(prompt: Prompt): string {
@@ -9,16 +10,6 @@ export function digestPrompt(prompt: Prompt): string {
   hash.update("\0").update(jsonOnce(prompt.tools));
   hash.update("\0").update(prompt.output ? jsonOnce(prompt.output) : "");
   return hash.digest("hex").slice(0, 16);
-}
-
-const texts = new WeakMap<object, string>();
-
-function jsonOnce(value: object): string {
-  const known = texts.get(value);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(value);
-  texts.set(value, text);
-  return text;
 }
 
 interface Chain {

@@ -159,7 +159,9 @@ interface Budget {
 }
 
 function openBudget(run: Run, state: State): Budget {
-  const controller = new AbortController();
+  const times = { run: runTimeLeft(state), attempt: attemptTimeLeft(run.program, state) };
+  const limited = times.run !== undefined || times.attempt !== undefined;
+  const controller = limited ? new AbortController() : undefined;
   let ending: EventBody | undefined;
   let reject: (reason: unknown) => void = () => undefined;
   const whenEnded = new Promise<never>((_, refuse) => {
@@ -169,18 +171,19 @@ function openBudget(run: Run, state: State): Budget {
   const endWith = (body: EventBody) => {
     if (ending) return;
     ending = body;
-    controller.abort(new Error(reasonOf(body)));
-    reject(controller.signal.reason);
+    const reason = new Error(reasonOf(body));
+    controller?.abort(reason);
+    reject(reason);
   };
   const interrupt = () => endWith(interruption(run));
   const timers = [
-    timer(runTimeLeft(state), () => endWith(runTimeout(state))),
-    timer(attemptTimeLeft(run.program, state), () => endWith(attemptTimeout(state))),
+    timer(times.run, () => endWith(runTimeout(state))),
+    timer(times.attempt, () => endWith(attemptTimeout(state))),
   ];
   if (run.signal.aborted) interrupt();
   run.signal.addEventListener("abort", interrupt, { once: true });
   return {
-    signal: controller.signal,
+    signal: controller?.signal ?? run.signal,
     whenEnded,
     ended: () => ending !== undefined,
     reason: () => (ending ? reasonOf(ending) : ""),

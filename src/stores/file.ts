@@ -6,12 +6,12 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -20,16 +20,9 @@ import {
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
-import type { Journal, Store, StoredRun } from "../core/ports.ts";
+import type { Journal, ProcessMark, Store, StoredRun } from "../core/ports.ts";
+import { isObject } from "../core/values.ts";
 import { createJournal } from "./journal.ts";
-
-/** A process as a lock names it. */
-export interface ProcessMark {
-  readonly pid: number;
-  readonly host: string;
-  /** Tells a process from a later one of the same id. */
-  readonly started: string;
-}
 
 export interface FileStoreOptions {
   readonly directory: string;
@@ -68,10 +61,11 @@ export function fileStore(options: FileStoreOptions): Store {
     async create(record) {
       const path = pathOf(record.run);
       prepareDirectory(directory);
+      refuseExisting(path, record.run);
       const unlock = lock(join(directory, `${record.run}.lock`), record.run, options);
       try {
-        const file = createFile(path, record.run);
-        const length = appendDurably(file, 0, `${JSON.stringify(record)}\n`);
+        refuseExisting(path, record.run);
+        const { file, length } = createFile(path, `${JSON.stringify(record)}\n`);
         syncDirectory(directory);
         return drive(record.run, file, { record, events: [], length }, unlock);
       } catch (error) {
@@ -85,8 +79,7 @@ export function fileStore(options: FileStoreOptions): Store {
       const unlock = lock(join(directory, `${run}.lock`), run, options);
       try {
         const stored = readRun(path, run);
-        const file = openSync(path, "r+");
-        ftruncateSync(file, stored.length);
+        const file = openFile(path, stored.length);
         return { ...stored, journal: drive(run, file, stored, unlock) };
       } catch (error) {
         unlock();
@@ -101,8 +94,12 @@ export function fileStore(options: FileStoreOptions): Store {
     async list() {
       if (!existsSync(directory)) return [];
       const names = readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
-      const dated = names.map((name) => ({ name, at: statSync(join(directory, name)).mtimeMs }));
-      return dated.sort((a, b) => b.at - a.at).map(({ name }) => name.slice(0, -".jsonl".length));
+      const dated = names.map((name) => ({
+        name,
+        at: statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+      }));
+      const newestFirst = dated.sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
+      return newestFirst.map(({ name }) => name.slice(0, -".jsonl".length));
     },
   };
 }
@@ -126,10 +123,12 @@ interface Stored extends StoredRun {
 }
 
 function readRun(path: string, run: string): Stored {
-  const bytes = readFileSync(path);
+  const bytes = readBytes(path);
   const record = readLine<RunRecord>(bytes, 0);
   if (record?.value.schema !== "skillflow.run/1") {
-    throw new SkillflowError("recording.invalid", `${run} is no recorded run: its first line is not a run's record`);
+    throw new SkillflowError("recording.invalid", `${run} is no recorded run: its first line is not a run's record`, {
+      hint: `see ${path}`,
+    });
   }
   const events: RunEvent[] = [];
   let whole = { events: 0, length: record.end };
@@ -137,7 +136,9 @@ function readRun(path: string, run: string): Stored {
     const line = readLine<RunEvent>(bytes, start);
     if (!line) {
       if (bytes.indexOf(10, start) === -1 || bytes.indexOf(10, start) === bytes.length - 1) break;
-      throw new SkillflowError("recording.invalid", `${run} is damaged after event ${events.length}`);
+      throw new SkillflowError("recording.invalid", `the recording of ${run} is damaged in line ${events.length + 2}`, {
+        hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
+      });
     }
     events.push(line.value);
     start = line.end;
@@ -151,9 +152,18 @@ function readLine<Value>(bytes: Buffer, start: number): { readonly value: Value;
   const newline = bytes.indexOf(10, start);
   if (newline === -1) return undefined;
   try {
-    return { value: JSON.parse(bytes.toString("utf8", start, newline)) as Value, end: newline + 1 };
+    const value: unknown = JSON.parse(bytes.toString("utf8", start, newline));
+    return isObject(value) ? { value: value as Value, end: newline + 1 } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw storeError(error, `${path} cannot be read`);
   }
 }
 
@@ -167,15 +177,34 @@ function prepareDirectory(directory: string): void {
   }
 }
 
-function createFile(path: string, run: string): number {
+function refuseExisting(path: string, run: string): void {
+  if (!existsSync(path)) return;
+  throw new SkillflowError("run.exists", `there is a run ${run} already`, {
+    hint: `resume it (skillflow resume ${run}) or choose another --run-id`,
+  });
+}
+
+/** The file appears with its first line whole, so that there never is a run without its record. */
+function createFile(path: string, line: string): { readonly file: number; readonly length: number } {
+  const draft = `${path}.${randomUUID()}`;
   try {
-    return openSync(path, "wx");
+    const file = openSync(draft, "wx");
+    const length = appendDurably(file, 0, line);
+    renameSync(draft, path);
+    return { file, length };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") {
-      throw new SkillflowError("run.exists", `there is a run ${run} already`, {
-        hint: `resume it (skillflow resume ${run}) or choose another --run-id`,
-      });
-    }
+    rmSync(draft, { force: true });
+    throw storeError(error, `${path} cannot be written`);
+  }
+}
+
+/** Opens a run's file to go on after its whole records. */
+function openFile(path: string, length: number): number {
+  try {
+    const file = openSync(path, "r+");
+    ftruncateSync(file, length);
+    return file;
+  } catch (error) {
     throw storeError(error, `${path} cannot be written`);
   }
 }
@@ -205,6 +234,7 @@ function syncDirectory(directory: string): void {
 }
 
 function storeError(error: unknown, what: string): SkillflowError {
+  if (error instanceof SkillflowError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") {
     return new SkillflowError("store.full", `${what}: the disk is full`, {
@@ -219,61 +249,86 @@ function unknownRun(run: string, directory: string): SkillflowError {
   return new SkillflowError("run.unknown", `there is no run ${run} in ${directory}`, { hint: "skillflow runs list" });
 }
 
-/** Takes a lock, from a dead process of this host if need be; gives what releases it. */
+/**
+ * Takes a lock, from a dead process of this host if need be; gives what releases it. A lock is a folder that holds one
+ * empty file, named for its owner: it appears whole, and from one owner to the next it goes by a single rename, which
+ * succeeds for one of all that try.
+ */
 function lock(path: string, run: string, { self, isAlive }: FileStoreOptions): () => void {
-  const mine = JSON.stringify({ ...self, token: randomUUID() });
+  const mine = nameOf(self);
   for (let tries = 0; tries < 3; tries++) {
-    if (tryLink(path, mine)) return () => release(path, mine);
+    if (moveIn(path, mine)) return () => release(path, mine);
     const owner = readOwner(path);
     if (!owner) continue;
     if (owner.mark.host !== self.host || isAlive(owner.mark)) throw locked(run, path, owner.mark);
-    removeStale(path, owner.text);
+    if (takeOver(path, owner.name, mine)) return () => release(path, mine);
   }
   throw locked(run, path, readOwner(path)?.mark);
 }
 
-/** Hard links appear whole or not at all, so nobody reads a half-written lock. */
-function tryLink(path: string, text: string): boolean {
+function nameOf({ pid, host, started }: ProcessMark): string {
+  return [String(pid), host.slice(0, 64), started, randomUUID()].map(encodeURIComponent).join("@");
+}
+
+function parseName(name: string): ProcessMark | undefined {
+  const [pid = "", host, started] = name.split("@").map(decodeURIComponent);
+  return /^\d+$/.test(pid) && host && started !== undefined ? { pid: Number(pid), host, started } : undefined;
+}
+
+/** A folder takes the place of none or of an empty one, never of one that is owned. */
+function moveIn(path: string, mine: string): boolean {
   const draft = `${path}.${randomUUID()}`;
   try {
-    writeFileSync(draft, text);
-    linkSync(draft, path);
+    mkdirSync(draft);
+    writeFileSync(join(draft, mine), "");
+    renameSync(draft, path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    rmSync(draft, { force: true, recursive: true });
+    if (hasCode(error, "ENOTEMPTY", "EEXIST")) return false;
     throw storeError(error, `the lock ${path} cannot be taken`);
-  } finally {
-    rmSync(draft, { force: true });
   }
 }
 
-function readOwner(path: string): { readonly text: string; readonly mark: ProcessMark } | undefined {
+function readOwner(path: string): { readonly name: string; readonly mark: ProcessMark } | undefined {
+  const [name] = existsSync(path) ? namesIn(path) : [];
+  if (name === undefined) return undefined;
+  const mark = parseName(name);
+  if (mark) return { name, mark };
+  throw new SkillflowError("store.locked", `the lock ${path} cannot be read`, { hint: "if no run uses it, delete it" });
+}
+
+function namesIn(path: string): string[] {
   try {
-    const text = readFileSync(path, "utf8");
-    return { text, mark: JSON.parse(text) as ProcessMark };
+    return readdirSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new SkillflowError("store.locked", `the lock ${path} cannot be read`, {
-      hint: `if no run uses it, delete it`,
-    });
+    if (hasCode(error, "ENOENT")) return [];
+    throw storeError(error, `the lock ${path} cannot be read`);
   }
 }
 
-/** Another process may be faster: what was moved away is put back unless it is the stale lock that we saw. */
-function removeStale(path: string, stale: string): void {
-  const aside = `${path}.${randomUUID()}`;
+function takeOver(path: string, stale: string, mine: string): boolean {
   try {
-    renameSync(path, aside);
+    renameSync(join(path, stale), join(path, mine));
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw storeError(error, `the stale lock ${path} cannot be removed`);
+    if (hasCode(error, "ENOENT")) return false;
+    throw storeError(error, `the stale lock ${path} cannot be taken over`);
   }
-  if (readFileSync(aside, "utf8") !== stale) tryLink(path, readFileSync(aside, "utf8"));
-  rmSync(aside, { force: true });
 }
 
+/** Between its two steps another process may move in: then the folder is not ours to remove. */
 function release(path: string, mine: string): void {
-  if (existsSync(path) && readFileSync(path, "utf8") === mine) rmSync(path, { force: true });
+  rmSync(join(path, mine), { force: true });
+  try {
+    rmdirSync(path);
+  } catch (error) {
+    if (!hasCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw storeError(error, `the lock ${path} cannot be removed`);
+  }
+}
+
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
 function locked(run: string, path: string, owner: ProcessMark | undefined): SkillflowError {

@@ -1,5 +1,5 @@
 import { SkillflowError } from "../core/errors.ts";
-import type { EventBody, RunEvent } from "../core/event.ts";
+import type { Envelope, EventBody, RunEvent } from "../core/event.ts";
 import type { Journal } from "../core/ports.ts";
 
 export interface JournalParts {
@@ -48,16 +48,12 @@ export function createJournal({ run, events, epoch, now, append, close }: Journa
   };
 }
 
-function envelop(
-  bodies: readonly EventBody[],
-  first: { seq: number; epoch: number; key: string; at: string },
-): RunEvent[] {
-  return bodies.map((body, index) => ({
-    ...first,
-    seq: first.seq + index,
-    ...(index < bodies.length - 1 ? { more: true as const } : {}),
-    ...body,
-  }));
+function envelop(bodies: readonly EventBody[], { seq, at, epoch, key }: Omit<Envelope, "more">): RunEvent[] {
+  const last = bodies.length - 1;
+  return bodies.map((body, index) => {
+    const envelope = { seq: seq + index, at, epoch, key };
+    return Object.assign(index < last ? { ...envelope, more: true as const } : envelope, body);
+  });
 }
 
 /** Whole records only: the events of one that a crash cut off are left out. */

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  canonicalJson,
   deepEqual,
   isNestedBeyond,
+  isObject,
   nearest,
   parseDuration,
   parseJson,
@@ -52,7 +52,9 @@ describe("comparing (N18)", () => {
   test("any JSON equals its copy, whatever the order of its keys", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const copy = JSON.parse(canonicalJson(value as never));
+        const turned = (_: string, part: unknown) =>
+          isObject(part) ? Object.fromEntries(Object.entries(part).reverse()) : part;
+        const copy = JSON.parse(JSON.stringify(value), turned);
         expect(deepEqual(JSON.parse(JSON.stringify(value)), copy)).toBe(true);
       }),
     );

@@ -281,6 +281,7 @@ verify: x`;
       "2:1 SCHEMA name must be a string, not the number 7",
       '3:1 MISSING_ENTRY entry "start" is no node',
       '8:5 SCHEMA nodes.a.max_turns must be a number, not the string "none"',
+      '9:14 UNKNOWN_SKILL node "a" lists an unknown skill "githup"',
       '10:3 RESERVED_NODE_ID a node cannot be called "input": it names the run\'s input',
       '10:37 UNSUPPORTED_EVAL_POLICY eval_policy "weighted" is reserved',
       "12:23 SCHEMA edges[0].max_iteration is not a known field",

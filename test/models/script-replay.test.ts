@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Model, ModelCall } from "../../src/core/ports.ts";
-import type { Prompt } from "../../src/core/prompt.ts";
-import { type ChangedPrompt, replayModel } from "../../src/models/replay.ts";
+import type { ChangedPrompt, Prompt } from "../../src/core/prompt.ts";
+import { replayModel } from "../../src/models/replay.ts";
 import { scriptModel, scriptSchema } from "../../src/models/script.ts";
 import { breaks, calls, gives, OPS, type Played, play, recordOf, says, workflowOf } from "../harness.ts";
 

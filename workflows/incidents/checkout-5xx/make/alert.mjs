@@ -80,7 +80,9 @@ function fingerprint(labels) {
   const add = (byte) => {
     hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
   };
-  for (const part of Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)).flat()) {
+  for (const part of Object.entries(labels)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flat()) {
     Buffer.from(part).forEach(add);
     add(0xff);
   }

@@ -1,6 +1,6 @@
 // Builds the repository of the service from the patches in history/, with the same commit ids every time.
 import { execFile } from "node:child_process";
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";

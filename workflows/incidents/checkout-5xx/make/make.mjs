@@ -5,7 +5,7 @@
 // OUTDIR is ./checkout-5xx-run unless given. Needs Node 20.11 or later and git; takes about five minutes. Every
 // process listens on 127.0.0.1 only and ends with the script. Commit ids come out the same each time, times do not.
 import { once } from "node:events";
-import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { gzip } from "node:zlib";
 import { AlertRule, webhookPayload } from "./alert.mjs";
 import { buildHistory, bundle, checkOut } from "./history.mjs";
 import { Scraper } from "./metrics.mjs";
-import { Processes, freePort, waitUntilReady } from "./processes.mjs";
+import { freePort, Processes, waitUntilReady } from "./processes.mjs";
 
 const HERE = import.meta.dirname;
 const INSTANCES = ["checkout-1", "checkout-2"];

@@ -16,7 +16,7 @@ export class Processes {
     this.failed = new Promise((_, reject) => {
       this.#fail = reject;
     });
-    this.failed.catch(() => {});
+    this.failed.catch(() => undefined);
     process.once("exit", () => this.#kill());
   }
 

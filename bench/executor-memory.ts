@@ -1,0 +1,6 @@
+import { memoryStore } from "../src/stores/memory.ts";
+import { driveChain } from "./executor.ts";
+
+/** Run as a process of its own: prints the peak memory of a run of so many nodes, in MB. */
+await driveChain(memoryStore(), Number(process.argv[2]));
+console.log(process.resourceUsage().maxRSS / 1024);

@@ -1,0 +1,82 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { publishedSchemas } from "./src/core/published.ts";
+import { exposedName, type Skill } from "./src/core/skill.ts";
+import { loadSkillModule } from "./src/loaders/skill-module.ts";
+
+/** Writes the files that are made from the code and checked in: schemas/ and .env.example. */
+
+/** Every generated file's path and content. */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const schemas = [...publishedSchemas()].map(([name, schema]) => {
+    return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
+  });
+  const skills = await Promise.all(readdirSync("skills").sort().map(loadSkill));
+  return new Map([...schemas, [".env.example", envExample(skills)], ["docs/skills.md", skillsPage(skills)]]);
+}
+
+const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skill whose required variables are not set is left out.
+# A file like this one is read only when it is named: skillflow run WORKFLOW --env-file .env
+
+# Models: one of them is enough
+#ANTHROPIC_API_KEY=
+#OPENAI_API_KEY=
+# Another server that speaks Chat Completions, for --model openai-compatible:NAME
+#OPENAI_BASE_URL=
+# The default model, as --model takes it
+#SKILLFLOW_MODEL=
+`;
+
+function loadSkill(id: string): Promise<Skill> {
+  return loadSkillModule(join(import.meta.dirname, "skills", id, "skill.ts"));
+}
+
+function envExample(skills: readonly Skill[]): string {
+  return [MODELS, ...skills.map(envSection)].filter((section) => section !== "").join("\n");
+}
+
+function envSection({ id, name, config }: Skill): string {
+  const fields = Object.values(config).filter(({ env }) => env !== undefined && env !== "PATH");
+  if (fields.length === 0) return "";
+  const lines = fields.map(({ description, env, required }) => {
+    return `# ${description}${required ? " (required)" : ""}\n#${env}=\n`;
+  });
+  return `# ${name} (${id})\n${lines.join("")}`;
+}
+
+function skillsPage(skills: readonly Skill[]): string {
+  const head = `# Skills
+
+Made from the skills themselves by \`npm run generate\`. A tool's name here is the one that the model sees and that
+\`tools: { allow, deny }\` takes.
+`;
+  return [head, ...skills.map(skillSection)].join("\n");
+}
+
+function skillSection(skill: Skill): string {
+  const config = Object.entries(skill.config).map(([key, { description, env, required }]) => {
+    return `| \`${env ?? key}\` | ${required ? "yes" : "no"} | ${cell(description)} |`;
+  });
+  const tools = skill.tools.map((tool) => {
+    const repeatable = tool.effect === "write" && tool.idempotent ? ", repeatable" : "";
+    return `| \`${exposedName(skill.id, tool.name)}\` | ${tool.effect}${repeatable} | ${cell(tool.description)} |`;
+  });
+  return [
+    `## ${skill.name} (\`${skill.id}\`, ${skill.category})`,
+    `${skill.description}`,
+    ...(config.length > 0
+      ? [["| Variable | Required | What it is |", "| --- | --- | --- |", ...config].join("\n")]
+      : []),
+    ["| Tool | Effect | What it does |", "| --- | --- | --- |", ...tools].join("\n"),
+    "",
+  ].join("\n\n");
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const folder of ["schemas", "docs"]) mkdirSync(folder, { recursive: true });
+  for (const [path, content] of await generatedFiles()) writeFileSync(path, content);
+}

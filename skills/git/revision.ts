@@ -1,0 +1,71 @@
+import type { Git } from "./run-git.ts";
+
+/** The full id of the commit that a name stands for. Throws an Error that tells which names there are. */
+export async function resolveCommit(git: Git, name: string): Promise<string> {
+  checkName(name);
+  const found = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
+    mayFail: true,
+  });
+  const id = found.text.trim().split("\n").at(-1) ?? "";
+  if (found.code === 0 && /^[0-9a-f]{40,64}$/.test(id)) return id;
+  throw new Error(`no commit, branch or tag named ${name}. ${await whatIsThere(git)}`);
+}
+
+/** Branches and tags, newest first. */
+export async function listRefs(git: Git, limit: number): Promise<readonly Ref[]> {
+  const format = "%(refname)%00%(objectname:short=12)%00%(creatordate:iso-strict)";
+  const args = ["for-each-ref", "--sort=-creatordate", `--count=${limit}`, `--format=${format}`];
+  const { text } = await git([...args, "refs/heads", "refs/tags", "refs/remotes"]);
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [ref = "", commit = "", date = ""] = line.split("\0");
+      return { name: ref.replace(/^refs\/(?:heads|tags|remotes)\//, ""), kind: kindOf(ref), id: commit, date };
+    });
+}
+
+export interface Ref {
+  readonly name: string;
+  readonly kind: "branch" | "tag" | "remote branch";
+  readonly id: string;
+  readonly date: string;
+}
+
+/** A path in the repository, without a leading `./`. Throws an Error for one that is none. */
+export function checkPath(path: string): string {
+  const tidy = path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  const isBad = /[\0\\\n]/.test(tidy) || tidy.startsWith("-") || tidy.startsWith("/") || tidy.split("/").includes("..");
+  if (isBad || tidy === "")
+    throw new Error(`${path} is no path in the repository; write it relative to its root, like src/app.ts`);
+  return tidy;
+}
+
+function kindOf(ref: string): Ref["kind"] {
+  if (ref.startsWith("refs/tags/")) return "tag";
+  return ref.startsWith("refs/heads/") ? "branch" : "remote branch";
+}
+
+function checkName(name: string): void {
+  if (name.startsWith("-")) throw new Error(`${name} is no commit, branch or tag: a name does not begin with -`);
+  if (name.includes("..")) throw new Error(`${name} is a range; give its two ends as \`from\` and \`to\``);
+  // ^{/…} and :/… search all messages with a regular expression, and name:path is no commit.
+  if (!/^[^\s:?*[\\\p{Cc}]+$/u.test(name) || name.includes("{/")) {
+    throw new Error(`${name} is no commit, branch or tag; write a commit id, a name, or one like HEAD~3`);
+  }
+}
+
+const KINDS = [
+  { kind: "tag", title: "newest tags" },
+  { kind: "branch", title: "newest branches" },
+  { kind: "remote branch", title: "newest remote branches" },
+] as const;
+
+async function whatIsThere(git: Git): Promise<string> {
+  const refs = await listRefs(git, 100);
+  const parts = KINDS.map(({ kind, title }) => {
+    const names = refs.filter((ref) => ref.kind === kind).map((ref) => ref.name);
+    return names.length > 0 ? `The ${title} are: ${names.slice(0, 8).join(", ")}.` : "";
+  });
+  return parts.filter((part) => part !== "").join(" ") || "The repository has no branches or tags.";
+}

@@ -1,0 +1,214 @@
+import type { ToolContext } from "skillflow";
+import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
+import { withRepository } from "./repository.ts";
+import { checkPath, listRefs, resolveCommit } from "./revision.ts";
+import type { Git } from "./run-git.ts";
+import { BYTES_SHOWN, cut, fitting, ID_SHOWN, shallowNote } from "./text.ts";
+
+interface Input {
+  readonly repository?: string | undefined;
+}
+interface Range {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly path?: string | undefined;
+}
+
+const PATCH_SHOWN = 12 * 1024;
+const FILES_SHOWN = 50;
+
+interface LogInput extends Input, Range {
+  readonly author?: string | undefined;
+  readonly grep?: string | undefined;
+  readonly changes_text?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly files?: boolean | undefined;
+  readonly limit?: number | undefined;
+  readonly skip?: number | undefined;
+}
+
+export function showLog(input: LogInput, context: ToolContext) {
+  return withRepository(input.repository, context, async ({ git, shallow }) => {
+    const { limit = 20, skip = 0 } = input;
+    const args = [`--max-count=${limit + 1}`, `--skip=${skip}`, ...filtersOf(input), ...(await rangeOf(git, input))];
+    const found = await readCommits(git, args);
+    const commits = [];
+    for (const commit of found.slice(0, limit)) {
+      const files = input.files ? await readChangedFiles(git, changeOf(commit)) : undefined;
+      commits.push({ ...summary(commit), ...(files ? someFiles(files, 20) : {}) });
+    }
+    const shown = fitting(commits);
+    const truncated = shown.length < found.length;
+    const more = `call again with skip: ${skip + shown.length}, or narrow with path, author, grep, since or from`;
+    return {
+      returned: shown.length,
+      truncated,
+      commits: shown,
+      ...(truncated ? { more } : {}),
+      ...shallowNote(shallow),
+    };
+  });
+}
+
+interface ShowInput extends Input {
+  readonly commit: string;
+  readonly path?: string | undefined;
+  readonly context_lines?: number | undefined;
+  readonly from_line?: number | undefined;
+}
+
+export function showCommit(input: ShowInput, context: ToolContext) {
+  return withRepository(input.repository, context, async ({ git }) => {
+    const commit = await readCommit(git, await resolveCommit(git, input.commit));
+    const files = await readChangedFiles(git, changeOf(commit), pathOf(input));
+    const patch = await boundedPatch(git, changeOf(commit), input);
+    const message = commit.body === "" ? commit.subject : `${commit.subject}\n\n${commit.body}`;
+    return {
+      id: commit.id,
+      parents: commit.parents,
+      author: commit.author,
+      date: commit.date,
+      message: cut(message, 3000),
+      ...(commit.parents.length > 1 ? { note: "a merge; the change is against its first parent" } : {}),
+      ...someFiles(files, FILES_SHOWN),
+      ...patch,
+    };
+  });
+}
+
+interface DiffInput extends Input {
+  readonly from: string;
+  readonly to?: string | undefined;
+  readonly path?: string | undefined;
+  readonly context_lines?: number | undefined;
+  readonly from_line?: number | undefined;
+}
+
+export function showDiff(input: DiffInput, context: ToolContext) {
+  return withRepository(input.repository, context, async ({ git }) => {
+    const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
+    const files = await readChangedFiles(git, change, pathOf(input));
+    return {
+      from: change[0],
+      to: change[1],
+      ...someFiles(files, FILES_SHOWN),
+      ...(await boundedPatch(git, change, input)),
+    };
+  });
+}
+
+interface ChangedInput extends Input {
+  readonly from: string;
+  readonly to?: string | undefined;
+  readonly path?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export function showChangedFiles(input: ChangedInput, context: ToolContext) {
+  return withRepository(input.repository, context, async ({ git, shallow }) => {
+    const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
+    const { limit = 100 } = input;
+    const files = await readChangedFiles(git, change, pathOf(input));
+    const path = pathOf(input);
+    const range = ["--end-of-options", change[1], `^${change[0]}`, "--", ...(path ? [path] : [])];
+    const found = await readCommits(git, [`--max-count=${limit + 1}`, ...range]);
+    const shownFiles = fitting(files.slice(0, limit), BYTES_SHOWN / 2);
+    const commits = fitting(found.slice(0, limit).map(oneLine), BYTES_SHOWN / 2);
+    const truncated = shownFiles.length < files.length || commits.length < found.length;
+    return {
+      from: change[0],
+      to: change[1],
+      files_changed: files.length,
+      files: shownFiles,
+      commits,
+      truncated,
+      ...(truncated
+        ? { more: "give `path`, or raise `limit`; log with the same from and to pages through the commits" }
+        : {}),
+      ...shallowNote(shallow),
+    };
+  });
+}
+
+export function showRefs(input: Input & { readonly limit?: number | undefined }, context: ToolContext) {
+  return withRepository(input.repository, context, async ({ git, shallow }) => {
+    const { limit = 40 } = input;
+    const head = await git(["rev-parse", "--abbrev-ref", "HEAD"], { mayFail: true });
+    const refs = await listRefs(git, limit + 1);
+    const shown = fitting(refs.slice(0, limit));
+    return { head: head.text.trim(), refs: shown, truncated: shown.length < refs.length, ...shallowNote(shallow) };
+  });
+}
+
+function filtersOf({ author, grep, changes_text: text, since, until }: LogInput): readonly string[] {
+  return [
+    ...(author || grep ? ["--fixed-strings", "--regexp-ignore-case"] : []),
+    ...(author ? [`--author=${author}`] : []),
+    ...(grep ? [`--grep=${grep}`] : []),
+    ...(text ? [`-S${text}`] : []),
+    ...(since ? [`--since=${instantOf(since)}`] : []),
+    ...(until ? [`--until=${instantOf(until)}`] : []),
+  ];
+}
+
+/** Git reads a date without a clock as that day at the present clock time, so it is always given in full. */
+function instantOf(text: string): string {
+  const time = /^\d{4}-\d\d-\d\d/.test(text)
+    ? Date.parse(/[Tt ]/.test(text) && !ZONED.test(text) ? `${text}Z` : text)
+    : NaN;
+  if (Number.isNaN(time)) throw new Error(`${text} is no date; write 2026-01-31 or 2026-01-31T13:55:00Z`);
+  return new Date(time).toISOString();
+}
+
+const ZONED = /(?:Z|[+-]\d\d:?\d\d)$/i;
+
+async function rangeOf(git: Git, { from, to, path }: Range): Promise<readonly string[]> {
+  const head = await resolveCommit(git, to ?? "HEAD");
+  const base = from === undefined ? [] : [`^${await resolveCommit(git, from)}`];
+  return ["--end-of-options", head, ...base, "--", ...(path === undefined ? [] : [checkPath(path)])];
+}
+
+function pathOf({ path }: { readonly path?: string | undefined }): string | undefined {
+  return path === undefined ? undefined : checkPath(path);
+}
+
+async function readCommit(git: Git, id: string): Promise<Commit> {
+  const [commit] = await readCommits(git, ["--max-count=1", "--end-of-options", id, "--"]);
+  if (!commit) throw new Error(`the commit ${id} cannot be read`);
+  return commit;
+}
+
+interface PatchInput {
+  readonly path?: string | undefined;
+  readonly context_lines?: number | undefined;
+  readonly from_line?: number | undefined;
+}
+
+async function boundedPatch(git: Git, change: Parameters<typeof readPatch>[1], input: PatchInput) {
+  const options = { path: pathOf(input), context: input.context_lines, fromLine: input.from_line, most: PATCH_SHOWN };
+  const { text, nextLine } = await readPatch(git, change, options);
+  const more = `call again with from_line: ${nextLine}, or with \`path\` for one file`;
+  return { diff: text, truncated: nextLine !== undefined, ...(nextLine === undefined ? {} : { more }) };
+}
+
+function summary(commit: Commit) {
+  const { id, author, date, subject, body, parents } = commit;
+  return {
+    id: id.slice(0, ID_SHOWN),
+    date,
+    author: cut(author, 200),
+    subject: cut(subject, 300),
+    ...(body === "" ? {} : { body: cut(body, 500) }),
+    ...(parents.length > 1 ? { merge: true } : {}),
+  };
+}
+
+function oneLine(commit: Commit): string {
+  return `${commit.id.slice(0, ID_SHOWN)} ${commit.date} ${cut(commit.author, 100)}: ${cut(commit.subject, 200)}`;
+}
+
+function someFiles<T>(files: readonly T[], most: number) {
+  const shown = fitting(files.slice(0, most), BYTES_SHOWN / 4);
+  return { files: shown, ...(shown.length < files.length ? { files_changed: files.length } : {}) };
+}

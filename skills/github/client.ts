@@ -1,0 +1,121 @@
+import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
+import { type Json, type ToolContext, trim } from "skillflow";
+import { explain, isHttpFailure } from "./failure.ts";
+import { patiently } from "./patience.ts";
+
+type Rest = Octokit["rest"];
+type Data<
+  Group extends keyof RestEndpointMethodTypes,
+  Method extends keyof RestEndpointMethodTypes[Group],
+> = RestEndpointMethodTypes[Group][Method] extends { response: { data: infer Answer } } ? Answer : never;
+
+export type Issue = Data<"issues", "get">;
+export type PullRequest = Data<"pulls", "get">;
+export type PullRequestItem = Data<"pulls", "list">[number];
+export type ChangedFile = Data<"pulls", "listFiles">[number];
+export type Commit = Data<"repos", "listCommits">[number];
+export type WorkflowJob = Data<"actions", "listJobsForWorkflowRun">["jobs"][number];
+
+/** GitHub for one tool call, about one repository. */
+export interface RepositoryClient {
+  readonly rest: Rest;
+  /** The repository, as every method of `rest.repos` and its kin takes it. */
+  readonly at: { readonly owner: string; readonly repo: string };
+}
+
+/** Does a tool's work on the repository that its input or the configuration names. */
+export async function inRepository(
+  input: { readonly repository?: string | undefined },
+  context: ToolContext,
+  work: (github: RepositoryClient) => Promise<unknown>,
+): Promise<Json> {
+  const at = parseRepository(input.repository ?? context.config["GITHUB_REPOSITORY"]);
+  return withGitHub(context, async (rest) => {
+    try {
+      return await work({ rest, at });
+    } catch (error) {
+      if (!isHttpFailure(error) || error.status !== 404) throw error;
+      throw explain(error, secretOf(context), { ...at, isReadable: await isReadable(rest, at) });
+    }
+  });
+}
+
+/** Does a tool's work on GitHub: what goes wrong is explained, what comes out is trimmed. */
+export async function withGitHub(context: ToolContext, work: (rest: Rest) => Promise<unknown>): Promise<Json> {
+  try {
+    const octokit = await openOctokit(context);
+    return trim(await work(octokit.rest));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw explain(error, secretOf(context));
+  }
+}
+
+/** The number of the page after this one, from the Link header. */
+export function nextPage(response: { readonly headers: { readonly link?: string | undefined } }): number | undefined {
+  const next = response.headers.link?.split(",").find((link) => link.includes('rel="next"'));
+  const number = /[?&]page=(\d+)/.exec(next ?? "")?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+async function openOctokit(context: ToolContext): Promise<Octokit> {
+  const { Octokit } = await import("@octokit/rest");
+  const { logger, signal } = context;
+  const octokit = new Octokit({
+    auth: secretOf(context),
+    userAgent: "skillflow",
+    ...baseUrl(context.config["GITHUB_API_URL"]),
+    log: {
+      debug: (message: string) => logger.debug(message),
+      info: (message: string) => logger.debug(message),
+      warn: (message: string) => logger.warn(message),
+      error: (message: string) => logger.warn(message),
+    },
+    request: { fetch: context.fetch, signal },
+  });
+  octokit.hook.wrap("request", (request, options) =>
+    patiently({ method: options.method, signal }, async () => {
+      const response = await request(options);
+      if (typeof response.data === "string") throw new Error(NOT_JSON);
+      return response;
+    }),
+  );
+  return octokit;
+}
+
+// The SDK hands over as text what it cannot parse.
+const NOT_JSON = "GitHub answered with something that is not JSON: check GITHUB_API_URL, and any proxy before it.";
+
+function secretOf(context: ToolContext): string {
+  const token = context.config["GITHUB_TOKEN"]?.trim();
+  if (!token) throw new Error("GITHUB_TOKEN is not set: GitHub cannot be used in this run.");
+  return token;
+}
+
+function baseUrl(text: string | undefined): { baseUrl?: string } {
+  if (!text) return {};
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new Error("GITHUB_API_URL is not an http or https address.");
+  }
+  return { baseUrl: text.replace(/\/+$/, "") };
+}
+
+function parseRepository(name: string | undefined): RepositoryClient["at"] {
+  if (!name) throw new Error('Name the repository as "owner/name": GITHUB_REPOSITORY sets no default.');
+  const [, owner, repo] = /^([A-Za-z0-9_-]{1,39})\/([A-Za-z0-9._-]{1,100})$/.exec(name) ?? [];
+  if (!owner || !repo || repo === "." || repo === "..") {
+    throw new Error(`"${name.slice(0, 140)}" is not a repository: it is written owner/name.`);
+  }
+  return { owner, repo };
+}
+
+/** Tells a wrong number or path from a wrong or hidden repository: GitHub answers 404 to both. */
+async function isReadable(rest: Rest, at: RepositoryClient["at"]): Promise<boolean> {
+  try {
+    await rest.repos.get(at);
+    return true;
+  } catch (error) {
+    if (isHttpFailure(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { clip, defineTool, type Json, jsonSize } from "skillflow";
+import * as z from "zod";
+import { inRepository, nextPage, withGitHub } from "./client.ts";
+import { filePath, limit, page, paging, ref, repository, safePath, safeRef } from "./fields.ts";
+import { searchQuery } from "./search.ts";
+
+export const codeTools = [
+  defineTool({
+    name: "search_code",
+    description:
+      "Finds files on default branches by their content, with the matching fragments. Ten searches a minute.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: z
+        .string()
+        .min(1)
+        .max(200)
+        .describe("Words, and qualifiers such as path:src, filename:db.ts, extension:go, org:acme."),
+      repository,
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      withGitHub(context, async (rest) => {
+        const q = searchQuery(input.query, input.repository ?? context.config["GITHUB_REPOSITORY"]);
+        const response = await rest.search.code({ q, ...paging(input), mediaType: { format: "text-match" } });
+        const { items, total_count, incomplete_results } = response.data;
+        const found = items.map((item) => ({
+          path: item.path,
+          repository: item.repository.full_name,
+          url: item.html_url,
+          fragments: item.text_matches?.map((match) => match.fragment),
+        }));
+        return {
+          total_count,
+          incomplete: incomplete_results || undefined,
+          items: found,
+          next_page: nextPage(response),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_file",
+    description: "Reads a text file's lines, or lists a folder. A long file comes in parts: go on at `next_line`.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      path: filePath.describe("The file or folder, from the repository's root. The root folder when empty."),
+      ref: ref.optional().describe("A branch, tag or sha. The default branch when absent."),
+      start_line: z.int().min(1).max(1_000_000).optional().describe("The first line to read, from 1."),
+      end_line: z.int().min(1).max(1_000_000).optional().describe("The last line to read."),
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const place = { path: safePath(input.path), ...(input.ref ? { ref: safeRef(input.ref) } : {}) };
+        const { data } = await rest.repos.getContent({ ...at, ...place });
+        if (Array.isArray(data)) return folderOf(data);
+        const { path, sha, size, html_url: url } = data;
+        if (data.type !== "file") return { path, type: data.type, sha, url };
+        if (!("content" in data) || data.encoding !== "base64") {
+          throw new Error(
+            `"${path}" has ${size} bytes, more than GitHub hands out here; search_code finds parts of it.`,
+          );
+        }
+        const bytes = Buffer.from(data.content, "base64");
+        if (bytes.includes(0)) return { path, type: "binary", sha, size, url };
+        return { path, sha, size, url, ...linesOf(bytes.toString("utf8"), input) };
+      }),
+  }),
+];
+
+const MOST_ENTRIES = 200;
+const LARGEST_PART = 16_000;
+const LONGEST_LINE = 2_000;
+
+function folderOf(entries: readonly { readonly name: string; readonly type: string; readonly size: number }[]) {
+  const shown = entries.slice(0, MOST_ENTRIES).map(({ name, type, size }) => ({ name, type, size: size || undefined }));
+  const left = entries.length - shown.length;
+  return { type: "dir", entries: shown, ...(left > 0 ? { truncated: `${left} more entries` } : {}) };
+}
+
+function linesOf(
+  text: string,
+  range: { readonly start_line?: number | undefined; readonly end_line?: number | undefined },
+): Readonly<Record<string, Json>> {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const start = range.start_line ?? 1;
+  const wanted = lines.slice(start - 1, range.end_line).map((line) => clip(line, LONGEST_LINE));
+  let room = LARGEST_PART;
+  const fitting = wanted.findIndex((line) => {
+    room -= jsonSize(line);
+    return room < 0;
+  });
+  const shown = fitting === -1 ? wanted : wanted.slice(0, fitting);
+  return {
+    total_lines: lines.length,
+    start_line: start,
+    content: shown.join("\n"),
+    ...(shown.length < wanted.length ? { next_line: start + shown.length } : {}),
+  };
+}

@@ -1,0 +1,103 @@
+import { clip, defineTool } from "skillflow";
+import * as z from "zod";
+import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
+import { filePath, limit, page, paging, ref, repository, safePath, safeRef, timestamp } from "./fields.ts";
+
+export const commitTools = [
+  defineTool({
+    name: "list_commits",
+    description: "Lists commits, newest first: who changed what lately, on a branch or in a path.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      ref: ref.optional().describe("Where to start: a branch, tag or sha. The default branch when absent."),
+      path: filePath.optional().describe("Only commits that touch this path."),
+      author: z.string().max(100).optional().describe("Only commits of this login name or e-mail address."),
+      since: timestamp.optional().describe("Only commits after this time, in ISO 8601."),
+      until: timestamp.optional().describe("Only commits before this time, in ISO 8601."),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { repository: _, ref: start, path, limit: __, page: ___, ...filters } = input;
+        const place = { ...(start ? { sha: safeRef(start) } : {}), ...(path ? { path: safePath(path) } : {}) };
+        const response = await rest.repos.listCommits({ ...at, ...place, ...filters, ...paging(input) });
+        return { commits: response.data.map(briefOf), next_page: nextPage(response) };
+      }),
+  }),
+  defineTool({
+    name: "get_commit",
+    description: "Reads one commit: its whole message and its patch, file by file.",
+    effect: "read",
+    input_schema: z.strictObject({ repository, ref, limit, page }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const response = await rest.repos.getCommit({ ...at, ref: safeRef(input.ref), ...paging(input) });
+        const { data } = response;
+        const { subject: _, ...brief } = briefOf(data);
+        return {
+          ...brief,
+          message: data.commit.message,
+          parents: data.parents.map((parent) => parent.sha),
+          stats: data.stats,
+          files: data.files?.map(changeOf),
+          next_page: nextPage(response),
+        };
+      }),
+  }),
+  defineTool({
+    name: "compare_commits",
+    description:
+      "Compares two refs: the commits and files between a good and a bad version. Files come with page 1 only.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      base: ref.describe("The older side: a branch, tag or sha."),
+      head: ref.describe("The newer side: a branch, tag or sha."),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const basehead = `${safeRef(input.base)}...${safeRef(input.head)}`;
+        const response = await rest.repos.compareCommitsWithBasehead({ ...at, basehead, ...paging(input) });
+        const { data } = response;
+        return {
+          status: data.status,
+          ahead_by: data.ahead_by,
+          behind_by: data.behind_by,
+          total_commits: data.total_commits,
+          url: data.html_url,
+          commits: data.commits.map(briefOf),
+          changed_files: data.files?.length,
+          files: data.files?.slice(0, MOST_COMPARED_FILES).map(changeOf),
+          next_page: nextPage(response),
+        };
+      }),
+  }),
+];
+
+const MOST_COMPARED_FILES = 30;
+const SUBJECT_LENGTH = 200;
+
+export function changeOf(file: ChangedFile) {
+  return {
+    path: file.filename,
+    previous_path: file.previous_filename,
+    status: file.status,
+    additions: file.additions,
+    deletions: file.deletions,
+    patch: file.patch,
+  };
+}
+
+function briefOf({ sha, commit, author, html_url }: Commit) {
+  return {
+    sha,
+    subject: clip(commit.message.split("\n", 1)[0] ?? "", SUBJECT_LENGTH),
+    author: author?.login ?? commit.author?.name,
+    date: commit.author?.date,
+    url: html_url,
+  };
+}

@@ -1,0 +1,128 @@
+import { retryAfter } from "skillflow";
+
+/** A refusal as the SDK throws it; without `response`, no answer came. */
+export interface HttpFailure extends Error {
+  readonly status: number;
+  readonly request: { readonly method: string; readonly url: string };
+  readonly response?: { readonly headers: Readonly<Record<string, string | undefined>>; readonly data: unknown };
+}
+
+/** What is known of the repository when something in it was not found. */
+interface Place {
+  readonly owner: string;
+  readonly repo: string;
+  readonly isReadable: boolean;
+}
+
+export function isHttpFailure(error: unknown): error is HttpFailure {
+  return error instanceof Error && "status" in error && typeof error.status === "number" && "request" in error;
+}
+
+/** An error that tells the model what to change. It carries no cause: the SDK's holds the whole request. */
+export function explain(error: unknown, secret: string, place?: Place): Error {
+  return new Error(adviceFor(error, place).replaceAll(secret, "[redacted:GITHUB_TOKEN]"));
+}
+
+/**
+ * How long GitHub asks us to wait, in milliseconds, if it refused because of a limit; such a request had no effect.
+ */
+export function limitedFor(failure: HttpFailure): number | undefined {
+  if (failure.status !== 403 && failure.status !== 429) return undefined;
+  const headers = failure.response?.headers ?? {};
+  const told = retryAfter(headers["retry-after"]);
+  if (told !== undefined) return told;
+  if (headers["x-ratelimit-remaining"] === "0") {
+    return Math.max(0, Number(headers["x-ratelimit-reset"] ?? 0) * 1000 - Date.now());
+  }
+  const isLimit = failure.status === 429 || /secondary rate limit|abuse detection/i.test(failure.message);
+  return isLimit ? SECONDARY_LIMIT_MS : undefined;
+}
+
+// What GitHub asks for where a secondary limit comes without a header.
+const SECONDARY_LIMIT_MS = 60_000;
+
+function adviceFor(error: unknown, place?: Place): string {
+  if (isHttpFailure(error)) return error.response ? answerAdvice(error, place) : silenceAdvice(error);
+  if (error instanceof TypeError) return `GitHub answered in an unexpected form (${error.message}).`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function answerAdvice(failure: HttpFailure, place?: Place): string {
+  const limited = limitedFor(failure);
+  if (limited !== undefined) return limitAdvice(limited);
+  const what = `${failure.status} for ${requestLine(failure)}`;
+  if (failure.status === 401) return `GitHub refused GITHUB_TOKEN (${what}): it is wrong, expired or revoked.`;
+  if (failure.status === 403) return `GITHUB_TOKEN may not do this (${what}): ${said(failure)}${neededAccess(failure)}`;
+  if (failure.status === 404) return missingAdvice(failure, what, place);
+  if (failure.status === 409) return `The repository's state does not allow this (${what}): ${said(failure)}`;
+  if (failure.status === 410) return `This is gone or switched off in the repository (${what}): ${said(failure)}`;
+  if (failure.status === 422) return `GitHub found the request invalid (${what}): ${said(failure)}${fields(failure)}`;
+  if (failure.status >= 500) return `GitHub failed (${what}).${outcome(failure)}`;
+  return `GitHub refused (${what}): ${said(failure)}`;
+}
+
+function silenceAdvice(failure: HttpFailure): string {
+  return `GitHub did not answer ${requestLine(failure)}: ${failure.message}.${outcome(failure)}`;
+}
+
+function limitAdvice(milliseconds: number): string {
+  const until = new Date(Date.now() + milliseconds).toISOString();
+  return `GitHub's rate limit is used up until ${until}. Nothing was done; go on without GitHub, or ask again after that.`;
+}
+
+function missingAdvice(failure: HttpFailure, what: string, place?: Place): string {
+  if (!place) return `Not found (${what}): check the names.${neededAccess(failure)}`;
+  const name = `${place.owner}/${place.repo}`;
+  if (!place.isReadable) {
+    return `${name} was not found (${what}): the name is wrong, or GITHUB_TOKEN cannot see it.${neededAccess(failure)}`;
+  }
+  const write = isRead(failure) ? "" : ` Or GITHUB_TOKEN may read but not write here.${neededAccess(failure)}`;
+  return `${name} exists, but not what was asked for in it (${what}): check the number, ref, path or name.${write}`;
+}
+
+/** What GitHub says the endpoint accepts, beside what the token has; classic tokens and fine-grained ones differ. */
+function neededAccess({ response }: HttpFailure): string {
+  const headers = response?.headers ?? {};
+  const permissions = headers["x-accepted-github-permissions"];
+  const scopes = headers["x-accepted-oauth-scopes"];
+  const granted = headers["x-oauth-scopes"];
+  const parts = [
+    permissions ? `It needs the permission ${permissions}.` : "",
+    scopes ? `It needs one of the scopes ${scopes}.` : "",
+    granted === undefined ? "" : `The token has ${granted ? `the scopes ${granted}` : "no scopes"}.`,
+    headers["x-github-sso"] ? "The organisation asks for single sign-on: authorise the token for it." : "",
+  ].filter((part) => part !== "");
+  return parts.map((part) => ` ${part}`).join("");
+}
+
+function fields({ response }: HttpFailure): string {
+  const errors = propertyOf(response?.data, "errors");
+  if (!Array.isArray(errors)) return "";
+  const texts = errors.slice(0, 10).map((error: unknown) => {
+    if (typeof error === "string") return error;
+    const [field, code, message] = ["field", "code", "message"].map((key) => propertyOf(error, key));
+    return [field, message ?? code].filter((part) => part !== undefined).join(": ");
+  });
+  return ` Change: ${texts.join("; ")}.`.slice(0, 1000);
+}
+
+function said({ response, message }: HttpFailure): string {
+  const text = propertyOf(response?.data, "message") ?? message;
+  return `${String(text).replace(/\s+/g, " ").slice(0, 300).replace(/\.$/, "")}.`;
+}
+
+function propertyOf(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+function outcome(failure: HttpFailure): string {
+  return isRead(failure) ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
+}
+
+function isRead(failure: HttpFailure): boolean {
+  return failure.request.method === "GET";
+}
+
+function requestLine({ request }: HttpFailure): string {
+  return `${request.method} ${new URL(request.url).pathname}`.slice(0, 300);
+}

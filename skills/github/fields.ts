@@ -1,0 +1,84 @@
+import * as z from "zod";
+
+/** The parameters that several tools share. */
+
+export const repository = z
+  .string()
+  .max(140)
+  .regex(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$/)
+  .optional()
+  .describe("The repository as owner/name. The configured one when absent.");
+
+export const issueNumber = z.int().min(1).max(2_147_483_647).describe("The number of the issue or pull request.");
+
+export const pullNumber = z.int().min(1).max(2_147_483_647).describe("The number of the pull request.");
+
+export const limit = z.int().min(1).max(30).optional().describe("How many items one page holds. 10 when absent.");
+
+export const page = z.int().min(1).max(100).optional().describe("Which page, from 1; `next_page` of the last answer.");
+
+export const branch = z
+  .string()
+  .max(255)
+  .regex(/^[^\s:?*~^\\[\]]+$/)
+  .describe("A branch name.");
+
+export const ref = z
+  .string()
+  .max(255)
+  .regex(/^[^\s:?*~^\\[\]]+$/)
+  .describe("A branch, a tag or a commit's sha.");
+
+export const filePath = z
+  .string()
+  .max(1000)
+  .regex(/^[^\\\r\n\t]*$/)
+  .describe("A path from the repository's root, without a leading slash.");
+
+export const timestamp = z
+  .string()
+  .max(40)
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
+  .describe("A time in ISO 8601, such as 2026-01-31T08:00:00Z.");
+
+export const title = z.string().min(1).max(256).describe("The title, one line.");
+
+export const body = z.string().max(60_000).describe("The text, in GitHub's Markdown.");
+
+export const labels = z
+  .array(z.string().min(1).max(50))
+  .max(20)
+  .describe("Label names. GitHub creates names that do not exist yet if the token may.");
+
+export const assignees = z
+  .array(
+    z
+      .string()
+      .max(60)
+      .regex(/^[A-Za-z0-9_[\]-]+$/),
+  )
+  .max(10)
+  .describe("Login names of the people to assign.");
+
+const DEFAULT_LIMIT = 10;
+
+/** GitHub's paging parameters for a tool's. */
+export function paging(input: { readonly limit?: number | undefined; readonly page?: number | undefined }) {
+  return { per_page: input.limit ?? DEFAULT_LIMIT, page: input.page ?? 1 };
+}
+
+/** Refuses what a URL parser would take for a step to another folder: encoding does not protect `..`. */
+export function safePath(text: string): string {
+  const path = text.replace(/^\/+|\/+$/g, "");
+  const steps = path.split("/");
+  if (steps.includes("..") || steps.includes(".")) throw new Error(`"${text}" must not contain "." or ".." as a step.`);
+  return path;
+}
+
+/** Git allows no `..` in a name. */
+export function safeRef(text: string): string {
+  if (text.includes("..") || text === "." || text.startsWith("-") || text.startsWith("/")) {
+    throw new Error(`"${text}" is not a branch, a tag or a commit's sha.`);
+  }
+  return text;
+}

@@ -1,0 +1,210 @@
+import { clip, defineTool } from "skillflow";
+import * as z from "zod";
+import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
+import { assignees, body, issueNumber, labels, limit, page, paging, repository, timestamp, title } from "./fields.ts";
+import { markerOf, withMarker, withoutMarkers } from "./marker.ts";
+import { searchQuery } from "./search.ts";
+
+export const issueTools = [
+  defineTool({
+    name: "search_issues",
+    description:
+      "Finds issues and pull requests by words and qualifiers. Look here for a duplicate before creating one.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: z
+        .string()
+        .min(1)
+        .max(200)
+        .describe("Words, and qualifiers such as label:bug, author:octocat, in:title, created:>2026-01-01."),
+      repository,
+      type: z.enum(["issue", "pull_request"]).optional().describe("What to look for. issue when absent."),
+      state: z.enum(["open", "closed"]).optional().describe("Both when absent."),
+      sort: z.enum(["created", "updated", "comments"]).optional().describe("Best match first when absent."),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      withGitHub(context, async (rest) => {
+        const type = input.type === "pull_request" ? "is:pull-request" : "is:issue";
+        const extra = /\bis:(issue|pr|pull-request)\b/.test(input.query) ? [] : [type];
+        if (input.state) extra.push(`state:${input.state}`);
+        const q = searchQuery(input.query, input.repository ?? context.config["GITHUB_REPOSITORY"], extra);
+        const sort = input.sort ? { sort: input.sort } : {};
+        const response = await rest.search.issuesAndPullRequests({ q, ...sort, ...paging(input) });
+        const { items, total_count, incomplete_results } = response.data;
+        const found = items.map((issue) => ({ ...briefOf(issue as Issue), excerpt: excerptOf(issue.body) }));
+        return {
+          total_count,
+          incomplete: incomplete_results || undefined,
+          items: found,
+          next_page: nextPage(response),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_issue",
+    description: "Reads one issue (or a pull request's conversation head) with its whole text.",
+    effect: "read",
+    input_schema: z.strictObject({ repository, number: issueNumber }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { data } = await rest.issues.get({ ...at, issue_number: input.number });
+        return { ...briefOf(data), closed_at: data.closed_at, body: withoutMarkers(data.body) };
+      }),
+  }),
+  defineTool({
+    name: "list_comments",
+    description: "Reads the comments of an issue or pull request, oldest first.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      number: issueNumber,
+      since: timestamp.optional().describe("Only comments updated at or after this time, in ISO 8601."),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const since = input.since ? { since: input.since } : {};
+        const query = { ...at, issue_number: input.number, ...since, ...paging(input) };
+        const response = await rest.issues.listComments(query);
+        return { comments: response.data.map(commentOf), next_page: nextPage(response) };
+      }),
+  }),
+  defineTool({
+    name: "create_issue",
+    description: "Creates an issue. Search for an existing one first. Repeating the same call creates no second one.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      repository,
+      title,
+      body: body.optional(),
+      labels: labels.optional(),
+      assignees: assignees.optional(),
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async (github) => {
+        const marker = markerOf(context, input);
+        const earlier = await findIssue(github, marker);
+        if (earlier) return { ...briefOf(earlier), existing: true };
+        const { repository: _, ...fields } = input;
+        const issue = { ...fields, body: withMarker(input.body, marker) };
+        const { data } = await github.rest.issues.create({ ...github.at, ...issue });
+        return briefOf(data);
+      }),
+  }),
+  defineTool({
+    name: "update_issue",
+    description: "Changes an issue: only the fields given. `labels` and `assignees` replace what is there.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      repository,
+      number: issueNumber,
+      title: title.optional(),
+      body: body.optional(),
+      state: z.enum(["open", "closed"]).optional().describe("Closes or reopens the issue."),
+      state_reason: z
+        .enum(["completed", "not_planned", "duplicate", "reopened"])
+        .optional()
+        .describe("Why it is closed or reopened."),
+      labels: labels.optional(),
+      assignees: assignees.optional(),
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { repository: _, number, ...changes } = input;
+        if (Object.keys(changes).length === 0) throw new Error("Name at least one field to change.");
+        const { data } = await rest.issues.update({ ...at, issue_number: number, ...changes });
+        return briefOf(data);
+      }),
+  }),
+  defineTool({
+    name: "add_comment",
+    description: "Comments on an issue or pull request. Repeating the same call adds no second comment.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
+    handler: (input, context) =>
+      inRepository(input, context, async (github) => {
+        const { rest, at } = github;
+        const marker = markerOf(context, input);
+        const earlier = await findComment(github, input.number, marker);
+        if (earlier) return { id: earlier.id, url: earlier.html_url, existing: true };
+        const comment = { issue_number: input.number, body: withMarker(input.body, marker) };
+        const { data } = await rest.issues.createComment({ ...at, ...comment });
+        return { id: data.id, url: data.html_url, created_at: data.created_at };
+      }),
+  }),
+  defineTool({
+    name: "add_labels",
+    description: "Adds labels to an issue or pull request and keeps those it has.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { data } = await rest.issues.addLabels({ ...at, issue_number: input.number, labels: input.labels });
+        return { number: input.number, labels: data.map((label) => label.name) };
+      }),
+  }),
+];
+
+function briefOf(issue: Issue) {
+  return {
+    number: issue.number,
+    id: issue.id,
+    title: issue.title,
+    state: issue.state,
+    state_reason: issue.state_reason,
+    is_pull_request: issue.pull_request ? true : undefined,
+    author: issue.user?.login,
+    labels: issue.labels.map((label) => (typeof label === "string" ? label : label.name)),
+    assignees: issue.assignees?.map((user) => user.login),
+    milestone: issue.milestone?.title,
+    comments: issue.comments,
+    created_at: issue.created_at,
+    updated_at: issue.updated_at,
+    url: issue.html_url,
+  };
+}
+
+const EXCERPT_LENGTH = 300;
+
+function excerptOf(text: string | null | undefined): string {
+  return clip(withoutMarkers(text).replace(/\s+/g, " ").trim(), EXCERPT_LENGTH);
+}
+
+interface Comment {
+  readonly id: number;
+  readonly user: { readonly login: string } | null;
+  readonly created_at: string;
+  readonly html_url: string;
+  readonly body?: string | undefined;
+}
+
+function commentOf({ id, user, created_at, html_url, body: text }: Comment) {
+  return { id, author: user?.login, created_at, url: html_url, body: withoutMarkers(text) };
+}
+
+/** Search would lag behind, and an installation token cannot ask for its own name: the newest issues of anyone. */
+async function findIssue({ rest, at }: RepositoryClient, marker: string): Promise<Issue | undefined> {
+  const newest = { state: "all", sort: "created", direction: "desc", per_page: 50 } as const;
+  const { data } = await rest.issues.listForRepo({ ...at, ...newest });
+  return data.find((issue) => issue.body?.includes(marker)) as Issue | undefined;
+}
+
+/** Comments come oldest first: their number tells which pages hold the newest hundred and more. */
+async function findComment({ rest, at }: RepositoryClient, number: number, marker: string) {
+  const { data: issue } = await rest.issues.get({ ...at, issue_number: number });
+  const last = Math.ceil(issue.comments / 100);
+  for (const candidate of [last, last - 1].filter((page) => page >= 1)) {
+    const query = { ...at, issue_number: number, per_page: 100, page: candidate };
+    const { data } = await rest.issues.listComments(query);
+    const found = data.find((comment) => comment.body?.includes(marker));
+    if (found) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+import { clip, jsonSize } from "skillflow";
+
+const MOST_BYTES_READ = 50_000_000;
+const BYTES_KEPT = 256_000;
+const LONGEST_LINE = 500;
+
+/** The last lines of a log, as many as `budget` bytes of JSON hold, without colours and timestamps. */
+export async function tailOf(stream: unknown, budget: number) {
+  if (!(stream instanceof ReadableStream)) throw new TypeError("a log is a stream of bytes");
+  const { text, isWhole } = await readEnd(stream);
+  const lines = readable(text).split("\n");
+  const shown: string[] = [];
+  let room = budget;
+  for (const line of lines.reverse()) {
+    const clipped = clip(line, LONGEST_LINE);
+    room -= jsonSize(clipped);
+    if (room < 0) break;
+    shown.unshift(clipped);
+  }
+  const note = isWhole ? {} : { truncated: `the log is longer than ${MOST_BYTES_READ} bytes: this is not its end` };
+  return { log_tail: shown.join("\n"), ...note };
+}
+
+/** Keeps memory small whatever the log's size: only the end is held. */
+async function readEnd(stream: ReadableStream<Uint8Array>): Promise<{ text: string; isWhole: boolean }> {
+  let end = Buffer.alloc(0);
+  let read = 0;
+  for await (const chunk of stream) {
+    end = Buffer.concat([end, chunk]).subarray(-BYTES_KEPT);
+    read += chunk.length;
+    if (read > MOST_BYTES_READ) return { text: end.toString("utf8"), isWhole: false };
+  }
+  return { text: end.toString("utf8"), isWhole: true };
+}
+
+function readable(log: string): string {
+  const colour = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z]`, "g");
+  return log
+    .replaceAll(colour, "")
+    .replaceAll(/^\uFEFF?\d{4}-\d{2}-\d{2}T[\d:.]+Z ?/gm, "")
+    .replaceAll("\r", "")
+    .trimEnd();
+}

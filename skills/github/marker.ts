@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+import type { ToolContext } from "skillflow";
+
+/**
+ * An invisible line in a body that names the call which wrote it: the same call, made again, finds its own work.
+ * The digest keeps calls of other runs apart that bear the same id.
+ */
+export function markerOf(context: ToolContext, input: unknown): string {
+  const digest = createHash("sha256").update(JSON.stringify(input)).digest("hex").slice(0, 12);
+  const call = encodeURIComponent(context.callId).replaceAll("-", "%2D").slice(0, 200);
+  return `<!-- skillflow:${call}:${digest} -->`;
+}
+
+export function withMarker(body: string | undefined, marker: string): string {
+  return body ? `${body}\n\n${marker}` : marker;
+}
+
+export function withoutMarkers(body: string | null | undefined): string {
+  return (body ?? "").replace(/\n*<!-- skillflow:[^\s>]+ -->/g, "");
+}

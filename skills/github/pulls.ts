@@ -1,0 +1,141 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
+import { changeOf } from "./commits.ts";
+import { isHttpFailure } from "./failure.ts";
+import {
+  body,
+  branch,
+  filePath,
+  limit,
+  page,
+  paging,
+  pullNumber,
+  repository,
+  safePath,
+  safeRef,
+  title,
+} from "./fields.ts";
+import { withoutMarkers } from "./marker.ts";
+
+export const pullTools = [
+  defineTool({
+    name: "create_pr",
+    description: "Opens a pull request for a branch that is already pushed. An open one for it is returned instead.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      repository,
+      title,
+      body: body.optional(),
+      head: z
+        .string()
+        .max(300)
+        .regex(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/)
+        .describe("The branch with the changes; owner:branch when it is in a fork."),
+      base: branch.optional().describe("The branch to merge into. The repository's default branch when absent."),
+      draft: z.boolean().optional().describe("Opens it as a draft."),
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async (github) => {
+        const { rest, at } = github;
+        const head = safeRef(input.head);
+        const base = input.base ? safeRef(input.base) : (await rest.repos.get(at)).data.default_branch;
+        const earlier = await findOpen(github, head, base);
+        if (earlier) return { ...briefOf(earlier), existing: true };
+        try {
+          const { repository: _, ...fields } = input;
+          const { data } = await rest.pulls.create({ ...at, ...fields, head, base });
+          return briefOf(data);
+        } catch (error) {
+          const rival = isHttpFailure(error) && error.status === 422 && (await findOpen(github, head, base));
+          if (rival) return { ...briefOf(rival), existing: true };
+          throw error;
+        }
+      }),
+  }),
+  defineTool({
+    name: "get_pr",
+    description: "Reads a pull request: state, branches, mergeability, size and text.",
+    effect: "read",
+    input_schema: z.strictObject({ repository, number: pullNumber }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { data } = await rest.pulls.get({ ...at, pull_number: input.number });
+        return { ...briefOf(data), ...detailsOf(data) };
+      }),
+  }),
+  defineTool({
+    name: "get_pr_diff",
+    description: "Reads what a pull request changes, file by file. With `path`, one file's patch, which is cut less.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      number: pullNumber,
+      path: filePath.optional().describe("Only this file, by its path from the repository's root."),
+      limit,
+      page,
+    }),
+    handler: (input, context) =>
+      inRepository(input, context, async (github) => {
+        if (input.path) return { files: [await findChange(github, input.number, safePath(input.path))] };
+        const { rest, at } = github;
+        const response = await rest.pulls.listFiles({ ...at, pull_number: input.number, ...paging(input) });
+        return { files: response.data.map(changeOf), next_page: nextPage(response) };
+      }),
+  }),
+];
+
+function briefOf(pull: PullRequest | PullRequestItem) {
+  return {
+    number: pull.number,
+    id: pull.id,
+    title: pull.title,
+    state: pull.merged_at ? "merged" : pull.state,
+    draft: pull.draft || undefined,
+    author: pull.user?.login,
+    head: { ref: pull.head.ref, sha: pull.head.sha, repository: pull.head.repo?.full_name },
+    base: { ref: pull.base.ref, sha: pull.base.sha },
+    labels: pull.labels.map((label) => label.name),
+    created_at: pull.created_at,
+    updated_at: pull.updated_at,
+    url: pull.html_url,
+  };
+}
+
+function detailsOf(pull: PullRequest) {
+  return {
+    mergeable: pull.mergeable,
+    mergeable_state: pull.mergeable_state,
+    merged_at: pull.merged_at,
+    merged_by: pull.merged_by?.login,
+    merge_commit_sha: pull.merge_commit_sha,
+    requested_reviewers: pull.requested_reviewers?.map((user) => user.login),
+    commits: pull.commits,
+    changed_files: pull.changed_files,
+    additions: pull.additions,
+    deletions: pull.deletions,
+    comments: pull.comments,
+    review_comments: pull.review_comments,
+    body: withoutMarkers(pull.body),
+  };
+}
+
+async function findOpen({ rest, at }: RepositoryClient, head: string, base: string) {
+  const owned = head.includes(":") ? head : `${at.owner}:${head}`;
+  const { data } = await rest.pulls.list({ ...at, head: owned, base, state: "open", per_page: 1 });
+  return data[0];
+}
+
+const MOST_FILE_PAGES = 10;
+
+async function findChange({ rest, at }: RepositoryClient, number: number, path: string) {
+  for (let candidate = 1; candidate <= MOST_FILE_PAGES; candidate++) {
+    const query = { ...at, pull_number: number, per_page: 100, page: candidate };
+    const response = await rest.pulls.listFiles(query);
+    const file = response.data.find(({ filename }) => filename === path);
+    if (file) return changeOf(file);
+    if (!nextPage(response)) break;
+  }
+  throw new Error(`Pull request ${number} does not change "${path}": ask without \`path\` for the files it changes.`);
+}

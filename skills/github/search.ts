@@ -1,0 +1,5 @@
+/** A search query limited to the repository, unless it names its own place. */
+export function searchQuery(query: string, repository: string | undefined, extra: readonly string[] = []): string {
+  const isPlaced = /(^|\s)(repo|org|user):/.test(query);
+  return [query, ...extra, ...(repository && !isPlaced ? [`repo:${repository}`] : [])].join(" ");
+}

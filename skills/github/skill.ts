@@ -1,0 +1,33 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { codeTools } from "./code.ts";
+import { commitTools } from "./commits.ts";
+import { deliveryTools } from "./delivery.ts";
+import { issueTools } from "./issues.ts";
+import { pullTools } from "./pulls.ts";
+
+export default defineSkill({
+  id: "github",
+  name: "GitHub",
+  description: "Code search, issues, pull requests, commits, releases, deployments and workflow logs on GitHub.",
+  category: "git",
+  config: {
+    GITHUB_TOKEN: {
+      description: "A personal access token, or a GitHub App installation token.",
+      required: true,
+      env: "GITHUB_TOKEN",
+    },
+    GITHUB_API_URL: {
+      description: "The REST API's address on GitHub Enterprise Server, such as https://github.example.com/api/v3.",
+      env: "GITHUB_API_URL",
+      secret: false,
+    },
+    GITHUB_REPOSITORY: {
+      description: "The repository that is meant when a call names none, as owner/name.",
+      env: "GITHUB_REPOSITORY",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools],
+});

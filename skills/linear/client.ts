@@ -1,0 +1,91 @@
+import type { LinearErrorRaw } from "@linear/sdk";
+import { createRedactor, type Json, patiently, type ToolContext, trim } from "skillflow";
+import { explain, pauseAfter } from "./failure.ts";
+
+/** Linear for one tool call. */
+export interface Linear {
+  /** Sends one GraphQL document and gives its data. */
+  ask<Data>(document: string, variables: Readonly<Record<string, unknown>>): Promise<Data>;
+}
+
+/** Does a tool's work on Linear: what goes wrong is explained, what comes out is trimmed. */
+export async function withLinear(context: ToolContext, work: (linear: Linear) => Promise<unknown>): Promise<Json> {
+  try {
+    return trim(await work(await openLinear(context)));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const secrets = [{ name: "LINEAR_API_KEY", value: context.config["LINEAR_API_KEY"] ?? "" }];
+    throw new Error(createRedactor(secrets).text(explain(error)));
+  }
+}
+
+/**
+ * The SDK gives the address, the headers and the typed errors. Its own requests are not used: they go past the call's
+ * fetch, and reading an issue through its objects costs a request for each state, team, label and person.
+ */
+async function openLinear(context: ToolContext): Promise<Linear> {
+  const { LinearClient, parseLinearError } = await import("@linear/sdk");
+  const { options } = new LinearClient({ ...credential(context), ...address(context) });
+  const headers = new Headers(options.headers);
+  headers.set("user-agent", "skillflow");
+  headers.set("content-type", "application/json");
+  const { signal } = context;
+
+  const send = async (document: string, variables: Readonly<Record<string, unknown>>): Promise<unknown> => {
+    const request = { query: document, variables };
+    const init = { method: "POST", redirect: "error", headers, body: JSON.stringify(request), signal } as const;
+    const response = await context.fetch(options.apiUrl, init);
+    const answer = parse(await response.text());
+    if (response.ok && answer.data && !answer.errors) return answer.data;
+    if (response.ok && !answer.errors) throw new Error(NOT_LINEAR);
+    const { status, headers: received } = response;
+    throw parseLinearError({ request, response: { ...answer, status, headers: received } });
+  };
+
+  return {
+    ask: async <Data>(document: string, variables: Readonly<Record<string, unknown>>) => {
+      const isRead = !document.startsWith("mutation");
+      const pause = (failure: unknown, attempt: number) => pauseAfter(failure, { attempt, isRead });
+      return (await patiently({ signal, pauseAfter: pause }, () => send(document, variables))) as Data;
+    },
+  };
+}
+
+const NOT_LINEAR = "Linear answered in an unexpected form: check LINEAR_API_URL, and any proxy before it.";
+
+function credential({ config }: ToolContext): { apiKey: string } | { accessToken: string } {
+  const key = config["LINEAR_API_KEY"]?.trim();
+  if (!key) throw new Error("LINEAR_API_KEY is not set: Linear cannot be used in this run.");
+  return /^(lin_oauth_|Bearer )/.test(key) ? { accessToken: key } : { apiKey: key };
+}
+
+function address({ config }: ToolContext): { apiUrl?: string } {
+  const text = config["LINEAR_API_URL"];
+  if (!text) return {};
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return { apiUrl: text };
+  throw new Error("LINEAR_API_URL is not an http or https address.");
+}
+
+type GraphQLErrors = NonNullable<NonNullable<LinearErrorRaw["response"]>["errors"]>;
+
+interface Answer {
+  readonly data?: unknown;
+  readonly errors?: GraphQLErrors;
+}
+
+/** An answer that is not GraphQL's, such as a proxy's page, has neither data nor errors. */
+function parse(text: string): Answer {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return {};
+    const { data, errors } = value as { data?: unknown; errors?: unknown };
+    return { ...(data ? { data } : {}), ...(isErrors(errors) ? { errors } : {}) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+function isErrors(errors: unknown): errors is GraphQLErrors {
+  return Array.isArray(errors) && errors.every((error) => typeof error === "object" && error !== null);
+}

@@ -1,0 +1,111 @@
+import type { Linear } from "./client.ts";
+import { nameFilter, teamFilter, userFilter } from "./filters.ts";
+import { refuseName } from "./known.ts";
+import { type Named, pick, unknownName } from "./names.ts";
+
+/** Where an issue goes, by name or id. */
+export interface Wanted {
+  readonly team: string;
+  readonly state?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly project?: string | undefined;
+  readonly assignee?: string | undefined;
+}
+
+/** The same in ids. */
+export interface Destination {
+  readonly teamId: string;
+  readonly stateId?: string;
+  readonly projectId?: string;
+  readonly assigneeId?: string;
+  /** By the names that were asked for. */
+  readonly labelIds: ReadonlyMap<string, string>;
+}
+
+const DESTINATION = `query Destination(
+  $team: TeamFilter, $labels: IssueLabelFilter, $projects: ProjectFilter, $users: UserFilter,
+  $withLabels: Boolean!, $withProjects: Boolean!, $withUsers: Boolean!
+) {
+  teams(filter: $team, first: 5) { nodes { id name key states(first: 50) { nodes { id name } } } }
+  labels: issueLabels(filter: $labels, first: 50) @include(if: $withLabels) { nodes { id name isGroup team { id } } }
+  projects(filter: $projects, first: 10) @include(if: $withProjects) { nodes { id name } }
+  users(filter: $users, first: 10) @include(if: $withUsers) { nodes { id name displayName email } }
+}`;
+
+interface Nodes<Node> {
+  readonly nodes: readonly Node[];
+}
+
+interface Found {
+  readonly teams: Nodes<Named & { readonly key: string; readonly states: Nodes<Named> }>;
+  readonly labels?: Nodes<Label>;
+  readonly projects?: Nodes<Named>;
+  readonly users?: Nodes<Person>;
+}
+
+interface Label extends Named {
+  readonly isGroup: boolean;
+  readonly team?: { readonly id: string } | null;
+}
+
+interface Person extends Named {
+  readonly displayName: string;
+  readonly email: string;
+}
+
+/** Finds all that is named in one request; a second one is made only to say what exists instead. */
+export async function findDestination(linear: Linear, wanted: Wanted): Promise<Destination> {
+  const { labels = [], state, project, assignee } = wanted;
+  const found = await linear.ask<Found>(DESTINATION, {
+    team: teamFilter(wanted.team),
+    labels: labels.length > 0 ? { or: labels.map(nameFilter) } : {},
+    projects: project ? nameFilter(project) : {},
+    users: assignee ? userFilter(assignee) : {},
+    withLabels: labels.length > 0,
+    withProjects: project !== undefined,
+    withUsers: assignee !== undefined,
+  });
+  const teams = found.teams.nodes.map((team) => ({ ...team, aliases: [team.key] }));
+  const team = pick("team", wanted.team, teams) ?? (await refuseName(linear, "team", wanted.team));
+  const usable = found.labels?.nodes.filter((label) => !label.isGroup && (!label.team || label.team.id === team.id));
+  const { nodes: projects = [] } = found.projects ?? {};
+  const { nodes: people = [] } = found.users ?? {};
+  return {
+    teamId: team.id,
+    ...(state ? { stateId: pickState(state, team).id } : {}),
+    ...(project
+      ? { projectId: (pick("project", project, projects) ?? (await refuseName(linear, "project", project))).id }
+      : {}),
+    ...(assignee
+      ? { assigneeId: (pickPerson(assignee, people) ?? (await refuseName(linear, "user", assignee))).id }
+      : {}),
+    labelIds: await findLabels(linear, labels, { teamId: team.id, usable: usable ?? [] }),
+  };
+}
+
+function pickState(state: string, team: Named & { readonly states: Nodes<Named> }): Named {
+  const found = pick("state", state, team.states.nodes);
+  if (!found) throw unknownName(`state of ${team.name}`, state, team.states.nodes);
+  return found;
+}
+
+function pickPerson(wanted: string, people: readonly Person[]): Named | undefined {
+  if (wanted === "me") return people[0];
+  const known = people.map((person) => ({ ...person, aliases: [person.displayName, person.email] }));
+  return pick("user", wanted, known);
+}
+
+/** A team's own label goes before one of the workspace with the same name. */
+async function findLabels(
+  linear: Linear,
+  wanted: readonly string[],
+  { teamId, usable }: { readonly teamId: string; readonly usable: readonly Label[] },
+): Promise<ReadonlyMap<string, string>> {
+  const own = usable.filter((label) => label.team?.id === teamId);
+  const ids = new Map<string, string>();
+  for (const name of wanted) {
+    const label = pick("label", name, own) ?? pick("label", name, usable) ?? (await refuseName(linear, "label", name));
+    ids.set(name, label.id);
+  }
+  return ids;
+}

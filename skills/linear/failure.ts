@@ -1,0 +1,133 @@
+import { retryAfter, untoldPause } from "skillflow";
+
+/** A refusal as the SDK's errors have it; `type` is one of the SDK's `LinearErrorType`s. */
+export interface LinearFailure extends Error {
+  readonly type?: string;
+  readonly status?: number;
+  readonly raw?: {
+    readonly request?: { readonly query?: string };
+    readonly response?: { readonly headers?: Headers; readonly errors?: readonly RefusedPart[] };
+  };
+}
+
+interface RefusedPart {
+  readonly message?: string;
+  readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+export function isLinearFailure(error: unknown): error is LinearFailure {
+  return error instanceof Error && "raw" in error && "status" in error;
+}
+
+/** Whether Linear says that the issue named in the request does not exist, or not for this key. */
+export function isMissingIssue(error: unknown): boolean {
+  return isLinearFailure(error) && /entity not found: issue\b|could not find referenced issue\b/i.test(said(error));
+}
+
+/**
+ * Repeats a request that Linear says it did not carry out (a rate limit) and a read that it failed to answer. A write
+ * whose outcome is unclear is never repeated here: the executor decides.
+ */
+export function pauseAfter(
+  failure: unknown,
+  { attempt, isRead }: { readonly attempt: number; readonly isRead: boolean },
+): number | undefined {
+  if (!isLinearFailure(failure)) return failure instanceof TypeError && isRead ? untoldPause(attempt) : undefined;
+  const limited = limitedFor(failure);
+  if (limited !== undefined) return limited;
+  if (!isRead || !isFailing(failure)) return undefined;
+  return retryAfter(headerOf(failure, "retry-after")) ?? untoldPause(attempt);
+}
+
+/** An error's text, which tells the model what to change. */
+export function explain(error: unknown): string {
+  if (isLinearFailure(error)) return advice(error);
+  if (error instanceof TypeError && error.message === "fetch failed") return silenceAdvice(error);
+  if (error instanceof TypeError) return `Linear answered in an unexpected form (${error.message}).`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function advice(failure: LinearFailure): string {
+  const limited = limitedFor(failure);
+  if (limited !== undefined) return limitAdvice(limited);
+  const { status, type } = failure;
+  if (isFailing(failure)) return `Linear failed (${what(failure)}).${outcome(failure)}`;
+  if (status === 401 || (type === "AuthenticationError" && (status ?? 200) < 400)) {
+    return `Linear refused LINEAR_API_KEY (${what(failure)}): it is wrong, expired or revoked.`;
+  }
+  if (status === 404) return `Nobody answers as Linear at LINEAR_API_URL (${what(failure)}): check the address.`;
+  if (status === 403 || type === "Forbidden") {
+    return `LINEAR_API_KEY may not do this (${what(failure)}): ${said(failure)} A key can be limited to reading, and to teams.`;
+  }
+  if (type === "FeatureNotAccessible" || type === "UsageLimitExceeded") {
+    return `The workspace's plan does not allow this (${what(failure)}): ${said(failure)}`;
+  }
+  return `Linear found the request invalid (${what(failure)}): ${said(failure)}${faults(failure)}`;
+}
+
+const UNTOLD_LIMIT_MS = 60_000;
+
+/** How long Linear asks us to wait, in milliseconds, if it refused because of a limit; such a request had no effect. */
+function limitedFor(failure: LinearFailure): number | undefined {
+  if (failure.type !== "Ratelimited" && failure.status !== 429 && codeOf(failure) !== "RATELIMITED") return undefined;
+  const told = retryAfter(headerOf(failure, "retry-after"));
+  if (told !== undefined) return told;
+  const used = ["requests", "complexity"].find((kind) => headerOf(failure, `x-ratelimit-${kind}-remaining`) === "0");
+  const reset = Number(headerOf(failure, `x-ratelimit-${used}-reset`) ?? Number.NaN);
+  return Number.isFinite(reset) ? Math.max(0, reset - Date.now()) : UNTOLD_LIMIT_MS;
+}
+
+function limitAdvice(milliseconds: number): string {
+  const until = new Date(Date.now() + milliseconds).toISOString();
+  return `Linear's rate limit is used up until ${until}. Nothing was done; go on without Linear, or ask again after that.`;
+}
+
+function silenceAdvice(error: TypeError): string {
+  const code = error.cause instanceof Error && "code" in error.cause ? ` (${String(error.cause.code)})` : "";
+  return `Linear did not answer${code}: check LINEAR_API_URL. Whether a write took effect is unclear: look before doing it again.`;
+}
+
+function isFailing({ status = 200, type = "" }: LinearFailure): boolean {
+  return status >= 500 || ["InternalError", "NetworkError", "LockTimeout"].includes(type);
+}
+
+function outcome({ raw }: LinearFailure): string {
+  const isRead = !raw?.request?.query?.startsWith("mutation");
+  return isRead ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
+}
+
+/** The status, and the operation by its name in the document. */
+function what({ status, raw }: LinearFailure): string {
+  const operation = /^(?:query|mutation) (\w+)/.exec(raw?.request?.query ?? "")?.[1];
+  return [status ?? "no status", ...(operation ? [`for ${operation}`] : [])].join(" ");
+}
+
+function said(failure: LinearFailure): string {
+  const part = partOf(failure);
+  const text = [part?.message, part?.extensions?.["userPresentableMessage"]].filter((value) => value !== undefined);
+  const distinct = [...new Set(text.map((value) => String(value).replace(/\s+/g, " ").slice(0, 300)))];
+  return distinct.length > 0 ? distinct.map((value) => `${value.replace(/\.$/, "")}.`).join(" ") : "no reason given.";
+}
+
+/** Linear names faulty arguments in `validationErrors`, with the rules that they break. */
+function faults(failure: LinearFailure): string {
+  const errors = partOf(failure)?.extensions?.["validationErrors"];
+  if (!Array.isArray(errors) || errors.length === 0) return "";
+  const texts = errors.slice(0, 10).map((error: { property?: unknown; constraints?: object } | null) => {
+    const rules = Object.values(error?.constraints ?? {}).map(String);
+    return [error?.property ?? "input", rules.join(", ")].join(": ");
+  });
+  return ` Change: ${texts.join("; ")}.`.slice(0, 1000);
+}
+
+function partOf({ raw }: LinearFailure): RefusedPart | undefined {
+  return raw?.response?.errors?.[0];
+}
+
+function codeOf(failure: LinearFailure): unknown {
+  return partOf(failure)?.extensions?.["code"];
+}
+
+function headerOf({ raw }: LinearFailure, name: string): string | undefined {
+  return raw?.response?.headers?.get(name) ?? undefined;
+}

@@ -1,0 +1,76 @@
+import type { LinearDocument } from "@linear/sdk";
+import type { Linear } from "./client.ts";
+import { isId } from "./fields.ts";
+import { type Kind, refuseName } from "./known.ts";
+
+/** What narrows a search, by name or id. */
+export interface Narrowing {
+  readonly team?: string | undefined;
+  readonly state?: string | undefined;
+  readonly status?: "open" | "closed" | undefined;
+  readonly label?: string | undefined;
+  readonly project?: string | undefined;
+  readonly assignee?: string | undefined;
+  readonly created_after?: string | undefined;
+  readonly updated_after?: string | undefined;
+}
+
+const CLOSED = ["completed", "canceled", "duplicate"];
+
+export function issueFilter(input: Narrowing): LinearDocument.IssueFilter {
+  const type = input.status && { type: input.status === "open" ? { nin: CLOSED } : { in: CLOSED } };
+  const state = { ...(input.state ? nameFilter(input.state) : {}), ...type };
+  return {
+    ...(input.team ? { team: teamFilter(input.team) } : {}),
+    ...(Object.keys(state).length > 0 ? { state } : {}),
+    ...(input.label ? { labels: { some: nameFilter(input.label) } } : {}),
+    ...(input.project ? { project: nameFilter(input.project) } : {}),
+    ...(input.assignee ? { assignee: userFilter(input.assignee) } : {}),
+    ...(input.created_after ? { createdAt: { gte: input.created_after } } : {}),
+    ...(input.updated_after ? { updatedAt: { gte: input.updated_after } } : {}),
+  };
+}
+
+export function teamFilter(team: string): LinearDocument.TeamFilter {
+  if (isId(team)) return { id: { eq: team } };
+  return { or: [{ key: { eqIgnoreCase: team } }, { name: { eqIgnoreCase: team } }] };
+}
+
+/** For states, labels and projects alike. */
+export function nameFilter(name: string) {
+  return isId(name) ? { id: { eq: name } } : { name: { eqIgnoreCase: name } };
+}
+
+export function userFilter(user: string): LinearDocument.UserFilter {
+  if (user === "me") return { isMe: { eq: true } };
+  if (isId(user)) return { id: { eq: user } };
+  const named = { eqIgnoreCase: user };
+  return { or: [{ email: named }, { displayName: named }, { name: named }] };
+}
+
+const NAMED = `query Named(
+  $team: TeamFilter, $state: WorkflowStateFilter, $label: IssueLabelFilter, $project: ProjectFilter, $user: UserFilter
+) {
+  team: teams(first: 1, filter: $team) { nodes { id } }
+  state: workflowStates(first: 1, filter: $state) { nodes { id } }
+  label: issueLabels(first: 1, filter: $label) { nodes { id } }
+  project: projects(first: 1, filter: $project) { nodes { id } }
+  user: users(first: 1, filter: $user) { nodes { id } }
+}`;
+
+/** A name that does not exist finds nothing, and Linear does not say so: refuses it. */
+export async function checkNames(linear: Linear, input: Narrowing): Promise<void> {
+  const { team, state, label, project, assignee: user } = input;
+  const wanted = Object.entries({ team, state, label, project, user }).filter(([, name]) => name && name !== "me");
+  if (wanted.length === 0) return;
+  const found = await linear.ask<Readonly<Record<Kind, { nodes: readonly unknown[] }>>>(NAMED, {
+    ...(team ? { team: teamFilter(team) } : {}),
+    ...(state ? { state: nameFilter(state) } : {}),
+    ...(label ? { label: nameFilter(label) } : {}),
+    ...(project ? { project: nameFilter(project) } : {}),
+    ...(user ? { user: userFilter(user) } : {}),
+  });
+  for (const [kind, name = ""] of wanted as [Kind, string][]) {
+    if (found[kind].nodes.length === 0) await refuseName(linear, kind, name);
+  }
+}

@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+import type { ToolContext } from "skillflow";
+import { isLinearFailure } from "./failure.ts";
+
+/**
+ * The id that this call gives to what it creates: the same call, made again, finds its own work under it. The input
+ * keeps calls apart that bear the same id. Linear takes ids in the form of UUID v4 only.
+ */
+export function identityOf(context: ToolContext, input: unknown): string {
+  const digest = createHash("sha256").update(JSON.stringify(["skillflow", context.callId, input]));
+  const bytes = digest.digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** Creates what `find` does not find. When another attempt was faster, that one's work is found instead. */
+export async function createOnce<Found extends object>(
+  find: () => Promise<Found | undefined>,
+  create: () => Promise<Found>,
+): Promise<Found | (Found & { readonly existing: true })> {
+  const earlier = await find();
+  if (earlier) return { ...earlier, existing: true };
+  try {
+    return await create();
+  } catch (error) {
+    const isRefused = isLinearFailure(error) && ["InvalidInput", "UserError", "Other"].includes(error.type ?? "");
+    const rival = isRefused ? await find() : undefined;
+    if (rival) return { ...rival, existing: true };
+    throw error;
+  }
+}

@@ -1,0 +1,104 @@
+/** An issue: what is asked of Linear, and what a model gets. */
+
+export const BRIEF = `id identifier title url priorityLabel createdAt updatedAt
+  state { name type } team { key name } assignee { displayName } project { name } labels(first: 10) { nodes { name } }`;
+
+export const DETAILS = `${BRIEF} description dueDate estimate completedAt canceledAt creator { displayName } branchName
+  parent { identifier title }
+  children(first: 10) { nodes { identifier title state { name } } }
+  relations(first: 10) { nodes { type relatedIssue { identifier title state { name } } } }
+  inverseRelations(first: 10) { nodes { type issue { identifier title state { name } } } }
+  attachments(first: 10) { nodes { title subtitle url sourceType } }`;
+
+interface Nodes<Node> {
+  readonly nodes: readonly Node[];
+}
+
+interface Person {
+  readonly displayName: string;
+}
+
+interface Linked {
+  readonly identifier: string;
+  readonly title: string;
+  readonly state: { readonly name: string };
+}
+
+export interface Issue {
+  readonly id: string;
+  readonly identifier: string;
+  readonly title: string;
+  readonly url: string;
+  readonly priorityLabel: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly state: { readonly name: string; readonly type: string };
+  readonly team: { readonly key: string; readonly name: string };
+  readonly assignee: Person | null;
+  readonly project: { readonly name: string } | null;
+  readonly labels: Nodes<{ readonly name: string }>;
+  readonly description?: string | null;
+}
+
+export interface IssueDetails extends Issue {
+  readonly dueDate: string | null;
+  readonly estimate: number | null;
+  readonly completedAt: string | null;
+  readonly canceledAt: string | null;
+  readonly creator: Person | null;
+  readonly branchName: string;
+  readonly parent: { readonly identifier: string; readonly title: string } | null;
+  readonly children: Nodes<Linked>;
+  readonly relations: Nodes<{ readonly type: string; readonly relatedIssue: Linked }>;
+  readonly inverseRelations: Nodes<{ readonly type: string; readonly issue: Linked }>;
+  readonly attachments: Nodes<{ title: string; subtitle: string | null; url: string; sourceType: string | null }>;
+}
+
+export function briefOf(issue: Issue) {
+  return {
+    id: issue.id,
+    identifier: issue.identifier,
+    title: issue.title,
+    state: issue.state.name,
+    state_type: issue.state.type,
+    priority: issue.priorityLabel,
+    team: `${issue.team.name} (${issue.team.key})`,
+    project: issue.project?.name,
+    assignee: issue.assignee?.displayName,
+    labels: issue.labels.nodes.map(({ name }) => name),
+    created_at: issue.createdAt,
+    updated_at: issue.updatedAt,
+    url: issue.url,
+  };
+}
+
+export function detailsOf(issue: IssueDetails) {
+  const relations = issue.relations.nodes.map(({ type, relatedIssue }) => ({ type, ...linkOf(relatedIssue) }));
+  const inverse = issue.inverseRelations.nodes.map(({ type, issue }) => ({
+    type: `inverse of ${type}`,
+    ...linkOf(issue),
+  }));
+  return {
+    ...briefOf(issue),
+    creator: issue.creator?.displayName,
+    due_date: issue.dueDate,
+    estimate: issue.estimate,
+    completed_at: issue.completedAt,
+    canceled_at: issue.canceledAt,
+    branch: issue.branchName,
+    parent: issue.parent,
+    sub_issues: issue.children.nodes.map(linkOf),
+    relations: [...relations, ...inverse],
+    links: issue.attachments.nodes.map(({ title, subtitle, url, sourceType }) => ({
+      title,
+      subtitle,
+      url,
+      source: sourceType,
+    })),
+    body: issue.description,
+  };
+}
+
+function linkOf({ identifier, title, state }: Linked) {
+  return { identifier, title, state: state.name };
+}

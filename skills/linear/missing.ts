@@ -1,0 +1,28 @@
+import type { Linear } from "./client.ts";
+import { isMissingIssue } from "./failure.ts";
+import { isId } from "./fields.ts";
+import { teamFilter } from "./filters.ts";
+
+/** Does work on an issue; where Linear does not find it, tells a wrong number from a team that the key cannot see. */
+export async function aboutIssue<Result>(linear: Linear, issue: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isMissingIssue(error)) throw error;
+    if (isId(issue))
+      throw new Error(
+        `No issue with the id ${issue} is visible: it is wrong, or in a team that LINEAR_API_KEY cannot see.`,
+      );
+    const key = issue.split("-")[0] ?? "";
+    const { teams } = await linear.ask<Teams>(VISIBLE_TEAMS, { team: teamFilter(key) });
+    if (teams.nodes.length > 0)
+      throw new Error(`The team ${key} exists, but not ${issue}: check the number, or search for the issue.`);
+    throw new Error(`No team ${key} is visible: the key in ${issue} is wrong, or LINEAR_API_KEY cannot see that team.`);
+  }
+}
+
+interface Teams {
+  readonly teams: { readonly nodes: readonly unknown[] };
+}
+
+const VISIBLE_TEAMS = "query VisibleTeams($team: TeamFilter) { teams(filter: $team, first: 1) { nodes { id } } }";

@@ -1,0 +1,46 @@
+import { isId } from "./fields.ts";
+
+/** What can be picked by a name: a team, a state, a label, a project, a person. */
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+  /** Other names it goes by: a team's key, a person's e-mail address. */
+  readonly aliases?: readonly string[];
+}
+
+/** The one candidate that is meant, by id or by name, whatever its case; undefined when there is none. */
+export function pick<Item extends Named>(kind: string, wanted: string, candidates: readonly Item[]): Item | undefined {
+  if (isId(wanted)) return candidates.find(({ id }) => id.toLowerCase() === wanted.toLowerCase());
+  const exact = candidates.filter(({ name }) => name === wanted);
+  const found = exact.length > 0 ? exact : candidates.filter((candidate) => isCalled(candidate, wanted));
+  const ids = [...new Set(found.map(({ id }) => id))];
+  if (ids.length > 1) throw new Error(`Several ${kind}s are called "${wanted}": name it by id, ${ids.join(" or ")}.`);
+  return found[0];
+}
+
+const MOST_NAMES = 15;
+
+/** Says that a name is unknown, with the names that exist, the nearest first. */
+export function unknownName(kind: string, wanted: string, known: readonly Named[]): Error {
+  const names = [...new Set(known.map(({ name, aliases = [] }) => [name, ...aliases].join(" / ")))];
+  if (names.length === 0) return new Error(`Linear shows no ${kind} "${wanted}", and no other ${kind} to this key.`);
+  const nearest = names.sort((a, b) => likeness(b, wanted) - likeness(a, wanted)).slice(0, MOST_NAMES);
+  const more = names.length > nearest.length ? `, and ${names.length - nearest.length} more` : "";
+  return new Error(`Linear shows no ${kind} "${wanted}" to this key. Known: ${nearest.join(", ")}${more}.`);
+}
+
+function isCalled({ name, aliases = [] }: Named, wanted: string): boolean {
+  return [name, ...aliases].some((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
+}
+
+/** How many pairs of letters two texts share, from 0 to 1; a common beginning counts as a pair. */
+function likeness(one: string, other: string): number {
+  const [a, b] = [pairsOf(one), pairsOf(other)];
+  const shared = [...a].filter((pair) => b.has(pair)).length;
+  return (2 * shared) / Math.max(1, a.size + b.size);
+}
+
+function pairsOf(text: string): ReadonlySet<string> {
+  const letters = ` ${text.toLowerCase()}`;
+  return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));
+}

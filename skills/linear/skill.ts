@@ -1,0 +1,27 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { commentTools } from "./comments.ts";
+import { issueWriteTools } from "./issue-writes.ts";
+import { issueTools } from "./issues.ts";
+import { workspaceTools } from "./workspace.ts";
+
+export default defineSkill({
+  id: "linear",
+  name: "Linear",
+  description: "Issues and comments in Linear, with its teams, workflow states, labels and projects.",
+  category: "tasks",
+  config: {
+    LINEAR_API_KEY: {
+      description: "A personal API key (lin_api_) or an OAuth access token (lin_oauth_).",
+      required: true,
+      env: "LINEAR_API_KEY",
+    },
+    LINEAR_API_URL: {
+      description: "The GraphQL API's address. https://api.linear.app/graphql when absent.",
+      env: "LINEAR_API_URL",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  tools: [...issueTools, ...issueWriteTools, ...commentTools, ...workspaceTools],
+});

@@ -1,0 +1,126 @@
+import { defineTool, type ToolContext } from "skillflow";
+import * as z from "zod";
+import { withLinear } from "./client.ts";
+import { cursor, limit, nextCursor, type Page, paging, team } from "./fields.ts";
+import { checkNames, teamFilter } from "./filters.ts";
+
+const name = z.string().min(1).max(200).optional().describe("Only those whose name contains this.");
+
+export const workspaceTools = [
+  defineTool({
+    name: "list_teams",
+    description: "Lists the teams that the key can see, with their keys.",
+    effect: "read",
+    input_schema: z.strictObject({ name, limit, cursor }),
+    handler: (input, context) => list(context, input, { query: TEAMS, list: "teams", filter: named(input) }),
+  }),
+  defineTool({
+    name: "list_labels",
+    description: "Lists issue labels: the workspace's and the teams'. A group is no label itself.",
+    effect: "read",
+    input_schema: z.strictObject({
+      team: team.optional().describe("Only labels that this team's issues can have: its name, key or id."),
+      name,
+      limit,
+      cursor,
+    }),
+    handler: (input, context) => {
+      const usable = input.team ? { or: [{ team: { null: true } }, { team: teamFilter(input.team) }] } : {};
+      return list(context, input, { query: LABELS, list: "labels", filter: { ...named(input), ...usable } });
+    },
+  }),
+  defineTool({
+    name: "list_states",
+    description: "Lists workflow states: the columns an issue moves through. Each team has its own.",
+    effect: "read",
+    input_schema: z.strictObject({
+      team: team.optional().describe("Only this team's states: its name, key or id."),
+      name,
+      limit,
+      cursor,
+    }),
+    handler: (input, context) => {
+      const own = input.team ? { team: teamFilter(input.team) } : {};
+      return list(context, input, { query: STATES, list: "states", filter: { ...named(input), ...own } });
+    },
+  }),
+  defineTool({
+    name: "list_projects",
+    description: "Lists projects with their status, lead and dates.",
+    effect: "read",
+    input_schema: z.strictObject({
+      team: team.optional().describe("Only this team's projects: its name, key or id."),
+      name,
+      limit,
+      cursor,
+    }),
+    handler: (input, context) => {
+      const own = input.team ? { accessibleTeams: { some: teamFilter(input.team) } } : {};
+      return list(context, input, { query: PROJECTS, list: "projects", filter: { ...named(input), ...own } });
+    },
+  }),
+];
+
+const PAGE = "pageInfo { hasNextPage endCursor }";
+
+const TEAMS = `query Teams($filter: TeamFilter, $first: Int, $after: String) {
+  list: teams(filter: $filter, first: $first, after: $after) { nodes { id key name description } ${PAGE} }
+}`;
+const LABELS = `query Labels($filter: IssueLabelFilter, $first: Int, $after: String) {
+  list: issueLabels(filter: $filter, first: $first, after: $after) {
+    nodes { id name description is_group: isGroup parent { name } team { key } }
+    ${PAGE}
+  }
+}`;
+const STATES = `query States($filter: WorkflowStateFilter, $first: Int, $after: String) {
+  list: workflowStates(filter: $filter, first: $first, after: $after) {
+    nodes { id name type description team { key } }
+    ${PAGE}
+  }
+}`;
+const PROJECTS = `query Projects($filter: ProjectFilter, $first: Int, $after: String) {
+  list: projects(filter: $filter, first: $first, after: $after) {
+    nodes {
+      id name description url progress health status { name type } lead { name: displayName }
+      start_date: startDate target_date: targetDate updated_at: updatedAt teams(first: 5) { nodes { key } }
+    }
+    ${PAGE}
+  }
+}`;
+
+interface Listing {
+  readonly query: string;
+  readonly list: string;
+  readonly filter: object;
+}
+
+interface Input {
+  readonly team?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+function list(context: ToolContext, input: Input, { query, list: kind, filter }: Listing) {
+  return withLinear(context, async (linear) => {
+    const { list: page } = await linear.ask<{ list: Page<object> }>(query, { filter, ...paging(input) });
+    if (page.nodes.length === 0 && input.team) await checkNames(linear, { team: input.team });
+    return { [kind]: page.nodes.map(flat), next_cursor: nextCursor(page) };
+  });
+}
+
+function named(input: { readonly name?: string | undefined }) {
+  return input.name ? { name: { containsIgnoreCase: input.name } } : {};
+}
+
+/** An object that stands for its one name is that name: `{team: {key: "ENG"}}` is `{team: "ENG"}`. */
+function flat(node: object): object {
+  const members = Object.entries(node).map(([key, value]) => [key, flatValue(value)] as const);
+  return Object.fromEntries(members);
+}
+
+function flatValue(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if ("nodes" in value && Array.isArray(value.nodes)) return value.nodes.map(flatValue);
+  const members = Object.values(value);
+  return members.length === 1 ? members[0] : value;
+}

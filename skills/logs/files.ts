@@ -1,0 +1,162 @@
+import { type Dirent, promises } from "node:fs";
+import { join } from "node:path";
+import { type Inside, openInside, resolveInside, type ToolContext } from "skillflow";
+import { type Block, blocksOf, readPacked, readPlain } from "./blocks.ts";
+import { globBase, isGlob, matchesGlob } from "./glob.ts";
+
+/** A path or glob, or several. */
+export type Files = string | readonly string[];
+
+export interface LogFile {
+  /** As the model names it: relative to the working directory or to LOGS_ROOT. */
+  readonly name: string;
+  readonly place: Inside;
+}
+
+export interface OpenLog {
+  readonly name: string;
+  /** Bytes on disk. */
+  readonly size: number;
+  readonly packed: boolean;
+  /** When the file was last written, in milliseconds. */
+  readonly modified: number;
+  /** Blocks from an offset, which must be a line's start in a plain file; a packed one is always unpacked from its start. */
+  blocks(from?: number): AsyncGenerator<Block>;
+}
+
+const MOST_ENTRIES = 50_000;
+const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
+
+/** The log files that paths and globs name, sorted by name. Throws an Error that says what to name instead. */
+export async function chooseFiles(
+  wanted: string | readonly string[],
+  context: ToolContext,
+): Promise<readonly LogFile[]> {
+  const chosen = new Map<string, LogFile>();
+  for (const name of typeof wanted === "string" ? [wanted] : wanted) {
+    const found = isGlob(name) ? await expandGlob(name, context) : [await chooseFile(name, context)];
+    for (const file of found) chosen.set(file.place.path, file);
+  }
+  if (chosen.size === 0) throw new Error(`no file matches ${wanted}. ${await whatIsThere(context)}`);
+  return [...chosen.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** One log file by its path. */
+export async function chooseFile(name: string, context: ToolContext): Promise<LogFile> {
+  let refusal = "does not exist";
+  for (const root of rootsOf(context)) {
+    const place = await resolveInside(root, name);
+    if (place.inside) return { name: name.startsWith("/") ? place.relative : tidy(name), place };
+    if (place.reason !== "missing") refusal = place.message;
+  }
+  throw new Error(`${name} ${refusal}. ${await whatIsThere(context)}`);
+}
+
+/** Lends an open file to `use` and closes it afterwards. `note` hears what was wrong with it. */
+export async function withLog<T>(
+  file: LogFile,
+  context: ToolContext,
+  note: (text: string) => void,
+  use: (log: OpenLog) => Promise<T>,
+): Promise<T> {
+  const opened = await openInside(file.place);
+  if (!("file" in opened)) throw new Error(`${file.name} ${opened.message}`);
+  const { file: handle, stats } = opened;
+  try {
+    const packed = await beginsLikeGzip(file.name, (into) => handle.read(into, 0, into.length, 0));
+    const onDamage = (reason: string) => note(`${file.name} is damaged or cut off (${reason}); read up to there`);
+    return await use({
+      name: file.name,
+      size: stats.size,
+      packed,
+      modified: stats.mtimeMs,
+      blocks: (from = 0) =>
+        packed
+          ? blocksOf(readPacked(readPlain(handle, 0, stats.size), onDamage), context.signal)
+          : blocksOf(readPlain(handle, from, stats.size), context.signal, { offset: from }),
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+async function beginsLikeGzip(name: string, read: (into: Buffer) => Promise<unknown>): Promise<boolean> {
+  if (!name.endsWith(".gz")) return false;
+  const head = Buffer.alloc(2);
+  await read(head);
+  return head[0] === 0x1f && head[1] === 0x8b;
+}
+
+function rootsOf(context: ToolContext): readonly string[] {
+  const extra = context.config["LOGS_ROOT"];
+  return extra ? [context.workDir, extra] : [context.workDir];
+}
+
+function tidy(name: string): string {
+  return name
+    .split("/")
+    .filter((segment) => segment !== "" && segment !== ".")
+    .join("/");
+}
+
+async function expandGlob(glob: string, context: ToolContext): Promise<readonly LogFile[]> {
+  if (glob.startsWith("/")) throw new Error(`${glob} is absolute; write patterns relative to the working directory`);
+  const pattern = tidy(glob);
+  const found: LogFile[] = [];
+  for (const root of rootsOf(context)) {
+    for (const name of await filesBelow(root, pattern, context)) {
+      if (!matchesGlob(pattern, name)) continue;
+      const place = await resolveInside(root, name);
+      if (place.inside) found.push({ name, place });
+    }
+  }
+  return found;
+}
+
+/** Names of the files and links below a root where a pattern can match. Folders behind links are not entered. */
+async function filesBelow(root: string, pattern: string, context: ToolContext): Promise<readonly string[]> {
+  const { folder, depth } = globBase(pattern);
+  const base = await resolveInside(root, folder);
+  if (!base.inside) {
+    if (base.reason === "missing") return [];
+    throw new Error(`${folder} ${base.message}`);
+  }
+  const names: string[] = [];
+  const folders = [{ name: folder, path: base.path, depth: 1 }];
+  let entries = 0;
+  for (let at = folders.shift(); at; at = folders.shift()) {
+    context.signal.throwIfAborted();
+    for (const entry of await entriesOf(at.path)) {
+      if (++entries > MOST_ENTRIES)
+        throw new Error(`${pattern} looks through more than ${MOST_ENTRIES} files; narrow it`);
+      const name = at.name ? `${at.name}/${entry.name}` : entry.name;
+      if (!entry.isDirectory()) names.push(name);
+      else if (at.depth < depth && !SKIPPED_FOLDERS.has(entry.name)) {
+        folders.push({ name, path: join(at.path, entry.name), depth: at.depth + 1 });
+      }
+    }
+  }
+  return names;
+}
+
+/** A folder that cannot be listed holds nothing to read. */
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    const entries = await promises.readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile() || entry.isDirectory() || entry.isSymbolicLink());
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return [];
+    throw error;
+  }
+}
+
+const SUGGESTED = 20;
+
+async function whatIsThere(context: ToolContext): Promise<string> {
+  const names: string[] = [];
+  for (const root of rootsOf(context)) names.push(...(await filesBelow(root, "*/*", context)));
+  const visible = names.filter((name) => !/(?:^|\/)\./.test(name));
+  const logs = visible.filter((name) => /log|\.(?:txt|json|jsonl|ndjson|out|err|gz)/i.test(name));
+  const shown = (logs.length > 0 ? logs : visible).sort().slice(0, SUGGESTED);
+  return shown.length > 0 ? `There are: ${shown.join(", ")}` : "The working directory holds no files.";
+}

@@ -1,0 +1,299 @@
+import { type Block, LINE_KEPT } from "./blocks.ts";
+import { compilePattern, type Pattern, requiredLiteral } from "./pattern.ts";
+import { fieldValues, parseRecord } from "./record.ts";
+import { parseInstant, timeOfFields, timeOfText } from "./timestamp.ts";
+
+type Scalar = string | number | boolean;
+
+/** Which lines are meant; everything given must hold. */
+export interface Selector {
+  readonly contains?: string | readonly string[] | undefined;
+  readonly excludes?: string | readonly string[] | undefined;
+  readonly matches?: string | undefined;
+  readonly ignore_case?: boolean | undefined;
+  readonly where?: Readonly<Record<string, Scalar | readonly Scalar[]>> | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+/** The lines of one block that a selector took; valid as long as the block is. */
+export interface Selected {
+  readonly count: number;
+  line(index: number): Line;
+}
+
+export interface Line {
+  /** Where the line starts in the file. */
+  readonly offset: number;
+  /** Its text without the line end, cut at LINE_KEPT. */
+  readonly text: string;
+  /** Bytes of the whole line. */
+  readonly length: number;
+  /** Its time, else that of the line before it that has one; only when times were asked for. */
+  readonly time: number | undefined;
+}
+
+/** Takes the lines of one file's blocks, which must come in order. */
+export type Selection = (block: Block) => Selected;
+
+export interface CompiledSelector {
+  /** Begins a file. `latest` dates timestamps without a year. */
+  begin(latest: number): Selection;
+}
+
+/** Throws an Error that tells what is wrong with the selector. `times`: every selected line gets its time. */
+export function compileSelector(selector: Selector, { times = false } = {}): CompiledSelector {
+  const wanted = compileWanted(selector);
+  return {
+    begin(latest) {
+      const clock = wanted.range || times ? createClock(latest) : undefined;
+      return (block) => select(block, wanted, clock);
+    },
+  };
+}
+
+interface Wanted {
+  /** Bytes that every wanted line holds, folded like the lines are. */
+  readonly needle: Buffer | undefined;
+  readonly fold: boolean;
+  readonly contains: readonly Buffer[];
+  readonly excludes: readonly Buffer[];
+  readonly where: readonly { readonly field: string; readonly values: readonly string[] }[];
+  readonly range: { readonly since: number; readonly until: number } | undefined;
+  readonly pattern: Pattern | undefined;
+}
+
+function compileWanted(selector: Selector): Wanted {
+  const fold = selector.ignore_case ?? false;
+  const where = Object.entries(selector.where ?? {}).map(([field, value]) => ({
+    field,
+    values: listOf(value).map(String),
+  }));
+  const bytes = (text: string) => foldBytes(Buffer.from(text), fold);
+  const contains = listOf(selector.contains).map(bytes);
+  const exact = [
+    ...contains,
+    bytes(requiredLiteral(selector.matches ?? "")),
+    ...where.map((each) => bytes(valueRun(each))),
+  ];
+  const keys = where.map((each) => bytes(keyRun(each)));
+  // A key stands in most lines and finds little: it leads only where there is nothing else.
+  const needle = exact.some((each) => each.length > 0) ? longest(exact) : longest(keys);
+  return {
+    needle: needle.length > 0 ? needle : undefined,
+    fold,
+    contains: [...exact, ...keys].filter((each) => each.length > 0 && each !== needle),
+    excludes: listOf(selector.excludes).map(bytes),
+    where,
+    range: rangeOf(selector),
+    pattern: selector.matches === undefined ? undefined : compilePattern(selector.matches, fold),
+  };
+}
+
+function longest(candidates: readonly Buffer[]): Buffer {
+  return candidates.reduce((best, next) => (next.length > best.length ? next : best), Buffer.alloc(0));
+}
+
+function listOf<T>(value: T | readonly T[] | undefined): readonly T[] {
+  return value === undefined ? [] : Array.isArray(value) ? value : [value as T];
+}
+
+function rangeOf({ since, until }: Selector): Wanted["range"] {
+  if (since === undefined && until === undefined) return undefined;
+  return {
+    since: since === undefined ? Number.NEGATIVE_INFINITY : instantOf(since),
+    until: until === undefined ? Number.POSITIVE_INFINITY : instantOf(until),
+  };
+}
+
+/** The instant that a tool's input names. */
+export function instantOf(text: string): number {
+  const time = parseInstant(text);
+  if (time === undefined) throw new Error(`${text} is no time; write 2026-01-31T13:55:00Z or epoch seconds`);
+  return time;
+}
+
+/** What a line must hold for a field to have its one value. No writer escapes ASCII letters and digits: such runs are sound. */
+function valueRun({ values }: Wanted["where"][number]): string {
+  const [value = "", ...others] = values;
+  // Numbers can be written otherwise: 1500.5 as 1.5005e3.
+  const isOddNumber = value !== "" && Number.isFinite(Number(value)) && !/^\d{1,15}$/.test(value);
+  return others.length > 0 || isOddNumber ? "" : plainRun(value);
+}
+
+function keyRun({ field }: Wanted["where"][number]): string {
+  const key = field.split(".").at(-1) ?? "";
+  return /^\d+$/.test(key) ? "" : plainRun(key);
+}
+
+function plainRun(text: string): string {
+  return (text.match(/[A-Za-z0-9_]+/g) ?? []).reduce((best, run) => (run.length > best.length ? run : best), "");
+}
+
+function select(block: Block, wanted: Wanted, clock: Clock | undefined): Selected {
+  const hay = wanted.fold ? foldBytes(block.bytes, true) : block.bytes;
+  let spans = wanted.needle ? spansWith(hay, wanted.needle) : allSpans(hay);
+  if (wanted.contains.length + wanted.excludes.length > 0) spans = keepByBytes(spans, hay, wanted);
+  if (wanted.where.length > 0) spans = keepByFields(spans, block, wanted);
+  if (wanted.pattern) spans = keepByPattern(spans, block, wanted.pattern);
+  const times: (number | undefined)[] = [];
+  if (clock) spans = keepByTime(spans, block, clock, wanted.range, times);
+  return {
+    count: spans.length / 2,
+    line: (index) => {
+      const [start, end] = spanAt(spans, index, block.bytes);
+      const length = block.cutFrom ?? end - start;
+      return { offset: block.offset + start, text: textOf(block.bytes, start, end), length, time: times[index] };
+    },
+  };
+}
+
+/** Lines as pairs of numbers, for speed: a position in the line, and the line's end. */
+type Spans = readonly number[];
+
+function allSpans(hay: Buffer): Spans {
+  const spans: number[] = [];
+  for (let start = 0; start < hay.length; ) {
+    const newline = hay.indexOf(10, start);
+    const end = newline < 0 ? hay.length : newline;
+    spans.push(start, end);
+    start = end + 1;
+  }
+  return spans;
+}
+
+function spansWith(hay: Buffer, needle: Buffer): Spans {
+  const spans: number[] = [];
+  for (let from = 0; from < hay.length; ) {
+    const at = hay.indexOf(needle, from);
+    if (at < 0) break;
+    const newline = hay.indexOf(10, at);
+    const end = newline < 0 ? hay.length : newline;
+    const stop = at + needle.length;
+    // `from` is at or before the line's start: the exact start is needed only when that leaves a doubt.
+    if (stop - from <= LINE_KEPT || stop - startOf(hay, at) <= LINE_KEPT) spans.push(at, end);
+    from = end + 1;
+  }
+  return spans;
+}
+
+function startOf(bytes: Buffer, position: number): number {
+  return position === 0 ? 0 : bytes.lastIndexOf(10, position - 1) + 1;
+}
+
+function spanAt(spans: Spans, index: number, bytes: Buffer): readonly [number, number] {
+  const position = spans[index * 2] ?? 0;
+  return [startOf(bytes, position), spans[index * 2 + 1] ?? position];
+}
+
+/** The lines of which `keeps` says true, each given by start and end. */
+function keep(spans: Spans, bytes: Buffer, keeps: (start: number, end: number, index: number) => boolean): Spans {
+  const kept: number[] = [];
+  for (let index = 0; index * 2 < spans.length; index++) {
+    const [start, end] = spanAt(spans, index, bytes);
+    if (keeps(start, end, index)) kept.push(start, end);
+  }
+  return kept;
+}
+
+function keepByBytes(spans: Spans, hay: Buffer, { contains, excludes }: Wanted): Spans {
+  return keep(spans, hay, (start, end) => {
+    const line = hay.subarray(start, Math.min(end, start + LINE_KEPT));
+    return contains.every((each) => line.includes(each)) && !excludes.some((each) => line.includes(each));
+  });
+}
+
+function keepByFields(spans: Spans, block: Block, { where }: Wanted): Spans {
+  return keep(spans, block.bytes, (start, end) => {
+    const { fields } = parseRecord(textOf(block.bytes, start, end));
+    return where.every(({ field, values }) => fieldValues(fields, field).some((value) => values.includes(value)));
+  });
+}
+
+function keepByPattern(spans: Spans, block: Block, pattern: Pattern): Spans {
+  const texts: string[] = [];
+  keep(spans, block.bytes, (start, end) => texts.push(textOf(block.bytes, start, end)) > 0);
+  const found = pattern.run(texts);
+  return keep(spans, block.bytes, (_start, _end, index) => found[index] !== undefined);
+}
+
+function keepByTime(
+  spans: Spans,
+  block: Block,
+  clock: Clock,
+  range: Wanted["range"],
+  times: (number | undefined)[],
+): Spans {
+  const kept = keep(spans, block.bytes, (start, end) => {
+    const time = clock.timeAt(block.bytes, start, end);
+    if (range && (time === undefined || time < range.since || time > range.until)) return false;
+    times.push(time);
+    return true;
+  });
+  clock.finish(block.bytes);
+  return kept;
+}
+
+function textOf(bytes: Buffer, start: number, end: number): string {
+  const last = bytes[end - 1] === 13 && end > start ? end - 1 : end;
+  return bytes.toString("utf8", start, Math.min(last, start + LINE_KEPT));
+}
+
+/** Times of a file's lines. A line without its own, such as one of a stack trace, has that of the lines above it. */
+interface Clock {
+  /** To be asked in the order of the lines. */
+  timeAt(bytes: Buffer, start: number, end: number): number | undefined;
+  /** Ends a block. */
+  finish(bytes: Buffer): void;
+}
+
+function createClock(latest: number): Clock {
+  let known: number | undefined;
+  let seen = -1;
+  const timeAt = (bytes: Buffer, start: number, end: number) => {
+    let time = ownTime(bytes, start, end, latest);
+    for (let at = start; time === undefined && at > seen + 1; ) {
+      const before = startOf(bytes, at - 1);
+      time = ownTime(bytes, before, at - 1, latest);
+      at = before;
+    }
+    known = time ?? known;
+    seen = end;
+    return known;
+  };
+  return {
+    timeAt,
+    finish(bytes) {
+      if (seen < bytes.length) timeAt(bytes, bytes.length, bytes.length);
+      seen = -1;
+    },
+  };
+}
+
+const TEXT_TIME_WITHIN = 256;
+
+function ownTime(bytes: Buffer, start: number, end: number, latest: number): number | undefined {
+  if (bytes[start] === 123) {
+    const record = parseRecord(textOf(bytes, start, end));
+    if (record.format === "json") return timeOfFields(record.fields);
+  }
+  const front = bytes.toString("latin1", start, Math.min(end, start + TEXT_TIME_WITHIN));
+  const time = timeOfText(front, latest);
+  if (time !== undefined || !/(?:^|\s)(?:ts|time|timestamp|t)=/.test(front)) return time;
+  return timeOfFields(parseRecord(front).fields);
+}
+
+/** With ASCII letters in lower case, when that is asked for: four bytes at a time, since whole files pass here. */
+function foldBytes(bytes: Buffer, fold: boolean): Buffer {
+  if (!fold) return bytes;
+  const words = new Int32Array(Math.ceil(bytes.length / 4));
+  const folded = Buffer.from(words.buffer, 0, bytes.length);
+  bytes.copy(folded);
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? 0;
+    const low = word & 0x7f7f7f7f;
+    const isUpper = (low + 0x3f3f3f3f) & ~(low + 0x25252525) & ~word & 0x80808080;
+    words[index] = word | (isUpper >>> 2);
+  }
+  return folded;
+}

@@ -1,0 +1,11 @@
+import type { ToolContext } from "skillflow";
+import { withSentry } from "./client.ts";
+
+/** Which organization the token reaches. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withSentry({}, context, async (sentry) => {
+    await sentry.get(["projects"], { scope: "org:read", query: { per_page: 1 } });
+    return `organization ${sentry.organization}`;
+  });
+  return String(told);
+}

@@ -1,0 +1,127 @@
+import { createRedactor, type Json, patiently, type ToolContext, trim } from "skillflow";
+import { explain, type Purpose, pauseAfter, Refusal } from "./failure.ts";
+import { explaining404, onlyOrganization } from "./organization.ts";
+import { baseUrl, isOrganizationToken, knownOrganization, tokenOf } from "./place.ts";
+
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+export interface Answer<Data> {
+  readonly data: Data;
+  /** Where the next page begins. */
+  readonly nextCursor: string | undefined;
+}
+
+/** One organization in Sentry for one tool call. Paths begin behind the organization's and are given by segment. */
+export interface Sentry {
+  readonly organization: string;
+  get<Data>(path: readonly string[], purpose: Purpose & { readonly query?: Query }): Promise<Answer<Data>>;
+  send<Data>(
+    method: "PUT" | "POST",
+    path: readonly string[],
+    purpose: Purpose & { readonly body: object },
+  ): Promise<Data>;
+}
+
+/** Does a tool's work on the organization that its input, the configuration or the token names. */
+export async function withSentry(
+  input: { readonly organization?: string | undefined },
+  context: ToolContext,
+  work: (sentry: Sentry) => Promise<unknown>,
+): Promise<Json> {
+  try {
+    const request = openRequests(context);
+    const organization = knownOrganization(input.organization, context) ?? (await onlyOrganization(request));
+    return trim(await explaining404(request, organization, () => work(sentryOf(request, organization))));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const token = context.config["SENTRY_AUTH_TOKEN"] ?? "";
+    const text = explain(error, { isOrganizationToken: isOrganizationToken(token.trim()) });
+    throw new Error(createRedactor([{ name: "SENTRY_AUTH_TOKEN", value: token }]).text(text));
+  }
+}
+
+export interface Ask extends Purpose {
+  readonly method: "GET" | "PUT" | "POST";
+  readonly path: readonly string[];
+  readonly query?: Query | undefined;
+  readonly body?: object;
+}
+
+export type Requests = (ask: Ask) => Promise<Answer<unknown>>;
+
+function sentryOf(request: Requests, organization: string): Sentry {
+  const within = (path: readonly string[]) => ["organizations", organization, ...path];
+  return {
+    organization,
+    get: async <Data>(path: readonly string[], purpose: Purpose & { readonly query?: Query }) =>
+      (await request({ method: "GET", path: within(path), ...purpose })) as Answer<Data>,
+    send: async <Data>(method: "PUT" | "POST", path: readonly string[], purpose: Purpose & { readonly body: object }) =>
+      (await request({ method, path: within(path), ...purpose })).data as Data,
+  };
+}
+
+function openRequests(context: ToolContext): Requests {
+  const base = baseUrl(context);
+  const headers = new Headers({ accept: "application/json", "user-agent": "skillflow" });
+  headers.set("authorization", `Bearer ${tokenOf(context)}`);
+  const { signal } = context;
+  const send = async ({ method, path, query = {}, body, scope }: Ask): Promise<Answer<unknown>> => {
+    const address = `/api/0/${path.map(segment).join("/")}/`;
+    // A redirect is not followed: it would take the token along, or lose it.
+    const init = { method, headers: withType(headers, body), redirect: "manual", signal } as const;
+    const url = `${base}${address}${searchOf(query)}`;
+    const response = await context.fetch(url, { ...init, ...(body ? { body: JSON.stringify(body) } : {}) });
+    const text = await response.text();
+    const { status, headers: received } = response;
+    if (!response.ok)
+      throw new Refusal({ method, path: address, scope }, { status, headers: received, body: lenient(text) });
+    return { data: parse(text), nextCursor: nextCursor(received.get("link")) };
+  };
+  return (ask) =>
+    patiently({ signal, pauseAfter: (failure, attempt) => pauseAfter(failure, ask.method, attempt) }, () => send(ask));
+}
+
+/** Encoding does not protect `..`: a URL parser takes it for a step to another folder. */
+function segment(text: string): string {
+  if (text === "" || text === "." || text === "..") throw new Error(`"${text}" is not an identifier.`);
+  return encodeURIComponent(text);
+}
+
+function searchOf(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) search.append(key, String(one));
+  }
+  return search.size > 0 ? `?${search}` : "";
+}
+
+function withType(headers: Headers, body: object | undefined): Headers {
+  const own = new Headers(headers);
+  if (body) own.set("content-type", "application/json");
+  return own;
+}
+
+/** Only the cursor is taken from the Link header: its address is the server's to choose, and the token goes to one place. */
+function nextCursor(link: string | null): string | undefined {
+  const next = link?.split(/,\s*(?=<)/).find((part) => part.includes('rel="next"') && part.includes('results="true"'));
+  return /cursor="([^"]+)"/.exec(next ?? "")?.[1];
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Error("Sentry answered with something that is not JSON: check SENTRY_BASE_URL, and any proxy before it.");
+  }
+}
+
+/** A refusal may come from a proxy, as a page. */
+function lenient(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return text.startsWith("<") ? "" : text;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { type Sentry, withSentry } from "./client.ts";
+import { issue, organization } from "./fields.ts";
+import { markerOf } from "./marker.ts";
+
+export const commentTools = [
+  defineTool({
+    name: "add_comment",
+    description: "Comments on an issue, where its team sees it. Repeating the same call adds no second comment.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      organization,
+      issue,
+      text: z.string().min(1).max(20_000).describe("The comment, in Markdown."),
+    }),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const marker = markerOf(context, input);
+        const earlier = await findComment(sentry, input.issue, marker);
+        if (earlier) return { ...commentOf(earlier), existing: true };
+        const body = { text: `${input.text}\n\n${marker}` };
+        const path = ["issues", input.issue, "comments"];
+        return commentOf(await sentry.send<Comment>("POST", path, { scope: "event:write", body }));
+      }),
+  }),
+];
+
+interface Comment {
+  readonly id: string;
+  readonly dateCreated: string;
+  readonly data: { readonly text?: string };
+}
+
+function commentOf({ id, dateCreated }: Comment) {
+  return { id, created_at: dateCreated };
+}
+
+/** Comments come newest first: the first page holds the newest hundred. */
+async function findComment(sentry: Sentry, issue: string, marker: string): Promise<Comment | undefined> {
+  const query = { per_page: 100 };
+  const { data } = await sentry.get<readonly Comment[]>(["issues", issue, "comments"], { scope: "event:read", query });
+  return data.find((comment) => comment.data.text?.includes(marker));
+}

@@ -1,0 +1,101 @@
+import { withoutMarkers } from "./marker.ts";
+
+/** An issue as Sentry has it, and what a model gets of it. */
+
+interface Owner {
+  readonly type?: string;
+  readonly name?: string;
+  readonly email?: string;
+}
+
+export interface Issue {
+  readonly id: string;
+  readonly shortId: string;
+  readonly title: string;
+  readonly culprit: string | null;
+  readonly level: string;
+  readonly status: string;
+  readonly substatus: string | null;
+  readonly priority: string | null;
+  readonly issueCategory: string;
+  readonly isUnhandled?: boolean;
+  readonly count: string;
+  readonly userCount: number;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly project: { readonly slug: string };
+  readonly assignedTo: Owner | null;
+  readonly metadata: { readonly value?: string };
+  readonly permalink: string;
+}
+
+export interface IssueDetails extends Issue {
+  readonly numComments: number;
+  readonly firstRelease: Release | null;
+  readonly lastRelease: Release | null;
+  readonly statusDetails: object;
+  readonly tags: readonly { readonly key: string; readonly totalValues: number }[];
+  readonly activity: readonly Activity[];
+}
+
+interface Release {
+  readonly version: string;
+  readonly dateCreated: string;
+}
+
+interface Activity {
+  readonly type: string;
+  readonly dateCreated: string;
+  readonly user: Owner | null;
+  readonly data: { readonly text?: string; readonly version?: string; readonly assigneeEmail?: string };
+}
+
+export function briefOf(issue: Issue) {
+  return {
+    id: issue.id,
+    short_id: issue.shortId,
+    title: issue.title,
+    value: issue.metadata.value,
+    culprit: issue.culprit,
+    level: issue.level,
+    status: issue.status,
+    substatus: issue.substatus,
+    priority: issue.priority,
+    category: issue.issueCategory,
+    unhandled: issue.isUnhandled || undefined,
+    events: Number(issue.count),
+    users: issue.userCount,
+    first_seen: issue.firstSeen,
+    last_seen: issue.lastSeen,
+    project: issue.project.slug,
+    assigned_to: nameOf(issue.assignedTo),
+    url: issue.permalink,
+  };
+}
+
+const MOST_ACTIVITIES = 15;
+
+export function detailsOf(issue: IssueDetails) {
+  return {
+    ...briefOf(issue),
+    status_details: issue.statusDetails,
+    comments: issue.numComments,
+    first_release: releaseOf(issue.firstRelease),
+    last_release: releaseOf(issue.lastRelease),
+    tags: Object.fromEntries(issue.tags.slice(0, 40).map(({ key, totalValues }) => [key, totalValues])),
+    activity: issue.activity.slice(0, MOST_ACTIVITIES).map(activityOf),
+  };
+}
+
+function releaseOf(release: Release | null) {
+  return release ? { version: release.version, created_at: release.dateCreated } : undefined;
+}
+
+function activityOf({ type, dateCreated, user, data }: Activity) {
+  const text = data.text === undefined ? undefined : withoutMarkers(data.text);
+  return { type, at: dateCreated, by: nameOf(user), text, version: data.version, assignee: data.assigneeEmail };
+}
+
+function nameOf(owner: Owner | null | undefined): string | undefined {
+  return owner ? (owner.name ?? owner.email) : undefined;
+}

@@ -1,0 +1,126 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { withSentry } from "./client.ts";
+import * as fields from "./fields.ts";
+import { briefOf, detailsOf, type Issue, type IssueDetails } from "./issue.ts";
+import { projectParameter } from "./place.ts";
+
+export const issueTools = [
+  defineTool({
+    name: "list_issues",
+    description: "Lists issues, the groups of alike errors: what fails, how often, since when, for how many users.",
+    effect: "read",
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      project: fields.project,
+      environment: fields.environment,
+      query: z
+        .string()
+        .max(500)
+        .optional()
+        .describe(
+          "Sentry's issue search, such as `is:unresolved level:error timeout`. is:unresolved when absent; empty for all.",
+        ),
+      sort: z
+        .enum(["date", "new", "freq", "user", "trends"])
+        .optional()
+        .describe("By last seen (date, when absent), first seen (new), events (freq), users (user), or trends."),
+      ...fields.period,
+      limit: fields.limit,
+      cursor: fields.cursor,
+    }),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const query = {
+          ...projectParameter(input.project, context),
+          environment: input.environment,
+          query: input.query ?? "is:unresolved",
+          sort: input.sort,
+          ...fields.periodParameters(input),
+          limit: input.limit ?? fields.DEFAULT_LIMIT,
+          cursor: input.cursor,
+        };
+        const { data, nextCursor } = await sentry.get<readonly Issue[]>(["issues"], { scope: "event:read", query });
+        return { issues: data.map(briefOf), next_cursor: nextCursor };
+      }),
+  }),
+  defineTool({
+    name: "get_issue",
+    description:
+      "Reads one issue: counts, first and last seen, releases, tags, assignment, latest activity and comments.",
+    effect: "read",
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      issue: fields.issue,
+      environment: fields.environment,
+    }),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const query = { environment: input.environment };
+        const { data } = await sentry.get<IssueDetails>(["issues", input.issue], { scope: "event:read", query });
+        return detailsOf(data);
+      }),
+  }),
+  defineTool({
+    name: "update_issue",
+    description: "Resolves, reopens, archives, assigns an issue or sets its priority: only the fields given change.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      issue: fields.issue,
+      status: z
+        .enum(["resolved", "resolved_in_next_release", "unresolved", "archived"])
+        .optional()
+        .describe("`archived` hides it: until it escalates, or as `archive` says."),
+      resolved_in_release: z
+        .string()
+        .min(1)
+        .max(250)
+        .regex(/^[^\r\n\t/\\]+$/)
+        .optional()
+        .describe("With status resolved: the release that has the fix, or `latest`."),
+      archive: z.enum(["until_escalating", "forever"]).optional().describe("With status archived: for how long."),
+      assigned_to: z
+        .string()
+        .min(1)
+        .max(200)
+        .regex(/^[^\s<>]+$/)
+        .optional()
+        .describe("An e-mail address, a user name, team:<id>, or `none` to take the assignment away."),
+      priority: z.enum(["high", "medium", "low"]).optional().describe("How urgent it is."),
+    }),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const body = changesOf(input);
+        if (Object.keys(body).length === 0) throw new Error("Name at least one field to change.");
+        return briefOf(await sentry.send<Issue>("PUT", ["issues", input.issue], { scope: "event:write", body }));
+      }),
+  }),
+];
+
+interface Changes {
+  readonly status?: "resolved" | "resolved_in_next_release" | "unresolved" | "archived" | undefined;
+  readonly resolved_in_release?: string | undefined;
+  readonly archive?: "until_escalating" | "forever" | undefined;
+  readonly assigned_to?: string | undefined;
+  readonly priority?: string | undefined;
+}
+
+function changesOf(input: Changes): Readonly<Record<string, unknown>> {
+  if (input.resolved_in_release && input.status !== "resolved") {
+    throw new Error("`resolved_in_release` goes with status resolved only.");
+  }
+  if (input.archive && input.status !== "archived") throw new Error("`archive` goes with status archived only.");
+  return {
+    ...(input.status ? statusOf(input) : {}),
+    ...(input.assigned_to ? { assignedTo: input.assigned_to === "none" ? "" : input.assigned_to } : {}),
+    ...(input.priority ? { priority: input.priority } : {}),
+  };
+}
+
+function statusOf({ status, resolved_in_release: release, archive = "until_escalating" }: Changes) {
+  if (status === "archived") return { status: "ignored", substatus: `archived_${archive}` };
+  if (status === "resolved_in_next_release") return { status: "resolved", statusDetails: { inNextRelease: true } };
+  return { status, ...(release ? { statusDetails: { inRelease: release } } : {}) };
+}

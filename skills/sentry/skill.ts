@@ -1,0 +1,37 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { commentTools } from "./comments.ts";
+import { eventTools } from "./events.ts";
+import { issueTools } from "./issues.ts";
+import { releaseTools } from "./releases.ts";
+
+export default defineSkill({
+  id: "sentry",
+  name: "Sentry",
+  description: "Errors in Sentry: issues, events with their stack traces, releases and projects.",
+  category: "observability",
+  config: {
+    SENTRY_AUTH_TOKEN: {
+      description: "A personal token or an internal integration's, with event:read, org:read and project:read.",
+      required: true,
+      env: "SENTRY_AUTH_TOKEN",
+    },
+    SENTRY_BASE_URL: {
+      description: "Sentry's address where it is self-hosted. https://sentry.io, or the token's region, when absent.",
+      env: "SENTRY_BASE_URL",
+      secret: false,
+    },
+    SENTRY_ORG: {
+      description: "The organization's slug. The token's own, or the only one it can see, when absent.",
+      env: "SENTRY_ORG",
+      secret: false,
+    },
+    SENTRY_PROJECT: {
+      description: "The slug of the project that is meant when a call names none. All projects when absent.",
+      env: "SENTRY_PROJECT",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools],
+});

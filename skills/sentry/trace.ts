@@ -1,0 +1,77 @@
+import { clip } from "skillflow";
+
+/** A stack trace, the most useful frames first: own code near the failure, with its source lines, then the rest in short. */
+
+export interface Exception {
+  readonly type?: string | null;
+  readonly value?: string | null;
+  readonly module?: string | null;
+  readonly mechanism?: { readonly type?: string; readonly handled?: boolean | null } | null;
+  readonly stacktrace?: Stacktrace | null;
+}
+
+export interface Stacktrace {
+  /** The outermost call first, the failure last. */
+  readonly frames?: readonly Frame[] | null;
+}
+
+interface Frame {
+  readonly function?: string | null;
+  readonly filename?: string | null;
+  readonly absPath?: string | null;
+  readonly module?: string | null;
+  readonly package?: string | null;
+  readonly lineNo?: number | null;
+  readonly colNo?: number | null;
+  readonly inApp?: boolean;
+  readonly context?: readonly (readonly [number, string | null])[] | null;
+}
+
+export function exceptionOf({ type, value, module, mechanism, stacktrace }: Exception) {
+  return {
+    type,
+    value,
+    module,
+    mechanism: mechanism?.type,
+    handled: mechanism?.handled ?? undefined,
+    ...(stacktrace ? framesOf(stacktrace) : {}),
+  };
+}
+
+const MOST_DETAILED = 8;
+const MOST_OTHERS = 10;
+
+/** Frames are numbered from the failure, 0, outwards; where no frame is the program's own, the nearest are shown. */
+export function framesOf({ frames }: Stacktrace) {
+  const numbered = [...(frames ?? [])].reverse().map((frame, depth) => ({ frame, depth }));
+  const own = numbered.filter(({ frame }) => frame.inApp);
+  const detailed = (own.length > 0 ? own : numbered).slice(0, MOST_DETAILED);
+  const others = numbered.filter((one) => !detailed.includes(one));
+  const left = others.length - MOST_OTHERS;
+  return {
+    frames: detailed.map(({ frame, depth }) => ({
+      depth,
+      in_app: frame.inApp ?? false,
+      at: lineOf(frame),
+      source: sourceOf(frame),
+    })),
+    other_frames: others.slice(0, MOST_OTHERS).map(({ frame, depth }) => `${depth} ${lineOf(frame)}`),
+    ...(left > 0 ? { further_frames: left } : {}),
+  };
+}
+
+function lineOf(frame: Frame): string {
+  const place = frame.filename ?? frame.absPath ?? frame.module ?? frame.package ?? "unknown file";
+  const position = [frame.lineNo, frame.colNo].filter((number) => typeof number === "number").join(":");
+  return clip(`${frame.function ?? "(anonymous)"} (${[place, position].filter((part) => part !== "").join(":")})`, 300);
+}
+
+const LINES_AROUND = 3;
+
+/** The lines around the one that failed, which is marked. */
+function sourceOf({ context, lineNo }: Frame): string | undefined {
+  const failed = lineNo ?? Number.NaN;
+  const near = (context ?? []).filter(([number]) => Math.abs(number - failed) <= LINES_AROUND);
+  if (near.length === 0) return undefined;
+  return near.map(([number, text]) => `${number === failed ? ">" : " "} ${number} ${clip(text ?? "", 160)}`).join("\n");
+}

@@ -1,0 +1,95 @@
+import type { ToolContext } from "skillflow";
+
+/** Runs a tool's work; what it throws carries advice and no secret. It carries no cause: an SDK's may hold the address. */
+export async function explaining<Result>(context: ToolContext, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw new Error(withoutSecrets(textOf(error), context));
+  }
+}
+
+/** Slack's short codes, in words. */
+export function explainCode(
+  code: string,
+  details: { readonly status: number; readonly [key: string]: unknown },
+): Error {
+  const known = /^[a-z_]{1,60}$/.test(code) ? code : "";
+  const advice = ADVICE[known] ?? "";
+  const needed = typeof details["needed"] === "string" ? ` The token lacks the scope ${details["needed"]}.` : "";
+  const what = known || `status ${details.status}: ${code.replace(/\s+/g, " ").slice(0, 200) || "no text"}`;
+  return new Error(`Slack refused the message (${what}).${advice && ` ${advice}`}${needed}${messagesOf(details)}`);
+}
+
+export function unclear(status: number, code?: string): Error {
+  const named = code && /^[a-z_]{1,60}$/.test(code) ? ` ${code}` : "";
+  return new Error(
+    `Slack failed (${status}${named}). Whether the message was sent is unclear: do not send it again unseen.`,
+  );
+}
+
+const TOKEN = "SLACK_BOT_TOKEN is wrong, expired or revoked.";
+const WEBHOOK = "SLACK_WEBHOOK_URL is switched off, removed or wrong.";
+const ARCHIVED = "The channel is archived: choose another.";
+const NOT_ALLOWED =
+  "The workspace's rules forbid this app to post there: ask an administrator, or choose another channel.";
+const SHAPE = "Change the blocks or the text.";
+
+const ADVICE: Readonly<Record<string, string>> = {
+  account_inactive: TOKEN,
+  action_prohibited: NOT_ALLOWED,
+  as_user_not_supported: TOKEN,
+  cant_update_message: "Only the bot that posted a message can update it.",
+  channel_is_archived: ARCHIVED,
+  channel_not_found: "The channel does not exist or the app cannot see it: check its name, or have the app invited.",
+  edit_window_closed: "The message is too old to be changed: send a new one.",
+  invalid_auth: TOKEN,
+  invalid_blocks: SHAPE,
+  invalid_blocks_format: SHAPE,
+  invalid_payload: SHAPE,
+  invalid_token: WEBHOOK,
+  is_archived: ARCHIVED,
+  message_not_found: "No message has this ts in this channel: take both from the answer of send_message.",
+  missing_scope: "The app needs more rights: add the scope and install it again.",
+  msg_too_long: "Shorten the text.",
+  no_active_hooks: WEBHOOK,
+  no_service: WEBHOOK,
+  no_service_id: WEBHOOK,
+  no_team: WEBHOOK,
+  no_text: "The text must not be empty.",
+  not_authed: TOKEN,
+  not_in_channel: "The bot is not in this channel: have it invited.",
+  posting_to_general_channel_denied: NOT_ALLOWED,
+  restricted_action: NOT_ALLOWED,
+  team_disabled: "The workspace is switched off.",
+  thread_not_found: "No message has this thread_ts in this channel: take both from the answer of send_message.",
+  token_expired: TOKEN,
+  token_revoked: TOKEN,
+};
+
+/** Slack names the faulty block in `response_metadata.messages`. */
+function messagesOf(details: { readonly [key: string]: unknown }): string {
+  const metadata = details["response_metadata"];
+  const isListed = typeof metadata === "object" && metadata !== null && "messages" in metadata;
+  const messages = isListed && Array.isArray(metadata.messages) ? metadata.messages : [];
+  return messages.length > 0 ? ` ${messages.slice(0, 5).map(String).join("; ").slice(0, 500)}` : "";
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(error instanceof TypeError && cause instanceof Error)) return error.message;
+  const code = "code" in cause ? ` (${String(cause.code)})` : "";
+  return `Slack could not be reached${code}. Whether the message was sent is unclear.`;
+}
+
+function withoutSecrets(text: string, { config }: ToolContext): string {
+  const { SLACK_WEBHOOK_URL: url = "", SLACK_BOT_TOKEN: token = "" } = config;
+  const path = URL.canParse(url) ? new URL(url).pathname : "";
+  const secrets = { SLACK_WEBHOOK_URL: [url, path], SLACK_BOT_TOKEN: [token] };
+  return Object.entries(secrets)
+    .flatMap(([name, values]) => values.map((value) => [name, value.trim()] as const))
+    .filter(([, value]) => value.length > 1)
+    .reduce((rest, [name, value]) => rest.replaceAll(value, `[redacted:${name}]`), text);
+}

@@ -1,0 +1,33 @@
+import type {
+  IncomingWebhookHTTPError,
+  IncomingWebhookRequestError,
+  IncomingWebhookSendArguments,
+} from "@slack/webhook";
+import type { ToolContext } from "skillflow";
+import { explainCode, unclear } from "./failure.ts";
+import { patientFetch } from "./patience.ts";
+
+/** Posts to the incoming webhook. Never repeated after an unclear failure. */
+export async function postToWebhook(message: IncomingWebhookSendArguments, context: ToolContext): Promise<void> {
+  const { IncomingWebhook } = await import("@slack/webhook");
+  const webhook = new IncomingWebhook(address(context), { fetch: patientFetch(context) });
+  try {
+    await webhook.send(message);
+  } catch (error) {
+    throw refusal(error as IncomingWebhookHTTPError | IncomingWebhookRequestError);
+  }
+}
+
+function address({ config }: ToolContext): string {
+  const url = config["SLACK_WEBHOOK_URL"]?.trim();
+  if (!url) throw new Error("SLACK_WEBHOOK_URL is not set: Slack cannot be reached by webhook.");
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new Error("SLACK_WEBHOOK_URL is not an http or https address.");
+}
+
+function refusal(error: IncomingWebhookHTTPError | IncomingWebhookRequestError): Error {
+  if ("original" in error) return error.original;
+  if (!("statusCode" in error)) return error;
+  const code = String(error.body ?? "").trim();
+  return error.statusCode >= 500 ? unclear(error.statusCode, code) : explainCode(code, { status: error.statusCode });
+}

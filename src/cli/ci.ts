@@ -1,0 +1,48 @@
+import { randomUUID } from "node:crypto";
+import { appendFileSync } from "node:fs";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import { annotationsOfRun, maskCommands, outputsOf, stepSummary } from "./github.ts";
+import type { Io } from "./main.ts";
+import type { WrittenFile } from "./outputs.ts";
+import type { Report } from "./reports/visits.ts";
+
+/** What GitHub Actions is told of a run (cli "In CI"); its commands go to stderr, so that stdout stays what was asked for. */
+export interface GithubActions {
+  /** Before anything else is printed. */
+  mask(secrets: readonly string[]): Promise<void>;
+  report(report: Report, written: readonly WrittenFile[]): Promise<void>;
+}
+
+/** Undefined where nothing says that this is GitHub Actions. */
+export function githubActions(io: Io): GithubActions | undefined {
+  const { env } = io.host;
+  if (env.GITHUB_ACTIONS !== "true") return undefined;
+  const say = async (lines: readonly string[]) => {
+    for (const line of lines) await io.err(`${line}\n`);
+  };
+  return {
+    mask: (secrets) => say(maskCommands(secrets)),
+    async report(report, written) {
+      await say(annotationsOfRun(report));
+      append(env.GITHUB_STEP_SUMMARY, stepSummary(report));
+      const pathOf = (kind: string) => written.find((file) => file.kind === kind)?.path ?? "";
+      const outputs = {
+        run: report.result.run,
+        status: report.result.status,
+        resultFile: pathOf("json"),
+        reportFile: pathOf("html"),
+        planCount: report.result.plan.length,
+      };
+      append(env.GITHUB_OUTPUT, outputsOf(outputs, `end-${randomUUID()}`));
+    },
+  };
+}
+
+function append(path: string | undefined, text: string): void {
+  if (!path) return;
+  try {
+    appendFileSync(path, text);
+  } catch (error) {
+    throw new SkillflowError("output.failed", `${path} could not be written: ${messageOf(error)}`);
+  }
+}

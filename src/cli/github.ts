@@ -1,0 +1,108 @@
+import type { Diagnostic } from "../core/errors.ts";
+import { commandData, commandProperty, plainLine } from "./reports/inert.ts";
+import { summaryMarkdown } from "./reports/markdown.ts";
+import { cutText, shortText } from "./reports/preview.ts";
+import { complaintOf, type Report } from "./reports/visits.ts";
+
+/** Workflow commands that hide secrets; to be printed before anything else. */
+export function maskCommands(secrets: Iterable<string>): string[] {
+  const shown = [...new Set(secrets)].filter((secret) => secret.trim() !== "");
+  return shown.map((secret) => `::add-mask::${secret.replace(/[%\r\n]/g, encode)}`);
+}
+
+/** A finding as an annotation of its line. */
+export function annotationOf({ severity, code, message, hint, file, line, column }: Diagnostic): string {
+  const place = { file, line: file && line, col: file && line && column };
+  const text = [message, hint].filter((part) => part !== undefined).join("\n");
+  return command(severity, { ...place, title: code }, text);
+}
+
+/** What failed and what was left out: errors first, as many of each kind as GitHub shows. */
+export function annotationsOfRun({ record, result, events }: Report): string[] {
+  const { file, workflow } = record;
+  const { error } = result;
+  const nameOf = (node: string) => workflow.nodes[node]?.name ?? node;
+  const ending = error
+    ? [command("error", { file, title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
+    : [];
+  const failed = Object.entries(result.results)
+    .filter(([node, { status }]) => status === "failed" && node !== error?.node)
+    .map(([node, nodeResult]) =>
+      command("warning", { file, title: `${nameOf(node)} failed` }, complaintOf(nodeResult)),
+    );
+  const missing = result.degraded.map(({ skill, node, reason }) => {
+    return command(
+      "warning",
+      { file, title: `${skill} was left out` },
+      `${nameOf(node)} ran without ${skill}: ${reason}`,
+    );
+  });
+  const warnings = events.flatMap((event) =>
+    event.type === "warning" ? [command("warning", { file, title: workflow.name }, event.message)] : [],
+  );
+  return [...ending, ...[...failed, ...missing, ...warnings].slice(0, MOST_ANNOTATIONS)];
+}
+
+/** A run's summary for GITHUB_STEP_SUMMARY, below the size that GitHub takes. */
+export function stepSummary(report: Report): string {
+  return cutSummary(summaryMarkdown(report), MOST_SUMMARY_BYTES);
+}
+
+/** At most so many bytes of UTF-8, whole lines, with a note if something is missing. */
+export function cutSummary(summary: string, most: number): string {
+  const bytes = new TextEncoder().encode(summary);
+  if (bytes.length <= most) return summary;
+  const end = bytes.lastIndexOf(LINE_FEED, most - CUT_NOTE.length - 1);
+  return new TextDecoder().decode(bytes.subarray(0, end + 1)) + CUT_NOTE;
+}
+
+export interface Outputs {
+  readonly run: string;
+  readonly status: string;
+  readonly resultFile?: string;
+  readonly reportFile?: string;
+  readonly planCount: number;
+}
+
+/** Lines for GITHUB_OUTPUT. `delimiter` is fresh and random, so that no value can end itself and begin another output. */
+export function outputsOf({ run, status, resultFile, reportFile, planCount }: Outputs, delimiter: string): string {
+  const outputs = {
+    "run-id": run,
+    status,
+    "result-file": resultFile ?? "",
+    "report-file": reportFile ?? "",
+    "plan-count": String(planCount),
+  };
+  const end = unusedDelimiter(delimiter, Object.values(outputs));
+  return Object.entries(outputs)
+    .map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`)
+    .join("");
+}
+
+/** GitHub shows ten annotations of a kind for each step. */
+const MOST_ANNOTATIONS = 10;
+const MOST_SUMMARY_BYTES = 1_000_000;
+const CUT_NOTE = "\n\nThe summary is cut here: GitHub takes 1 MiB. The whole run is in the report.\n";
+const LINE_FEED = 10;
+
+type Properties = Readonly<Record<string, string | number | undefined>>;
+
+function command(name: "error" | "warning", properties: Properties, text: string): string {
+  const told = Object.entries(properties)
+    .filter(([, value]) => value !== undefined && value !== "")
+    .map(([key, value]) => `${key}=${commandProperty(plainLine(shortText(String(value), 240)))}`);
+  return `::${name} ${told.join(",")}::${commandData(cutText(text, 4000))}`;
+}
+
+function textOf(error: NonNullable<Report["result"]["error"]>, nameOf: (node: string) => string): string {
+  const message = error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}`;
+  return error.hint ? `${message}\n${error.hint}` : message;
+}
+
+function encode(mark: string): string {
+  return `%${mark.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+function unusedDelimiter(delimiter: string, values: readonly string[]): string {
+  return values.some((value) => value.includes(delimiter)) ? unusedDelimiter(`${delimiter}_`, values) : delimiter;
+}

@@ -1,0 +1,95 @@
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
+
+export interface Inside {
+  readonly inside: true;
+  /** The root's real path. */
+  readonly root: string;
+  /** The real path: below the root, or the root itself. */
+  readonly path: string;
+  /** The same seen from the root, with `/`; empty for the root itself. */
+  readonly relative: string;
+}
+
+export interface Refused {
+  readonly inside: false;
+  readonly reason: "outside" | "missing" | "unreadable";
+  /** A clause about the path, to follow its name: `leads out of the directory`. */
+  readonly message: string;
+}
+
+/**
+ * Where a path that somebody else wrote leads, seen from `root`: its real path below the root, or why it is refused.
+ * Refused are NUL, `\`, a segment `..`, an absolute path outside, and a symbolic link that leads out.
+ */
+export async function resolveInside(root: string, path: string): Promise<Inside | Refused> {
+  const fault = faultOf(path);
+  if (fault) return outside(fault);
+  try {
+    const realRoot = await realpath(root);
+    const wanted = resolve(root, path);
+    if (!isWithin(resolve(root), wanted) && !isWithin(realRoot, wanted)) return outside("is outside of the directory");
+    const real = await realpath(wanted);
+    if (!isWithin(realRoot, real)) return outside("is a link that leads out of the directory");
+    return { inside: true, root: realRoot, path: real, relative: relative(realRoot, real).split(sep).join("/") };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/**
+ * Opens a resolved file for reading and looks again: what is open is a regular file that lies below the root now.
+ * The caller closes it.
+ */
+export async function openInside(
+  place: Inside,
+): Promise<{ readonly file: FileHandle; readonly stats: Stats } | Refused> {
+  let file: FileHandle | undefined;
+  try {
+    // Without O_NONBLOCK the open of a named pipe waits for its writer.
+    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+    file = await open(place.path, flags);
+    const stats = await file.stat();
+    const refusal = stats.isFile() ? await lookAgain(place, stats) : unreadable("is not a regular file");
+    if (!refusal) return { file, stats };
+    await file.close();
+    return refusal;
+  } catch (error) {
+    await file?.close();
+    return failed(error);
+  }
+}
+
+function faultOf(path: string): string | undefined {
+  if (path.includes("\0")) return "holds a NUL character";
+  if (path.includes("\\")) return "holds a backslash; separate folders with /";
+  if (path.split("/").includes("..")) return "holds `..`";
+  return undefined;
+}
+
+/** Whether a real path is a real root or lies below it: compared with a separator, so that `/a-b` is not in `/a`. */
+export function isWithin(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+async function lookAgain(place: Inside, opened: Stats): Promise<Refused | undefined> {
+  const real = await realpath(place.path);
+  if (!isWithin(place.root, real)) return outside("is a link that leads out of the directory");
+  const now = await lstat(real);
+  return now.ino === opened.ino && now.dev === opened.dev ? undefined : unreadable("was replaced while it was opened");
+}
+
+function failed(error: unknown): Refused {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  if (code === "ENOENT" || code === "ENOTDIR") return { inside: false, reason: "missing", message: "does not exist" };
+  return unreadable(`cannot be read (${code})`);
+}
+
+function outside(message: string): Refused {
+  return { inside: false, reason: "outside", message };
+}
+
+function unreadable(message: string): Refused {
+  return { inside: false, reason: "unreadable", message };
+}

@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/** The house's rules, derived from its source: who imports whom, what core may not do, where the process is touched. */
+
+const ROOT = join(import.meta.dirname, "..");
+
+interface SourceFile {
+  /** From the root, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+function readSources(): SourceFile[] {
+  return ["src", "skills"].flatMap((folder) => {
+    const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+    const files = names.filter((name) => name.endsWith(".ts")).map((name) => join(ROOT, folder, name));
+    return files.map((file) => ({
+      path: relative(ROOT, file).replaceAll("\\", "/"),
+      text: readFileSync(file, "utf8"),
+    }));
+  });
+}
+
+interface Import {
+  readonly target: string;
+  readonly kind: "static" | "type" | "lazy";
+}
+
+function importsOf(text: string): Import[] {
+  const fixed = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)"/gm)];
+  const bare = [...text.matchAll(/^import\s+"([^"]+)"/gm)];
+  const lazy = [...text.matchAll(/\bimport\(\s*"([^"]+)"/g)];
+  return [
+    ...fixed.map((match): Import => ({ target: match[2] ?? "", kind: match[1] ? "type" : "static" })),
+    ...bare.map((match): Import => ({ target: match[1] ?? "", kind: "static" })),
+    ...lazy.map((match): Import => ({ target: match[1] ?? "", kind: "lazy" })),
+  ];
+}
+
+/** `src/cli/run.ts` -> `cli`; `src/app.ts` -> `app`; `skills/logs/skill.ts` -> `skills/logs`. */
+function roomOf(path: string): string {
+  const [top, second = "", third] = path.split("/");
+  if (top === "skills") return `skills/${second}`;
+  return third === undefined ? second.replace(/\.ts$/, "") : second;
+}
+
+/** What each room may import besides itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  bin: ["cli", "project"],
+  cli: ["app", "project", "core"],
+  app: ["project", "proxy", "run", "loaders", "models", "stores", "core"],
+  project: ["loaders", "core"],
+  proxy: ["core"],
+  run: ["core"],
+  loaders: ["core"],
+  models: ["core"],
+  stores: ["core"],
+  core: [],
+  "skill-http": ["core"],
+  index: ["core", "loaders", "skill-http"],
+  testing: ["core", "models", "stores"],
+};
+
+const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
+/** Packages that cost start-up time: loaded inside the function that needs them. */
+const LAZY_PACKAGES =
+  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema)/;
+
+const IMPURE = [
+  [/\bawait\b|\basync\b/, "waits"],
+  [/\bDate\.now\b|\bnew Date\b|\bperformance\b/, "reads a clock"],
+  [/\bMath\.random\b|\bcrypto\b/, "uses chance"],
+  [/\bset(?:Timeout|Interval|Immediate)\b/, "waits"],
+  [/\bconsole\b/, "prints"],
+] as const;
+
+function violations(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) => [
+    ...importViolations(file),
+    ...purityViolations(file),
+    ...processViolations(file),
+    ...placeViolations(file),
+    ...shellViolations(file),
+  ]);
+}
+
+function importViolations({ path, text }: SourceFile): string[] {
+  const room = roomOf(path);
+  return importsOf(text).flatMap(({ target, kind }) => {
+    if (target.startsWith(".")) {
+      const other = roomOf(relative(".", join(path, "..", target)).replaceAll("\\", "/"));
+      const allowed = other === room || (MAY_IMPORT[room] ?? []).includes(other);
+      return allowed ? [] : [`${path}: ${room} may not import ${other}`];
+    }
+    if (LAZY_PACKAGES.test(target) && kind === "static") return [`${path}: ${target} is not imported lazily`];
+    if (LAZY_PACKAGES.test(target) && !/^(models|loaders|proxy|skills\/.*)$/.test(room))
+      return [`${path}: ${room} may not use ${target}`];
+    if (room === "core" && !PURE_PACKAGES.includes(target)) return [`${path}: core may not use ${target}`];
+    if (room.startsWith("skills/") && !isForSkills(target)) return [`${path}: a skill may not use ${target}`];
+    return [];
+  });
+}
+
+function isForSkills(target: string): boolean {
+  return target === "skillflow" || target === "zod" || target.startsWith("node:") || LAZY_PACKAGES.test(target);
+}
+
+function purityViolations({ path, text }: SourceFile): string[] {
+  if (roomOf(path) !== "core") return [];
+  const code = withoutCommentsAndText(text);
+  return IMPURE.filter(([pattern]) => pattern.test(code)).map(([, what]) => `${path}: core ${what}`);
+}
+
+function processViolations({ path, text }: SourceFile): string[] {
+  if (path === "src/bin.ts") return [];
+  return /\bprocess\s*\.|globalThis\.process|node:process/.test(withoutCommentsAndText(text)) ||
+    /from "node:process"/.test(text)
+    ? [`${path}: only src/bin.ts touches the process`]
+    : [];
+}
+
+function placeViolations({ path, text }: SourceFile): string[] {
+  const found: string[] = [];
+  if (/\/(utils|helpers|common|types)(\/|\.ts$)/.test(path))
+    found.push(`${path}: a function lives where its noun lives`);
+  if (path.endsWith("/index.ts") && path !== "src/index.ts") found.push(`${path}: no index.ts inside folders`);
+  if (path === "src/index.ts" && /export\s*\*/.test(text)) found.push(`${path}: the public surface is written by hand`);
+  return found;
+}
+
+/** No shell, ever (trust 7). */
+function shellViolations({ path, text }: SourceFile): string[] {
+  const imported = /import\s*\{([^}]*)\}\s*from "node:child_process"/.exec(text)?.[1] ?? "";
+  const viaShell = /\bexec(Sync)?\b/.test(imported) || /\bshell:/.test(withoutCommentsAndText(text));
+  return viaShell ? [`${path}: no shell, ever`] : [];
+}
+
+function withoutCommentsAndText(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/(^|[^:"'`])\/\/.*$/gm, "$1")
+    .replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, '""');
+}
+
+describe("the architecture", () => {
+  it("holds in every source file", () => {
+    const files = readSources();
+    expect(files.length).toBeGreaterThan(50);
+    expect(violations(files)).toEqual([]);
+  });
+
+  it.each<[string, string, string]>([
+    ["core that imports a sibling", "src/core/a.ts", 'import { x } from "../run/drive.ts";'],
+    ["core that imports node", "src/core/a.ts", 'import { readFileSync } from "node:fs";'],
+    ["core that imports an SDK", "src/core/a.ts", 'import type OpenAI from "openai";'],
+    ["core that awaits", "src/core/a.ts", "export const f = async () => await g();"],
+    ["core that reads a clock", "src/core/a.ts", "export const now = Date.now();"],
+    ["core that uses chance", "src/core/a.ts", "export const n = Math.random();"],
+    ["a model that knows a store", "src/models/a.ts", 'import { fileStore } from "../stores/file.ts";'],
+    ["a loader that knows the app", "src/loaders/a.ts", 'import { openProject } from "../app.ts";'],
+    ["run that knows a model", "src/run/a.ts", 'import { openaiModel } from "../models/openai.ts";'],
+    ["a command that names an adapter", "src/cli/a.ts", 'const { replayModel } = await import("../models/replay.ts");'],
+    ["an SDK imported at start-up", "src/models/a.ts", 'import OpenAI from "openai";'],
+    ["an SDK outside its room", "src/cli/a.ts", 'const { Octokit } = await import("@octokit/rest");'],
+    ["a skill that reaches into the source", "skills/a/skill.ts", 'import { x } from "../../src/core/values.ts";'],
+    ["a skill that reaches into another", "skills/a/skill.ts", 'import { x } from "../b/skill.ts";'],
+    ["a skill with a package of its own", "skills/a/skill.ts", 'import got from "got";'],
+    ["the process outside bin.ts", "src/cli/a.ts", "export const home = process.env.HOME;"],
+    ["the process in a skill", "skills/a/skill.ts", "const { env } = globalThis.process;"],
+    ["a shell", "skills/a/skill.ts", 'import { exec } from "node:child_process";'],
+    ["a shell by option", "src/run/a.ts", 'spawn("ls", [], { shell: true });'],
+    ["a room for leftovers", "src/core/utils.ts", "export const x = 1;"],
+    ["an index inside a folder", "src/core/index.ts", "export const x = 1;"],
+    ["a public surface that is not written by hand", "src/index.ts", 'export * from "./core/skill.ts";'],
+  ])("catches %s", (_what, path, text) => {
+    expect(violations([{ path, text }])).toHaveLength(1);
+  });
+
+  it("lets pass what only looks like a violation", () => {
+    const text = '// process.env is for bin.ts\nexport const hint = "process.exit";\nexport type F = typeof fetch;';
+    expect(violations([{ path: "src/core/a.ts", text }])).toEqual([]);
+  });
+});

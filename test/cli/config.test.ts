@@ -1,0 +1,177 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { RunRecord } from "../../src/core/event.ts";
+import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
+import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
+
+const texts = scriptOf({ text: "done" }, { text: "done" });
+
+function recordOf(cwd: string, run: string): RunRecord {
+  return JSON.parse(readFileSync(runFile(cwd, run), "utf8").split("\n")[0] ?? "") as RunRecord;
+}
+
+function expectRefused(ended: Ended, says: RegExp) {
+  expect(ended.stderr).toMatch(says);
+  expect(ended).toMatchObject({ code: 2, stdout: "" });
+}
+
+describe(".skillflow.yml", () => {
+  const RUN = ["run", "small.yml", "--run-id", "r"];
+  const files = { "small.yml": SMALL, "file.json": texts, "env.json": texts, "flag.json": texts };
+
+  it("gives way to the environment, which gives way to a flag", async () => {
+    const project = { ...files, ".skillflow.yml": "model: script:file.json\nlimits: { max_steps: 7, timeout: 15m }" };
+    const modelOf = async (args: readonly string[], env: Record<string, string>) => {
+      const cwd = makeProject(project);
+      expect((await runProgram([...RUN, ...args], { cwd, env })).code).toBe(0);
+      return recordOf(cwd, "r").settings;
+    };
+    const SKILLFLOW_MODEL = "script:env.json";
+    expect(await modelOf([], {})).toMatchObject({
+      model: "script:file.json",
+      limits: { max_steps: 7, timeout_ms: 900_000 },
+    });
+    expect(await modelOf([], { SKILLFLOW_MODEL })).toMatchObject({ model: SKILLFLOW_MODEL });
+    const flags = ["--model", "script:flag.json", "--max-steps", "9"];
+    expect(await modelOf(flags, { SKILLFLOW_MODEL })).toMatchObject({
+      model: "script:flag.json",
+      limits: { max_steps: 9, timeout_ms: 900_000 },
+    });
+  });
+
+  it("gives way to the workflow's own limits and writes, which give way to a flag", async () => {
+    const strict = `${SMALL}limits: { max_steps: 5 }\nwrites: deny\n`;
+    const cwd = makeProject({
+      ...files,
+      "small.yml": strict,
+      ".skillflow.yml": "writes: allow\nlimits: { max_steps: 7 }",
+    });
+    const run = ["run", "small.yml", "--model", "script:flag.json", "--run-id"];
+    await runProgram([...run, "by-workflow"], { cwd });
+    await runProgram([...run, "by-flag", "--writes", "allow", "--max-steps", "2"], { cwd });
+    expect(recordOf(cwd, "by-workflow").settings).toMatchObject({ writes: "deny", limits: { max_steps: 5 } });
+    expect(recordOf(cwd, "by-flag").settings).toMatchObject({ writes: "allow", limits: { max_steps: 2 } });
+  });
+
+  it("of the project beats the user's, which fills in what it leaves out", async () => {
+    const cwd = makeProject({
+      ...files,
+      ".skillflow.yml": "model: script:file.json",
+      "xdg/skillflow/config.yml": "model: script:env.json\nwrites: deny",
+    });
+    await runProgram(RUN, { cwd, env: { XDG_CONFIG_HOME: join(cwd, "xdg") } });
+    expect(recordOf(cwd, "r").settings).toMatchObject({ model: "script:file.json", writes: "deny" });
+  });
+
+  it("is found from a folder below, up to the repository's root and never above it", async () => {
+    const cwd = makeProject({
+      ...files,
+      ".skillflow.yml": "model: nonsense",
+      "repository/.skillflow.yml": "model: script:../../file.json",
+      "repository/deep/small.yml": SMALL,
+      "other/deep/small.yml": SMALL,
+    });
+    mkdirSync(join(cwd, "repository/.git"));
+    mkdirSync(join(cwd, "other/.git"));
+    expect(await runProgram(RUN, { cwd: join(cwd, "repository/deep") })).toMatchObject({ code: 0 });
+    expect(await runProgram(RUN, { cwd: join(cwd, "other/deep") })).toMatchObject({ code: 3 });
+  });
+
+  it.each([
+    ["modle: x", /\.skillflow\.yml: modle is not a known setting \(did you mean "model"\?\)/],
+    ["skills: { disable: [desk] }", /skills\.disable is not a known setting \(did you mean "disabled"\?\)/],
+    ["writes: maybe", /writes: Invalid option/],
+    ["limits: { max_steps: 0 }", /limits\.max_steps: /],
+    ["model: [", /\.skillflow\.yml is no YAML: /],
+    ["- a list", /\.skillflow\.yml: /],
+  ])("that says %j is refused, by every command", async (text, says) => {
+    const cwd = makeProject({ ...files, ".skillflow.yml": text });
+    for (const args of [RUN, ["skills", "list"], ["doctor"], ["runs", "list"]]) {
+      expectRefused(await runProgram(args, { cwd }), says);
+    }
+  });
+
+  it("that is a folder is refused", async () => {
+    const cwd = makeProject({ ...files, ".skillflow.yml/x": "" });
+    expectRefused(await runProgram(RUN, { cwd }), /\.skillflow\.yml/);
+  });
+
+  it("turns skills off, and discovery too", async () => {
+    const mine = "---\nname: mine\ndescription: Mine\n---\nDo it.";
+    const cwd = makeProject({ "skills/mine/SKILL.md": mine, "team/ours/SKILL.md": mine.replaceAll("mine", "ours") });
+    const list = async (config: string, ...args: string[]) => {
+      writeFileSync(join(cwd, ".skillflow.yml"), config);
+      const { stdout } = await runProgram(["skills", "list", "--json", ...args], { cwd });
+      const { skills } = JSON.parse(stdout) as { skills: { id: string; available: boolean; reasons: string[] }[] };
+      return skills;
+    };
+    const ids = (skills: readonly { id: string }[]) => skills.map((skill) => skill.id);
+    expect(ids(await list(""))).toContain("mine");
+    expect(ids(await list("skills: { extraDirs: [./team] }"))).toEqual(expect.arrayContaining(["mine", "ours"]));
+    expect(ids(await list("", "--skills", "team"))).toContain("ours");
+    expect(ids(await list("skills: { discover: false }"))).not.toContain("mine");
+    expect(ids(await list("", "--no-discover"))).not.toContain("mine");
+    const off = (await list("skills: { disabled: [mine] }")).find((skill) => skill.id === "mine");
+    expect(off).toMatchObject({ available: false, reasons: ["disabled in .skillflow.yml"] });
+  });
+});
+
+describe("a skill's config", () => {
+  const look = { node: "look", calls: [{ tool: "desk_config" }] };
+  const rest = [
+    { node: "look", text: "looked" },
+    { node: "post", text: "posted" },
+  ];
+  const files = {
+    "flow.yml": FLOW,
+    "script.json": scriptOf(look, ...rest),
+    ".env": "DESK_TOKEN=from-dot-env-file",
+    "my.env": "DESK_TOKEN=from-the-env-file",
+  };
+  const given = async (args: readonly string[], env: Record<string, string> = {}) => {
+    const cwd = makeProject(files);
+    const ended = await runProgram(["run", "flow.yml", "--model", "script:script.json", "--json", ...args], {
+      cwd,
+      env,
+    });
+    expect(ended.code, ended.stderr).toBe(0);
+    return resultOf(ended).results.look?.toolCalls[0]?.output;
+  };
+
+  it("comes from the environment, and its value is nowhere to be seen", async () => {
+    expect(await given([], { DESK_TOKEN: "from-the-environment" })).toEqual({
+      fields: ["DESK_TOKEN"],
+      DESK_TOKEN: "[redacted:DESK_TOKEN]",
+    });
+  });
+
+  it("comes from --set first", async () => {
+    const { stdout } = await runProgram(["skills", "show", "desk", "--json", "--set", "DESK_TOKEN=explicit"], {
+      cwd: makeProject(),
+      env: { DESK_TOKEN: "from-the-environment" },
+    });
+    expect(JSON.parse(stdout).config.DESK_TOKEN).toMatchObject({ from: "override" });
+    expect(stdout).not.toContain("explicit");
+    expect(await given(["--set", "DESK_TOKEN=explicit"])).toMatchObject({ fields: ["DESK_TOKEN"] });
+  });
+
+  it("comes from a file only when --env-file names it", async () => {
+    expect(await given([])).toEqual({ fields: [] });
+    expect(await given(["--env-file", "my.env"])).toMatchObject({ fields: ["DESK_TOKEN"] });
+  });
+
+  it("is not there when it is empty", async () => {
+    expect(await given([], { DESK_TOKEN: "" })).toEqual({ fields: [] });
+  });
+
+  it("does not run from an --env-file that is missing", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
+    const ended = await runProgram(["run", "flow.yml", "--model", "script:script.json", "--env-file", "nowhere"], {
+      cwd,
+    });
+    // Some releases of Node read --env-file themselves, wherever it stands, and end with 9 when it is missing.
+    expect([2, 9]).toContain(ended.code);
+    expect(ended.stderr).toMatch(/nowhere/);
+  });
+});

@@ -1,0 +1,135 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  annotationOf,
+  annotationsOfRun,
+  cutSummary,
+  maskCommands,
+  outputsOf,
+  stepSummary,
+} from "../../src/cli/github.ts";
+import { hostileText } from "./hostile-text.ts";
+import { longRun, triageRun } from "./triage-run.ts";
+
+describe("masks", () => {
+  it("are one command for each secret, whole, and none for blank ones", () => {
+    expect(maskCommands(["s3cret", "s3cret", "", " ", "50%\nline"])).toEqual([
+      "::add-mask::s3cret",
+      "::add-mask::50%25%0Aline",
+    ]);
+  });
+});
+
+describe("annotations", () => {
+  it("stand at the finding's place, with its code and its hint", () => {
+    const diagnostic = {
+      severity: "warning" as const,
+      code: "UNKNOWN_SKILL",
+      message: "no skill is named slak",
+      hint: "did you mean slack?",
+      path: ["nodes", "page", "skills", 0],
+      file: "a,b.yml",
+      line: 4,
+      column: 2,
+    };
+    expect(annotationOf(diagnostic)).toBe(
+      "::warning file=a%2Cb.yml,line=4,col=2,title=UNKNOWN_SKILL::no skill is named slak%0Adid you mean slack?",
+    );
+  });
+
+  it("have no place when the finding has none", () => {
+    const diagnostic = { severity: "error" as const, code: "usage.invalid", message: "no such file", path: [] };
+    expect(annotationOf(diagnostic)).toBe("::error title=usage.invalid::no such file");
+  });
+
+  it("of a run say first what ended it, then what failed, what was left out and what was warned of", () => {
+    const titles = annotationsOfRun(triageRun({ fails: true })).map((line) =>
+      /^::(\w+) .*title=([^:]*)::/.exec(line)?.slice(1),
+    );
+    expect(titles.slice(0, 4)).toEqual([
+      ["error", "Incident triage%3A failed"],
+      ["warning", "Page the on-call engineer failed"],
+      ["warning", "betterstack was left out"],
+      ["warning", "slack was left out"],
+    ]);
+  });
+
+  it("of a run are as many as are shown", () => {
+    expect(annotationsOfRun(longRun(1000))).toHaveLength(10);
+  });
+
+  it("are one command each, whatever a run's texts say", () => {
+    fc.assert(
+      fc.property(hostileText, fc.boolean(), (text, fails) => {
+        for (const line of annotationsOfRun(triageRun({ text, fails }))) {
+          expect(line).toMatch(/^::(?:error|warning) (?:\w+=[^:,\r\n]*,?)+::[^\r\n]*$/);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("the step summary", () => {
+  it("stays below 1 MiB for a run of 10,000 visits and for huge texts", () => {
+    for (const report of [longRun(10_000), triageRun({ text: "ü".repeat(200_000) })]) {
+      expect(new TextEncoder().encode(stepSummary(report)).length).toBeLessThan(1024 * 1024);
+    }
+  });
+
+  it("is cut at the end of a line, by its bytes, with a note", () => {
+    const cut = cutSummary("ünïcödé line\n".repeat(1000), 1000);
+    expect(new TextEncoder().encode(cut).length).toBeLessThanOrEqual(1000);
+    expect(cut).toMatch(/^(?:ünïcödé line\n)+\n\nThe summary is cut here/);
+    expect(cutSummary("short\n", 1000)).toBe("short\n");
+  });
+
+  it("is only the note when its first line is too long already", () => {
+    expect(cutSummary("x".repeat(5000), 1000)).toMatch(/^\n\nThe summary is cut here/);
+  });
+});
+
+describe("outputs", () => {
+  it("are written under their public names", () => {
+    const outputs = outputsOf({ run: "r1", status: "succeeded", resultFile: "out/result.json", planCount: 2 }, "END");
+    expect(readOutputs(outputs)).toEqual({
+      "run-id": "r1",
+      status: "succeeded",
+      "result-file": "out/result.json",
+      "report-file": "",
+      "plan-count": "2",
+    });
+  });
+
+  it("read back as they were, even when a value holds the delimiter", () => {
+    const value = fc.array(fc.constantFrom("END", "END_", "\n", "status<<END", "x")).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(value, value, (run, reportFile) => {
+        const outputs = readOutputs(outputsOf({ run, status: "failed", reportFile, planCount: 0 }, "END"));
+        expect(outputs).toEqual({
+          "run-id": run,
+          status: "failed",
+          "result-file": "",
+          "report-file": reportFile,
+          "plan-count": "0",
+        });
+      }),
+    );
+  });
+});
+
+/** As the runner reads GITHUB_OUTPUT. */
+function readOutputs(text: string): Record<string, string> {
+  const outputs: Record<string, string> = {};
+  const lines = text.split("\n");
+  while (lines.length > 1) {
+    const [name = "", delimiter = ""] = (lines.shift() ?? "").split("<<");
+    const end = lines.indexOf(delimiter);
+    if (end === -1) throw new Error(`${name} never ends`);
+    outputs[name] = lines
+      .splice(0, end + 1)
+      .slice(0, -1)
+      .join("\n");
+  }
+  return outputs;
+}

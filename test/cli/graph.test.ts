@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { embedSvg, runDot, runMermaid, workflowDot, workflowMermaid } from "../../src/cli/graph.ts";
+import type { Workflow } from "../../src/core/workflow.ts";
+import { hostileText } from "./hostile-text.ts";
+import { triageRun } from "./triage-run.ts";
+
+const { record, result } = triageRun();
+
+describe("a workflow's graph", () => {
+  it("is a Mermaid flowchart of its nodes and its conditions", () => {
+    const lines = workflowMermaid(record.workflow).split("\n");
+    expect(lines[0]).toBe("flowchart TD");
+    expect(lines).toContain('  n0(["Gather evidence"]):::plain');
+    expect(lines).toContain("  n0 --> n1");
+    expect(lines).toContain('  n2 -->|"no cause survives"| n7');
+  });
+
+  it("is a Graphviz document of the same", () => {
+    const dot = workflowDot(record.workflow);
+    expect(dot).toContain('n2 [label="Challenge the cause" class="plain"');
+    expect(dot).toContain('n2 -> n7 [label=" no cause survives " class="open"]');
+  });
+
+  it("says how often an edge may be followed", () => {
+    expect(workflowMermaid(record.workflow)).toContain(
+      "the evidence does not separate the hypotheses #40;at most 2×#41;",
+    );
+  });
+});
+
+describe("a run's graph", () => {
+  it("shows outcomes, visits, and the path that was taken", () => {
+    const lines = runMermaid(record, result).split("\n");
+    expect(lines).toContain('  n0(["Gather evidence ×2"]):::success');
+    expect(lines).toContain('  n3["Ask the owner"]:::skipped');
+    expect(lines).toContain('  n4["Page the on-call engineer"]:::failed');
+    expect(lines).toContain('  n7["Escalate"]:::unvisited');
+    expect(lines).toContain('  n0 ==>|"2×"| n1');
+    expect(lines).toContain('  n2 -->|"no cause survives"| n7');
+    expect(lines).toContain("  linkStyle 0,1,2,3,5,6,8 stroke-width:3px");
+  });
+
+  it("tells edges between the same nodes apart by their conditions", () => {
+    const workflow = graphOf(["a", "b"], ["when it rains", "when it shines"]);
+    const trace = { ...result.trace, steps: [], edges: [{ from: "a", to: "b", reason: "when it shines" }] };
+    const lines = runDot({ workflow }, { ...result, trace })
+      .split("\n")
+      .filter((line) => line.includes("->"));
+    expect(lines.map((line) => line.includes('class="followed"'))).toEqual([false, true]);
+  });
+});
+
+describe("every graph", () => {
+  it("is well-formed for any node id, any name and any condition", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(hostileText, { minLength: 1, maxLength: 5 }),
+        fc.array(hostileText, { maxLength: 3 }),
+        (ids, conditions) => {
+          const workflow = graphOf(ids, conditions);
+          const trace = {
+            ...result.trace,
+            steps: [{ node: ids[0] ?? "", status: "success" as const, iteration: 2 }],
+            edges: [],
+          };
+          const run = { ...result, trace };
+          for (const text of [workflowMermaid(workflow), runMermaid({ workflow }, run)]) expectMermaid(text);
+          for (const text of [workflowDot(workflow), runDot({ workflow }, run)]) expectDot(text);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("leaves out edges that lead nowhere", () => {
+    const workflow = { ...graphOf(["a"], []), edges: [{ from: "a", to: "gone" }] };
+    expect(workflowMermaid(workflow)).not.toContain("-->");
+  });
+});
+
+describe("a drawing for a page", () => {
+  it("is the bare element, without prolog, comments and titles", () => {
+    const drawn =
+      '<?xml version="1.0"?>\n<!DOCTYPE svg>\n<svg width="131pt" height="133pt"\n viewBox="0 0 1 1">\n<!-- n0 -->\n<g><title>n0</title>\n<text>x</text></g></svg>\n';
+    expect(embedSvg(drawn)).toBe(
+      '<svg class="graph" role="img" width="131" height="133"\n viewBox="0 0 1 1">\n<g><text>x</text></g></svg>',
+    );
+  });
+});
+
+function graphOf(ids: readonly string[], conditions: readonly string[]): Workflow {
+  const [first = ""] = ids;
+  const nodes = Object.fromEntries(ids.map((id) => [id, { name: id, instruction: "x" }]));
+  const edges = conditions.map((when) => ({ from: first, to: ids.at(-1) ?? "", when }));
+  return { id: "w", name: "w", entry: first, nodes, edges };
+}
+
+const LABEL = String.raw`"(?:[\p{L}\p{N}\p{M} .,×·…-]|#\d+;)+"`;
+const MERMAID = new RegExp(
+  [
+    "flowchart TD",
+    String.raw`  n\d+(?:\[${LABEL}\]|\(\[${LABEL}\]\)):::\w+`,
+    String.raw`  n\d+ (?:-->|==>)(?:\|${LABEL}\|)? n\d+`,
+    String.raw`  classDef \w+ [\w#:, -]+`,
+    String.raw`  linkStyle [\d,]+ stroke-width:3px`,
+  ]
+    .map((line) => `^${line}$`)
+    .join("|"),
+  "u",
+);
+
+function expectMermaid(text: string): void {
+  for (const line of text.trimEnd().split("\n")) expect(line).toMatch(MERMAID);
+}
+
+const QUOTED = String.raw`"(?:[^"\\&]|\\[\\"n]|&amp;)*"`;
+const DOT = new RegExp(
+  String.raw`^(?:digraph workflow \{|\}|  (?:graph|node|edge|n\d+|n\d+ -> n\d+) \[(?: ?\w+=(?:${QUOTED}|[\w.]+))+\])$`,
+  "u",
+);
+
+function expectDot(text: string): void {
+  for (const line of text.trimEnd().split("\n")) expect(line).toMatch(DOT);
+}

@@ -1,0 +1,213 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { FLOW, scriptOf, WORKING } from "./flows.ts";
+import { makeProject, resultOf, runFile, runProgram } from "./program.ts";
+
+const CANARY = "canary-7f3a9c51e2";
+const SECRETS = { GITHUB_TOKEN: CANARY, DESK_TOKEN: `${CANARY}-desk`, OPENAI_API_KEY: `${CANARY}-key` };
+const files = { "flow.yml": FLOW, "script.json": WORKING };
+const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id"];
+
+const parse = (text: string) => JSON.parse(text) as { [key: string]: unknown };
+
+describe("skills list --json", () => {
+  it("tells every skill with its tools, effects and config, and no value", async () => {
+    const cwd = makeProject({ "skills/mine/SKILL.md": "---\nname: mine\ndescription: My way\nowner: me\n---\nDo it." });
+    const { code, stdout } = await runProgram(["skills", "list", "--json"], { cwd, env: SECRETS });
+    expect(code).toBe(0);
+    const { skills, diagnostics } = parse(stdout);
+    expect(diagnostics).toEqual([]);
+    expect(skills).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          id: "desk",
+          category: "general",
+          format: "module",
+          available: true,
+          reasons: [],
+          source: expect.objectContaining({ kind: "builtin", trusted: true }),
+          tools: expect.arrayContaining([{ name: "post", exposed: "desk_post", effect: "write" }]),
+          config: { DESK_TOKEN: expect.objectContaining({ env: "DESK_TOKEN", from: "environment" }) },
+        }),
+        expect.objectContaining({ id: "github", available: true }),
+        expect.objectContaining({
+          id: "mine",
+          format: "agent-skills",
+          kind: "instruction",
+          source: expect.objectContaining({ kind: "project", trusted: false }),
+        }),
+      ]),
+    );
+    expect(stdout).not.toContain(CANARY);
+  });
+
+  it("shows one skill with its frontmatter and instruction", async () => {
+    const cwd = makeProject({ "skills/mine/SKILL.md": "---\nname: mine\ndescription: My way\nowner: me\n---\nDo it." });
+    const { stdout } = await runProgram(["skills", "show", "mine", "--json"], { cwd });
+    expect(parse(stdout)).toMatchObject({ id: "mine", frontmatter: { owner: "me" }, instruction: "Do it.", tools: [] });
+  });
+
+  it("skips a broken skill with a diagnostic, and tells what shadows what", async () => {
+    const cwd = makeProject({
+      "skills/broken/SKILL.md": "no frontmatter",
+      "skills/mine/SKILL.md": "---\nname: mine\ndescription: lower\n---\nx",
+      ".skillflow/skills/mine/SKILL.md": "---\nname: mine\ndescription: higher\n---\nx",
+    });
+    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { skills, diagnostics } = parse(stdout) as { skills: { id: string }[]; diagnostics: unknown[] };
+    expect(diagnostics).toEqual([expect.objectContaining({ code: "SKILL_SKIPPED" })]);
+    expect(skills.find((skill) => skill.id === "mine")).toMatchObject({
+      description: "higher",
+      shadows: [expect.stringMatching(/skills\/mine$/)],
+    });
+  });
+});
+
+describe("doctor", () => {
+  const doctor = (
+    args: readonly string[],
+    env: Record<string, string> = {},
+    project: Record<string, unknown> = files,
+  ) => runProgram(["doctor", ...args], { cwd: makeProject(project), env });
+
+  it("tells with --json which skills and models can be used, and how to mend the others", async () => {
+    const { code, stdout } = await doctor(["--json"], { OPENAI_API_KEY: SECRETS.OPENAI_API_KEY });
+    expect(code).toBe(0);
+    const { skills, models, ok } = parse(stdout) as { skills: { id: string }[]; models: { id: string }[]; ok: boolean };
+    expect(ok).toBe(true);
+    const github = skills.find((skill) => skill.id === "github");
+    expect(github).toMatchObject({ state: "not_configured", reason: "GITHUB_TOKEN is not set", nodes: [] });
+    expect(github).toHaveProperty("fix", expect.stringContaining("set GITHUB_TOKEN"));
+    expect(skills.find((skill) => skill.id === "desk")).toMatchObject({ state: "available", reason: null, fix: null });
+    expect(models.map(({ id, ...rest }) => [id, (rest as { state?: string }).state])).toEqual([
+      ["anthropic", "not_configured"],
+      ["openai", "configured"],
+      ["openai-compatible", "not_configured"],
+    ]);
+    expect(stdout).not.toContain(CANARY);
+  });
+
+  it("of a workflow tells which nodes a missing skill affects, and fails when a node could not run at all", async () => {
+    const some = await doctor(["flow.yml", "--json"], {}, { "flow.yml": FLOW.replaceAll("[desk]", "[desk, github]") });
+    expect(some.code).toBe(0);
+    expect(parse(some.stdout)).toMatchObject({
+      ok: true,
+      skills: [{ id: "desk" }, { id: "github", nodes: ["look", "post"] }],
+    });
+    const none = await doctor(["flow.yml", "--json"], {}, { "flow.yml": FLOW.replace("[desk]", "[github]") });
+    expect(none.code).toBe(3);
+    expect(parse(none.stdout)).toMatchObject({ ok: false });
+  });
+
+  it("never shows a value, not even to people", async () => {
+    const { code, stdout, stderr } = await doctor([], SECRETS);
+    expect(code).toBe(0);
+    expect(stdout).toContain("github");
+    expect(stdout + stderr).not.toContain(CANARY);
+  });
+});
+
+describe("runs", () => {
+  it("are listed newest first, with what became of them", async () => {
+    const cwd = makeProject({ ...files, "none.json": scriptOf() });
+    expect(await runProgram(["runs", "list"], { cwd })).toMatchObject({ code: 0, stdout: "" });
+    await runProgram([...RUN, "a-1"], { cwd });
+    await runProgram(["run", "flow.yml", "--model", "script:none.json", "--run-id", "a-2"], { cwd });
+    await runProgram([...RUN, "b-1", "--max-steps", "1"], { cwd });
+    const { stdout } = await runProgram(["runs", "list", "--json"], { cwd });
+    expect(parse(stdout).runs).toMatchObject([
+      { run: "b-1", workflow: "flow", status: "stopped" },
+      { run: "a-2", workflow: "flow", status: "failed" },
+      { run: "a-1", workflow: "flow", status: "succeeded" },
+    ]);
+    const people = await runProgram(["runs", "list"], { cwd });
+    expect(people.stdout.split("\n").map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
+      ["b-1", "stopped"],
+      ["a-2", "failed"],
+      ["a-1", "succeeded"],
+      [""],
+    ]);
+  });
+
+  it("are named by their id, an unambiguous beginning of it, or latest", async () => {
+    const cwd = makeProject(files);
+    for (const id of ["a-1", "a-2", "b-1"]) await runProgram([...RUN, id], { cwd });
+    const shown = async (id: string) => resultOf(await runProgram(["runs", "show", id, "--json"], { cwd })).run;
+    expect([await shown("a-1"), await shown("b"), await shown("latest")]).toEqual(["a-1", "b-1", "b-1"]);
+    const many = await runProgram(["runs", "show", "a"], { cwd });
+    expect(many).toMatchObject({ code: 2, stdout: "" });
+    expect(many.stderr).toContain('"a" begins 2 runs: a-2, a-1');
+    const near = await runProgram(["runs", "show", "a-3"], { cwd });
+    expect(near).toMatchObject({ code: 2, stdout: "" });
+    expect(near.stderr).toMatch(/there is no run "a-3"\n {2}did you mean a-\d\?/);
+  });
+
+  it("show the same result as when they ended, and their path to people", async () => {
+    const cwd = makeProject(files);
+    const ended = await runProgram([...RUN, "r", "--json"], { cwd });
+    const shown = await runProgram(["runs", "show", "r", "--json"], { cwd });
+    expect(shown.stdout).toBe(ended.stdout);
+    const people = await runProgram(["runs", "show", "r"], { cwd });
+    expect(people.stdout).toContain("look: success, 1 calls");
+    expect(people.stdout).toContain("→ post: only path");
+  });
+
+  it("that are damaged do not hide the others", async () => {
+    const cwd = makeProject(files);
+    await runProgram([...RUN, "good"], { cwd });
+    await runProgram([...RUN, "bad"], { cwd });
+    const [record = "", ...events] = readFileSync(runFile(cwd, "bad"), "utf8").split("\n");
+    writeFileSync(runFile(cwd, "bad"), [record, "garbage", ...events].join("\n"));
+    appendFileSync(runFile(cwd, "empty"), "");
+    const listed = await runProgram(["runs", "list", "--json"], { cwd });
+    expect(listed.code).toBe(0);
+    expect(parse(listed.stdout).runs).toMatchObject([{ run: "good" }]);
+    expect(listed.stderr).toMatch(/bad.* is damaged in line 2/);
+    expect(listed.stderr).toMatch(/empty is no recorded run/);
+    for (const command of ["resume", "replay"]) {
+      const ended = await runProgram([command, "bad"], { cwd });
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(ended.stderr).toContain("the recording of bad is damaged in line 2");
+    }
+  });
+
+  it("that succeeded are not resumed, but redone from a node on demand", async () => {
+    // A script goes on after the replies that the run has used up: two at this node.
+    const script = scriptOf(...Array(3).fill({ node: "post", text: "posted again" }));
+    const cwd = makeProject({ ...files, "again.json": script });
+    await runProgram([...RUN, "r"], { cwd });
+    const finished = await runProgram(["resume", "r"], { cwd });
+    expect(finished).toMatchObject({ code: 2, stdout: "" });
+    expect(finished.stderr).toContain("run r has succeeded: there is nothing to carry on");
+    const unknown = await runProgram(["resume", "r", "--from", "pots"], { cwd });
+    expect(unknown).toMatchObject({ code: 2, stdout: "" });
+    expect(unknown.stderr).toContain('run r never visited a node "pots"');
+    const redo = ["resume", "r", "--from", "post", "--model", "script:again.json", "--json"];
+    const again = await runProgram(redo, { cwd });
+    expect(again.code, again.stderr).toBe(0);
+    expect(resultOf(again).results.post?.data).toEqual({ summary: "posted again" });
+  });
+});
+
+describe("graph", () => {
+  it("draws a workflow, and the path of a run", async () => {
+    const cwd = makeProject(files);
+    const plan = await runProgram(["graph", "flow.yml"], { cwd });
+    expect(plan.code).toBe(0);
+    expect(plan.stdout).toMatch(/^flowchart [\s\S]*Look[\s\S]*Post/);
+    const dot = await runProgram(["graph", "flow.yml", "--format", "dot"], { cwd });
+    expect(dot.stdout).toMatch(/^digraph /);
+    await runProgram([...RUN, "r"], { cwd });
+    const taken = await runProgram(["graph", "r"], { cwd });
+    expect(taken.code).toBe(0);
+    expect(taken.stdout).not.toBe(plan.stdout);
+  });
+});
+
+describe("schema", () => {
+  it.each(["workflow", "result", "event"])("prints the JSON Schema of a %s", async (name) => {
+    const { code, stdout, stderr } = await runProgram(["schema", name], { cwd: makeProject() });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(parse(stdout).$schema).toBe("https://json-schema.org/draft/2020-12/schema");
+  });
+});

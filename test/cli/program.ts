@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+import type { RunEvent } from "../../src/core/event.ts";
+import type { RunResult } from "../../src/core/result.ts";
+
+/** The built program as a process, in a project of its own. */
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface ProgramOptions {
+  readonly cwd: string;
+  /** Beside PATH and a HOME of its own: nothing of the tests' environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly onStart?: (child: ChildProcess) => void;
+  /** What starts the program in its place: `prlimit --fsize=…`. */
+  readonly through?: readonly string[];
+}
+
+export interface Ended {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function runProgram(args: readonly string[], options: ProgramOptions): Promise<Ended> {
+  const [command = "", ...rest] = [...(options.through ?? []), process.execPath, installation().bin, ...args];
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, rest, {
+      cwd: options.cwd,
+      env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...options.env },
+    });
+    const streams = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name].setEncoding("utf8").on("data", (text: string) => {
+        streams[name] += text;
+      });
+    }
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, ...streams }));
+    child.stdin.on("error", () => child.stdin.destroy());
+    child.stdin.end(options.stdin ?? "");
+    options.onStart?.(child);
+  });
+}
+
+/** A folder with files; those that are no text are written as JSON. Removed after the tests of the file. */
+export function makeProject(files: Readonly<Record<string, unknown>> = {}): string {
+  const directory = mkdtempSync(join(tmpdir(), "project-"));
+  made.push(directory);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), typeof content === "string" ? content : JSON.stringify(content));
+  }
+  return directory;
+}
+
+/** What the desk's tools noted: a line for each time that they did something. */
+export function linesOf(project: string, file: string): string[] {
+  const path = join(project, file);
+  return existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n") : [];
+}
+
+export function readEvents(project: string, run: string): RunEvent[] {
+  const [, ...lines] = readFileSync(runFile(project, run), "utf8").trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as RunEvent);
+}
+
+export function runFile(project: string, run: string): string {
+  return join(project, ".skillflow", "runs", `${run}.jsonl`);
+}
+
+export function resultOf({ stdout }: Ended): RunResult {
+  return JSON.parse(stdout) as RunResult;
+}
+
+const made: string[] = [];
+afterAll(() => {
+  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
+
+let installed: { readonly directory: string; readonly bin: string } | undefined;
+
+/** A copy of the built program with one skill more, `desk`, whose tools do what the tests need. */
+function installation(): { readonly directory: string; readonly bin: string } {
+  if (installed && existsSync(installed.bin)) return installed;
+  const directory = makeProject({ "dist/package.json": { type: "module" }, "home/.keep": "" });
+  cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
+  cpSync(join(ROOT, "test", "cli", "desk"), join(directory, "dist", "skills", "desk"), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
+  installed = { directory, bin: join(directory, "dist", "bin.js") };
+  return installed;
+}

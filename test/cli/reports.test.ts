@@ -1,0 +1,405 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { reportHtml } from "../../src/cli/reports/html.ts";
+import { junitXml } from "../../src/cli/reports/junit.ts";
+import { summaryMarkdown } from "../../src/cli/reports/markdown.ts";
+import { cutText, formatCost, formatDuration, previewJson } from "../../src/cli/reports/preview.ts";
+import { sarifOfDiagnostics, sarifOfRun } from "../../src/cli/reports/sarif.ts";
+import { visitsOf } from "../../src/cli/reports/visits.ts";
+import type { Json } from "../../src/core/values.ts";
+import { hostileText } from "./hostile-text.ts";
+import { HOSTILE, longRun, reportOf, triageRun } from "./triage-run.ts";
+
+const HUGE = "a.b@c ".repeat(35_000);
+const ATTACK = HOSTILE.join(" ");
+const nice = triageRun();
+const hostile = triageRun({ text: ATTACK });
+const failed = triageRun({ fails: true });
+
+describe("the visits of a run", () => {
+  it("are told in order, with their iterations, calls, retries and routes", () => {
+    const { visits, remarks } = visitsOf(nice);
+    expect(visits.map(({ node, iteration }) => `${node} ${iteration}`)).toEqual([
+      "gather 1",
+      "hypothesise 1",
+      "gather 2",
+      "hypothesise 2",
+      "challenge 1",
+      "ask_owner 1",
+      "page 1",
+      "file_ticket 1",
+      "post-mortem/draft 1",
+    ]);
+    expect(visits[4]).toMatchObject({ modelCalls: 4, retries: [{ attempt: 1 }], route: { to: "ask_owner" } });
+    expect(visits[4]?.calls.map(({ number, tool, attempt }) => [number, tool, attempt])).toEqual([
+      [5, "github_compare_commits", 0],
+      [6, "github_search_code", 1],
+    ]);
+    expect(remarks).toEqual([{ kind: "warning", text: expect.stringContaining("slack is not available") }]);
+  });
+
+  it("stay one visit when a run is resumed inside it", () => {
+    const { record, events } = nice;
+    const entered = events.findIndex((event) => event.type === "node:enter") + 1;
+    const envelope = { at: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
+    const report = reportOf(record, [
+      ...events.slice(0, entered),
+      {
+        type: "node:exit",
+        node: "gather",
+        result: { status: "failed", data: { error: "stopped" }, toolCalls: [] },
+        unfinished: true,
+        seq: entered,
+        ...envelope,
+      },
+      { type: "run:resume", settings: {}, seq: entered + 1, ...envelope },
+      {
+        type: "node:exit",
+        node: "gather",
+        result: { status: "success", data: { summary: "done" }, toolCalls: [] },
+        seq: entered + 2,
+        ...envelope,
+      },
+    ]);
+    expect(visitsOf(report).visits).toMatchObject([{ node: "gather", result: { status: "success" } }]);
+  });
+});
+
+describe("the HTML report", () => {
+  const page = reportHtml(nice);
+
+  it("shows the verdict, what was left out, the outcome, the path and every visit", () => {
+    for (const id of ["left-out", "outcome", "path", "visits", "trace", "events"]) expect(page).toContain(`id="${id}"`);
+    expect(page).toContain("BETTERSTACK_TOKEN is not set");
+    expect(page).toContain("the evidence does not separate the hypotheses");
+    expect(page).toContain("requires not met: input.owner is missing");
+    expect(page.match(/<article class="visit"/g)).toHaveLength(9);
+    expect(page.match(/<details class="call"/g)).toHaveLength(8);
+  });
+
+  it("tells first why a run failed, and keeps what was found before", () => {
+    const text = reportHtml(failed);
+    expect(text.indexOf("Draft the post-mortem: the limit of 20 turns was reached")).toBeLessThan(
+      text.indexOf("<main>"),
+    );
+    expect(text).toContain("What was found before");
+  });
+
+  it("shows lists of claims as tables whose evidence leads to the calls", () => {
+    expect(page).toContain('<th scope="col">claim</th><th scope="col">evidence</th>');
+    const targets = [...page.matchAll(/<a class="cite" href="#([\w-]+)"/g)].map(([, target]) => target ?? "");
+    expect(targets.length).toBeGreaterThan(0);
+    for (const target of targets) expect(page).toContain(`id="${target}"`);
+  });
+
+  it("loads nothing, runs nothing and links only to itself, whatever a run's texts say", () => {
+    for (const text of [page, reportHtml(hostile), reportHtml(triageRun({ text: HUGE }))]) expectInert(text);
+    fc.assert(
+      fc.property(hostileText, (text) => expectInert(reportHtml(triageRun({ text })))),
+      { numRuns: 25 },
+    );
+  });
+
+  it("forbids scripts, images and connections by policy", () => {
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(page)?.[1];
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/script|img|connect|https?:|\*/);
+  });
+
+  it("opens and closes its elements in pairs, whatever a run's texts say", () => {
+    for (const report of [nice, hostile, failed]) expectBalanced(reportHtml(report));
+  });
+
+  it("cuts long outputs, and says so", () => {
+    expect(page.length).toBeLessThan(120_000);
+    expect(page).toMatch(/… \(20\d,\d{3} more characters\)/);
+  });
+
+  it("stays small for a run of 10,000 visits, with its beginning and its end", () => {
+    const text = reportHtml(longRun(10_000));
+    expect(text.length).toBeLessThan(2_000_000);
+    expect(text).toContain("9,700 visits are left out here");
+    expect(text).toContain("step-9999");
+  });
+
+  it("stays small for wide and deep values", () => {
+    const wide = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [`k${i}`, Array.from({ length: 60 }, () => Array(60).fill("x".repeat(50)))]),
+    );
+    const deep = Array.from({ length: 3000 }).reduce<Json>((inner) => [inner], "end");
+    const { record, events } = nice;
+    const swapped = events.map((event) =>
+      event.type === "node:exit" ? { ...event, result: { ...event.result, data: { wide, deep } } } : event,
+    );
+    const text = reportHtml(reportOf(record, swapped));
+    expect(text.length).toBeLessThan(9 * 400_000);
+    expect(text).toContain("cut, see the trace");
+  });
+
+  it("takes in a drawing of the run", () => {
+    expect(reportHtml(nice, { graph: '<svg class="graph"></svg>' })).toContain(
+      '<figure><svg class="graph"></svg></figure>',
+    );
+  });
+
+  it("is the same for the same run", () => {
+    const digest = (text: string) => createHash("sha256").update(text).digest("hex");
+    expect(digest(reportHtml(triageRun()))).toBe(digest(page));
+  });
+});
+
+describe("the Markdown summary", () => {
+  it("gives the verdict, what was left out, claims with their evidence, the nodes and the next step", () => {
+    const summary = summaryMarkdown(nice);
+    expect(summary.split("\n", 1)[0]).toBe("## ✅ Incident triage: succeeded");
+    expect(summary).toContain("- `slack`: `SLACK_WEBHOOK_URL` is not set (Page the on-call engineer)");
+    expect(summary).toContain(
+      "- Both instances ran out of pool connections from 14:38:10 on — `filesystem_read`; `datadog_query_metrics`",
+    );
+    expect(summary).toContain("| 5 | Challenge the cause | ✅\u00a0succeeded | 2 | 3/3 passed after 1 retry |");
+    expect(summary).toContain("`skillflow doctor workflows/incident-triage.yml`");
+  });
+
+  it("says how to go on with a run that failed", () => {
+    const summary = summaryMarkdown(failed);
+    expect(summary.split("\n", 1)[0]).toBe("## ❌ Incident triage: failed at `post-mortem/draft`");
+    expect(summary).toContain("`skillflow resume 2026-11-20-checkout-7f3a`");
+  });
+
+  it("keeps its lines and its table whatever a run's texts say", () => {
+    const shape = (summary: string) =>
+      summary.split("\n").map((line) => /^(?:#+ |- |\| |---$|\*\*|$)/.exec(line)?.[0] ?? "text");
+    const columns = (summary: string) =>
+      summary
+        .split("\n")
+        .filter((line) => line.startsWith("|"))
+        .map((line) => line.split("|").length);
+    fc.assert(
+      fc.property(
+        hostileText.map((text) => `x${text}`),
+        (text) => {
+          const summary = summaryMarkdown(triageRun({ text }));
+          expect(shape(summary)).toEqual(shape(summaryMarkdown(triageRun({ text: "x" }))));
+          expect(new Set(columns(summary))).toEqual(new Set([9]));
+          expect(summary).not.toMatch(/^\s*::|##\[/m);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it("stays short for a run of 10,000 visits and for huge texts", () => {
+    expect(summaryMarkdown(longRun(10_000)).length).toBeLessThan(30_000);
+    expect(summaryMarkdown(triageRun({ text: HUGE })).length).toBeLessThan(60_000);
+  });
+});
+
+describe("JUnit XML", () => {
+  it("has a case for each visit, and a failure only where the workflow did not go on", () => {
+    const suite = parseXml(junitXml(failed)).find(({ name }) => name === "testsuite");
+    expect(suite?.attributes).toMatchObject({ tests: "9", failures: "1", errors: "0", skipped: "1" });
+    const names = (text: string) => parseXml(text).map(({ name }) => name);
+    expect(names(junitXml(failed)).filter((name) => name === "failure")).toHaveLength(1);
+    expect(names(junitXml(nice))).not.toContain("failure");
+  });
+
+  it("has an error for what ended the run outside of a node", () => {
+    const { record, events } = nice;
+    const stopped = events.map((event) =>
+      event.type === "workflow:end"
+        ? {
+            ...event,
+            status: "stopped" as const,
+            error: { code: "limit.reached", message: "the limit of $2 was reached" },
+          }
+        : event,
+    );
+    const elements = parseXml(junitXml(reportOf(record, stopped)));
+    expect(elements.find(({ name }) => name === "error")?.attributes).toMatchObject({ type: "limit.reached" });
+    expect(elements.find(({ name }) => name === "testsuite")?.attributes).toMatchObject({ tests: "10", errors: "1" });
+  });
+
+  it("is well-formed and counts right whatever a run's texts say", () => {
+    fc.assert(
+      fc.property(hostileText, fc.boolean(), (text, fails) => {
+        const elements = parseXml(junitXml(triageRun({ text, fails })));
+        expect(elements.filter(({ name }) => name === "testcase")).toHaveLength(9);
+        expect(elements.filter(({ name }) => name === "failure")).toHaveLength(fails ? 1 : 0);
+      }),
+      { numRuns: 100 },
+    );
+    expect(parseXml(junitXml(hostile)).length).toBeGreaterThan(9);
+  });
+});
+
+describe("SARIF", () => {
+  const diagnostics = [
+    {
+      severity: "error" as const,
+      code: "UNKNOWN_EDGE_TARGET",
+      message: `edge leads nowhere ${ATTACK}`,
+      path: ["edges", 2, "to"],
+      file: "./flows/a b#1.yml",
+      line: 12,
+      column: 5,
+      hint: "name a node",
+    },
+    {
+      severity: "warning" as const,
+      code: "taint.write_held",
+      message: "a tainted node holds write tools",
+      path: ["nodes", "file"],
+      file: "flows/b.yml",
+    },
+    { severity: "error" as const, code: "UNKNOWN_EDGE_TARGET", message: "edge leads nowhere", path: [] },
+  ];
+
+  it("says each finding with its rule, its level and its place", () => {
+    const { runs } = readSarif(sarifOfDiagnostics(diagnostics));
+    const [run] = runs;
+    expect(run?.results.map(({ ruleId, level }) => [ruleId, level])).toEqual([
+      ["UNKNOWN_EDGE_TARGET", "error"],
+      ["taint.write_held", "warning"],
+      ["UNKNOWN_EDGE_TARGET", "error"],
+    ]);
+    expect(run?.results[0]?.locations?.[0]).toEqual({
+      physicalLocation: { artifactLocation: { uri: "flows/a%20b%231.yml" }, region: { startLine: 12, startColumn: 5 } },
+      logicalLocations: [{ fullyQualifiedName: "edges[2].to" }],
+    });
+  });
+
+  it("keeps the structure rules of 2.1.0, for findings and for runs, whatever their texts say", () => {
+    expectSarif(sarifOfDiagnostics(diagnostics));
+    expectSarif(sarifOfDiagnostics([]));
+    for (const report of [nice, hostile, failed]) expectSarif(sarifOfRun(report));
+  });
+
+  it("has the node that ended the run as an error, where it stands, and the others that failed as warnings", () => {
+    const text = sarifOfRun(failed, (node) => (node === "post-mortem/draft" ? { line: 40, column: 3 } : undefined));
+    const results = readSarif(text).runs[0]?.results ?? [];
+    expect(results.map(({ level, locations }) => [level, locations?.[0]?.physicalLocation?.region?.startLine])).toEqual(
+      [
+        ["warning", 1],
+        ["error", 40],
+      ],
+    );
+  });
+});
+
+describe("amounts and previews", () => {
+  it.each([
+    [formatDuration(12), "12 ms"],
+    [formatDuration(1730), "1.7 s"],
+    [formatDuration(114_180), "1 min 54 s"],
+    [formatDuration(7_260_000), "2 h 1 min"],
+    [formatCost(null), "unknown"],
+    [formatCost(0.0012), "$0.0012"],
+    [formatCost(12.345), "$12.35"],
+    [cutText("ab😀c", 3), "ab… (3 more characters)"],
+    [previewJson({ a: [1, "x"], b: {} }, 100), '{\n  "a": [\n    1,\n    "x"\n  ],\n  "b": {}\n}'],
+  ])("%j is %j", (shown, expected) => {
+    expect(shown).toBe(expected);
+  });
+});
+
+/** No element but our own, no address outside of the page, no attribute that runs anything. */
+function expectInert(page: string): void {
+  const body = page.replace(/<style>[\s\S]*?<\/style>/, "");
+  const known =
+    /^(?:!doctype|html|head|meta|title|style|body|header|nav|main|section|footer|article|figure|h[1-5]|p|a|span|div|strong|code|pre|dl|dt|dd|ul|ol|li|table|thead|tbody|tr|th|td|details|summary)$/;
+  for (const [, name = "", attributes = ""] of body.matchAll(/<\/?([^\s>]+)([^>]*)>/g)) {
+    expect(name).toMatch(known);
+    if (name !== "meta") expect(attributes).not.toMatch(/\s(?:src|srcset|style|on\w+|action|data)=/i);
+    for (const [, target = ""] of attributes.matchAll(/href="([^"]*)"/g)) expect(target).toMatch(/^#[a-z0-9-]+$/);
+  }
+}
+
+const VOID = new Set(["meta", "!doctype"]);
+
+function expectBalanced(page: string): void {
+  const open: string[] = [];
+  for (const [, slash, name = ""] of page.matchAll(/<(\/?)([^\s>]+)[^>]*>/g)) {
+    if (VOID.has(name)) continue;
+    if (slash === "") open.push(name);
+    else expect(open.pop()).toBe(name);
+  }
+  expect(open).toEqual([]);
+}
+
+interface XmlElement {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** The elements of a document, in order; throws where it is not well-formed. */
+function parseXml(text: string): XmlElement[] {
+  const elements: XmlElement[] = [];
+  const open: string[] = [];
+  const token = /<\?xml [^?]*\?>|<(\/?)([a-z-]+)((?: [a-zA-Z]+="[^"<>]*")*)(\/?)>|[^<>&]+|&#\d+;/y;
+  if (/[^\P{Cc}\n]|[\ufffe\uffff]|\p{Cs}/u.test(text)) throw new Error("holds a forbidden character");
+  while (token.lastIndex < text.length) {
+    const at = token.lastIndex;
+    const [, end, name, attributes = "", empty] =
+      token.exec(text) ?? fail(`no XML at ${at}: ${text.slice(at, at + 60)}`);
+    if (name === undefined) continue;
+    if (end === "/") {
+      if (open.pop() !== name) throw new Error(`${name} is closed and was not open`);
+      continue;
+    }
+    const pairs = [...attributes.matchAll(/ (\w+)="([^"]*)"/g)].map(([, key = "", value = ""]) => [key, value]);
+    elements.push({ name, attributes: Object.fromEntries(pairs) });
+    if (empty !== "/") open.push(name);
+  }
+  if (open.length > 0) throw new Error(`${open.join(" ")} is not closed`);
+  return elements;
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
+
+interface Sarif {
+  readonly $schema: string;
+  readonly version: string;
+  readonly runs: readonly {
+    readonly tool: { readonly driver: { readonly name: string; readonly rules: readonly { readonly id: string }[] } };
+    readonly results: readonly {
+      readonly ruleId: string;
+      readonly ruleIndex: number;
+      readonly level: string;
+      readonly message: { readonly text: string };
+      readonly locations?: readonly {
+        readonly physicalLocation?: {
+          readonly artifactLocation: { readonly uri: string };
+          readonly region?: { readonly startLine: number; readonly startColumn?: number };
+        };
+      }[];
+    }[];
+  }[];
+}
+
+function readSarif(text: string): Sarif {
+  return JSON.parse(text) as Sarif;
+}
+
+function expectSarif(text: string): void {
+  const log = readSarif(text);
+  expect(log.version).toBe("2.1.0");
+  expect(log.$schema).toMatch(/sarif-2\.1\.0\.json$/);
+  const [run] = log.runs;
+  const rules = run?.tool.driver.rules.map(({ id }) => id) ?? [];
+  expect(run?.tool.driver.name).toBe("skillflow");
+  expect(new Set(rules).size).toBe(rules.length);
+  for (const { ruleId, ruleIndex, level, message, locations = [] } of run?.results ?? []) {
+    expect(rules[ruleIndex]).toBe(ruleId);
+    expect(level).toMatch(/^(?:error|warning|note|none)$/);
+    expect(message.text).not.toBe("");
+    expect(message.text).not.toMatch(/\]\(|[^\P{Cc}\n\t]/u);
+    for (const { physicalLocation } of locations) {
+      expect(physicalLocation?.artifactLocation.uri ?? "").toMatch(/^[\w%./:-]*$/);
+      expect(physicalLocation?.region?.startLine ?? 1).toBeGreaterThanOrEqual(1);
+      expect(physicalLocation?.region?.startColumn ?? 1).toBeGreaterThanOrEqual(1);
+    }
+  }
+}

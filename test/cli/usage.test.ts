@@ -1,0 +1,222 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
+import { type Ended, makeProject, resultOf, runProgram } from "./program.ts";
+
+const TYPED = `
+id: typed
+name: Typed
+entry: only
+inputs:
+  service: { type: string, required: true, description: what is broken }
+  count: { type: number, required: true }
+  urgent: { type: boolean, default: false }
+  tags: { type: "string[]" }
+  level: { type: string, enum: [low, high] }
+nodes:
+  only: { name: Only, instruction: Say something. }
+edges: []
+`;
+
+const files = { "flow.yml": FLOW, "small.yml": SMALL, "typed.yml": TYPED, "script.json": WORKING };
+const OK = ["--model", "script:script.json"];
+
+function expectRefused(ended: Ended, says: RegExp | string) {
+  expect(ended.stderr).toMatch(says);
+  expect(ended).toMatchObject({ code: 2, stdout: "" });
+  expect(ended.stderr).not.toMatch(/\n\s+at .*[:(]\d+/);
+}
+
+describe("a command line", () => {
+  it.each([
+    [["rnu", "flow.yml"], /unknown command 'rnu'\n\(Did you mean run\?\)/],
+    [["runs", "lsit"], /unknown command 'lsit'\n\(Did you mean list\?\)/],
+    [["run", "flow.yml", "--modle", "x"], /unknown option '--modle'\n\(Did you mean --model\?\)/],
+    [["run"], /missing required argument 'workflow'/],
+    [["run", "flow.yml", "small.yml"], /too many arguments/],
+    [["run", "flow.yml", "--model"], /argument missing/],
+    [["run", "flow.yml", "--model", "gpt-5"], /"gpt-5" names no provider[\s\S]*PROVIDER:NAME/],
+    [["run", "flow.yml", ...OK, "--writes", "maybe"], /Allowed choices are allow, deny/],
+    [["run", "flow.yml", ...OK, "--max-cost", "0"], /--max-cost takes a number above zero, not "0"/],
+    [["run", "flow.yml", ...OK, "--max-cost", "cheap"], /--max-cost takes a number above zero, not "cheap"/],
+    [["run", "flow.yml", ...OK, "--max-tokens", "1.5"], /--max-tokens takes a whole number above zero/],
+    [["run", "flow.yml", ...OK, "--max-steps", "-1"], /--max-steps takes a whole number above zero/],
+    [["run", "flow.yml", ...OK, "--timeout", "soon"], /--timeout takes a duration such as 500ms, 90s, 10m or 2h/],
+    [["run", "flow.yml", ...OK, "--tool-timeout", "0"], /--tool-timeout takes a duration/],
+    [["run", "flow.yml", ...OK, "--set", "KEY"], /--set takes KEY=VALUE, not "KEY"/],
+    [["run", "flow.yml", ...OK, "-i", "service"], /-i takes KEY=VALUE, not "service"/],
+    [["run", "flow.yml", ...OK, "--report", "htm=x.html"], /--report takes KIND=PATH[\s\S]*did you mean html=PATH/],
+    [["run", "flow.yml", ...OK, "--run-id", "../../etc/cron"], /"\.\.\/\.\.\/etc\/cron" is no run id/],
+    [["run", "flow.yml", "--model", "script:nowhere.json"], /there is no script .*nowhere\.json/],
+    [["run", "flow.yml", "--model", "script:."], /there is no script/],
+    [["run", "flow.yml", "--model", "script:flow.yml"], /flow\.yml is no script: replies/],
+    [["run", "flow.yml", "--model", "replay:nowhere.jsonl"], /there is no recording .*nowhere\.jsonl/],
+    [["run", "flow.yml", "--model", "replay:flow.yml"], /no recorded run/],
+    [["resume", "nobody"], /there is no run "nobody"/],
+    [["replay", "nobody"], /there is no run "nobody"/],
+    [["resume", "../../etc/passwd"], /there is no run/],
+    [["runs", "show", "latest"], /there is no run "latest"/],
+    [["skills", "show", "dsek"], /there is no skill "dsek"\n {2}did you mean desk\?/],
+    [["schema", "resul"], /there is no schema "resul"\n {2}did you mean result\?/],
+    [["graph", "nowhere"], /nowhere/],
+    [["validate"], /missing required argument/],
+  ] as const)("of %j is refused with what to do", async (args, says) => {
+    const cwd = makeProject(files);
+    expectRefused(await runProgram(args, { cwd }), says);
+    expect(existsSync(join(cwd, ".skillflow", "runs")), "nothing ran").toBe(false);
+  });
+
+  it("without a command shows the help", async () => {
+    expectRefused(await runProgram([], { cwd: makeProject() }), /Usage: skillflow/);
+  });
+
+  it.each([["--help"], ["run", "--help"], ["runs", "list", "--help"], ["help", "run"]])(
+    "of %s %s %s prints help to stdout",
+    async (...args) => {
+      const ended = await runProgram(args, { cwd: makeProject() });
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      expect(ended.stdout).toMatch(/^Usage: skillflow/);
+    },
+  );
+});
+
+describe("a workflow file", () => {
+  it.each([
+    ["that is missing", "nowhere.yml", /there is no file nowhere\.yml/],
+    ["that is a folder", "folder", /folder is a directory, not a workflow/],
+    ["that is no text", "binary.yml", /binary\.yml is no UTF-8 text/],
+    ["of 10 MB", "large.yml", /large\.yml has 9\.5 MB; a workflow may have 5 MB at most/],
+    ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow is a map/],
+    ["that is no YAML", "broken.yml", /broken\.yml:2:\d+ error PARSE/],
+  ])("%s is refused with what it is", async (_, name, says) => {
+    const cwd = makeProject({
+      "folder/file": "",
+      "binary.yml": "",
+      "large.yml": "# a comment\n".repeat(833_334),
+      "empty.yml": "",
+      "broken.yml": 'id: "x\nname: [',
+    });
+    writeFileSync(
+      join(cwd, "binary.yml"),
+      Uint8Array.from({ length: 3000 }, (_, index) => index % 256),
+    );
+    expectRefused(await runProgram(["run", name, ...OK], { cwd }), says);
+  });
+
+  it("is told all of its problems at once", async () => {
+    const wrong = FLOW.replace("to: post", "to: pots")
+      .replace("entry: look", "entry: lok")
+      .replace("name: Post", "nam: Post");
+    const ended = await runProgram(["run", "flow.yml", ...OK], { cwd: makeProject({ ...files, "flow.yml": wrong }) });
+    expectRefused(ended, /flow\.yml:\d+:\d+ error/);
+    const fixed = wrong.replace("nam: Post", "name: Post");
+    const structure = await runProgram(["run", "flow.yml"], { cwd: makeProject({ ...files, "flow.yml": fixed }) });
+    expect(structure.stderr).toMatch(/MISSING_ENTRY/);
+    expect(structure.stderr).toMatch(/UNKNOWN_EDGE_TARGET.*\n.*did you mean "post"/);
+  });
+});
+
+describe("the input", () => {
+  const run = (cwd: string, args: readonly string[], stdin?: string) =>
+    runProgram(["run", "typed.yml", ...OK, "--json", ...args], { cwd, ...(stdin === undefined ? {} : { stdin }) });
+  const inputOf = (cwd: string, ended: Ended) => {
+    expect(ended.code, ended.stderr).toBe(0);
+    const [record = ""] = readFileSync(join(cwd, ".skillflow/runs", `${resultOf(ended).run}.jsonl`), "utf8").split(
+      "\n",
+    );
+    return JSON.parse(record).input;
+  };
+  const project = () => makeProject({ ...files, "script.json": scriptOf({ text: "done" }) });
+  const GOOD = { service: "checkout", count: 2 };
+
+  it("is told everything that is missing or mistyped at once", async () => {
+    const given = { count: "two", urgent: "yes", tags: ["a", 1], level: "middle" };
+    const ended = await run(project(), ["--input", JSON.stringify(given)]);
+    expectRefused(ended, /the input does not fit/);
+    expect(ended.stderr.match(/^error INPUT_\w+ input "\w+"/gm)).toEqual([
+      'error INPUT_MISSING input "service"',
+      'error INPUT_INVALID input "count"',
+      'error INPUT_INVALID input "urgent"',
+      'error INPUT_INVALID input "tags"',
+      'error INPUT_INVALID input "level"',
+    ]);
+  });
+
+  it.each([
+    [["--input", "@nowhere.json"], /there is no input file nowhere\.json/],
+    [["--input", "@."], /\. cannot be read/],
+    [["--input", "{service:"], /--input is no JSON[\s\S]*a file is given as @FILE/],
+    [["--input", "@flow.yml"], /flow\.yml is no JSON/],
+    [["--input", "-"], /standard input is no JSON/],
+    [["--input", "[1]"], /the input must be a JSON object/],
+    [["--input", "null"], /the input must be a JSON object/],
+    [["-i", "service=x", "-i", "count=many"], /input "count" must be a number, not string/],
+    [["-i", "service=x", "-i", "count=1", "-i", "urgent=maybe"], /input "urgent" must be a boolean, not string/],
+  ] as const)("of %j is refused", async (args, says) => {
+    expectRefused(await run(project(), args), says);
+  });
+
+  it.each([
+    ["JSON", ["--input", JSON.stringify(GOOD)], undefined],
+    ["a file", ["--input", "@input.json"], undefined],
+    ["standard input", ["--input", "-"], JSON.stringify(GOOD)],
+    ["fields", ["-i", "service=checkout", "-i", "count=2"], undefined],
+  ])("comes from %s", async (_, args, stdin) => {
+    const cwd = makeProject({
+      ...files,
+      "script.json": scriptOf({ text: "done" }),
+      "input.json": `\uFEFF${JSON.stringify(GOOD)}`,
+    });
+    expect(inputOf(cwd, await run(cwd, args, stdin))).toEqual({ ...GOOD, urgent: false });
+  });
+
+  it("takes fields typed by the workflow, over those of --input", async () => {
+    const cwd = project();
+    const fields = ["-i", "count=-1.5e2", "-i", "urgent=true", "-i", "tags=a,b", "-i", "tags=c=d", "-i", "other=1"];
+    const ended = await run(cwd, ["--input", JSON.stringify(GOOD), ...fields, "--dry-run"]);
+    expect(inputOf(cwd, ended)).toEqual({
+      service: "checkout",
+      count: -150,
+      urgent: true,
+      tags: ["a", "b", "c=d"],
+      other: "1",
+      dryRun: true,
+    });
+  });
+});
+
+describe("file sources", () => {
+  const context = (path: string) => `${SMALL}context: ["${path}"]\n`;
+
+  it("are confined by --file-root", async () => {
+    const cwd = makeProject({
+      "inner/flow.yml": context("../secret.txt"),
+      "secret.txt": "outside",
+      "script.json": scriptOf({ text: "x" }),
+    });
+    const run = ["run", "inner/flow.yml", ...OK];
+    expect(await runProgram(run, { cwd })).toMatchObject({ code: 0 });
+    expect(await runProgram([...run, "--file-root", "."], { cwd })).toMatchObject({ code: 0 });
+    expectRefused(await runProgram([...run, "--file-root", "inner"], { cwd }), /secret\.txt/);
+  });
+
+  it("of the input are confined to the working directory", async () => {
+    const cwd = makeProject({
+      "inner/flow.yml": SMALL,
+      "secret.txt": "outside",
+      "script.json": scriptOf({ text: "x" }),
+    });
+    const input = JSON.stringify({ context: [{ file: "../secret.txt" }] });
+    const run = ["run", "flow.yml", "--model", "script:../script.json", "--input", input];
+    expectRefused(await runProgram(run, { cwd: join(cwd, "inner") }), /secret\.txt/);
+  });
+
+  it("of another machine are not fetched with --offline", async () => {
+    const cwd = makeProject({
+      "flow.yml": context("https://rules.example/x.md"),
+      "script.json": scriptOf({ text: "x" }),
+    });
+    expectRefused(await runProgram(["run", "flow.yml", ...OK, "--offline"], { cwd }), /offline/);
+  });
+});

@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { RunEvent } from "../../src/core/event.ts";
+import type { Call } from "../../src/core/interpreter.ts";
+import type { Journal, Store } from "../../src/core/ports.ts";
+import { linkProgram } from "../../src/core/program.ts";
+import { createRedactor } from "../../src/core/redact.ts";
+import { describeResult } from "../../src/core/result.ts";
+import type { Outcome } from "../../src/core/skill.ts";
+import { begin, fold, type State } from "../../src/core/state.ts";
+import { scriptModel } from "../../src/models/script.ts";
+import { createAsk } from "../../src/run/ask.ts";
+import { driveRun } from "../../src/run/drive.ts";
+import type { StoreWorld } from "./store.ts";
+import { recordOf, SCRIPT } from "./triage.ts";
+
+const RUN = "triage-1";
+
+/** A process killed at any record of a run loses none of its past, and repeats nothing that must not happen twice. */
+export function describeKills(open: () => StoreWorld): void {
+  describe("a run that is killed", () => {
+    let undisturbed: Undisturbed;
+    beforeEach(async () => {
+      undisturbed ??= await runUndisturbed(open());
+    });
+
+    it("is one that has something to lose", () => {
+      const { events, result } = undisturbed;
+      const types = new Set(events.map((event) => event.type));
+      expect(result.status).toBe("succeeded");
+      expect([...types]).toEqual(expect.arrayContaining(["node:retry", "route", "tool:result", "warning"]));
+      expect(result.trace.steps.map((step) => step.node)).toEqual(
+        ["gather", "gather", "assess", "gather", "assess", "report"], // the first gather is the failed attempt
+      );
+      expect(undisturbed.records).toBeGreaterThan(40);
+    });
+
+    it.each(["before", "after"] as const)(
+      "%s a record became durable ends as if nothing had happened",
+      async (when) => {
+        for (let position = 1; position <= undisturbed.records; position++) {
+          const world = open();
+          const effects = new Effects();
+          await driveUntilKilled(await world.store.create(recordOf(RUN)), effects, { position, when });
+          const left = (await world.store.read(RUN)).events;
+          const store = world.crash();
+          const state = await driveOn(store, effects);
+          const { events } = await store.read(RUN);
+          checkSame(undisturbed, state, events, effects, doubtful(left), `killed ${when} record ${position}`);
+          world.close();
+        }
+      },
+    );
+
+    it("after each of its records, one process after another, ends as if nothing had happened", async () => {
+      const world = open();
+      const effects = new Effects();
+      const doubts = new Set<string>();
+      await driveUntilKilled(await world.store.create(recordOf(RUN)), effects, { position: 1, when: "after" });
+      for (let position = 2; (await world.store.read(RUN)).events.at(-1)?.type !== "workflow:end"; position++) {
+        const { journal, events } = await world.crash().open(RUN);
+        for (const id of doubtful(events)) doubts.add(id);
+        await driveUntilKilled(journal, effects, { position, when: "after" }, events);
+      }
+      const state = await driveOn(world.crash(), effects);
+      checkSame(undisturbed, state, (await world.store.read(RUN)).events, effects, doubts, "killed after every record");
+      expect(doubts.size).toBe(4);
+    });
+
+    it("while a write was under way is told that it is in doubt, and that it was not repeated", async () => {
+      const world = open();
+      const effects = new Effects();
+      const post = undisturbed.groups.findIndex(([event]) => event?.type === "tool:result" && isPost(event));
+      await driveUntilKilled(await world.store.create(recordOf(RUN)), effects, { position: post + 1, when: "before" });
+      await driveOn(world.crash(), effects);
+      const results = (await world.store.read(RUN)).events.filter((event) => event.type === "tool:result");
+      const doubts = results.filter((event) => event.error?.startsWith("in doubt"));
+      expect(doubts.map((event) => event.tool)).toEqual(["desk_post"]);
+      expect(doubts[0]?.error).toContain("It was not repeated");
+      expect(doubts.map((event) => effects.count(event.id))).toEqual([1]);
+    });
+
+    it("once it has ended stays ended", async () => {
+      const world = open();
+      const effects = new Effects();
+      await driveRunOf(await world.store.create(recordOf(RUN)), effects, []);
+      const before = await world.store.read(RUN);
+      await driveOn(world.crash(), effects);
+      expect(await world.store.read(RUN)).toEqual(before);
+    });
+  });
+}
+
+interface Undisturbed {
+  readonly events: readonly RunEvent[];
+  readonly groups: readonly (readonly RunEvent[])[];
+  readonly records: number;
+  readonly result: ReturnType<typeof describeResult>;
+}
+
+async function runUndisturbed({ store }: StoreWorld): Promise<Undisturbed> {
+  const effects = new Effects();
+  const state = await driveRunOf(await store.create(recordOf(RUN)), effects, []);
+  const { events } = await store.read(RUN);
+  const ends = events.filter((event) => !event.more);
+  const groups = ends.map((end) => events.filter((event) => event.seq <= end.seq && event.key === end.key));
+  return { events, groups, records: ends.length, result: describeResult(recordOf(RUN), state) };
+}
+
+/** What handlers did, by the call that they did it for. */
+class Effects {
+  readonly #counts = new Map<string, number>();
+
+  readonly callTool = async (call: Call): Promise<Outcome> => {
+    this.#counts.set(call.key, this.count(call.key) + 1);
+    if (call.tool.name === "peek") await new Promise((resolve) => setImmediate(resolve));
+    return { output: { did: call.tool.name } };
+  };
+
+  count(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+}
+
+interface Kill {
+  /** Counted from 1. */
+  readonly position: number;
+  readonly when: "before" | "after";
+}
+
+class Killed extends Error {}
+
+/** Before: the work was done and the record is lost. After: the record is kept and nothing came of it. */
+function mortal(journal: Journal, { position, when }: Kill): Journal {
+  let current = 0;
+  return {
+    ...journal,
+    async record(key, work) {
+      current += 1;
+      if (current < position) return journal.record(key, work);
+      if (when === "after") await journal.record(key, work);
+      else
+        await journal.record(key, async () => {
+          await work();
+          throw new Killed();
+        });
+      throw new Killed();
+    },
+  };
+}
+
+async function driveUntilKilled(journal: Journal, effects: Effects, kill: Kill, past: readonly RunEvent[] = []) {
+  await expect(driveRunOf(mortal(journal, kill), effects, past)).rejects.toBeInstanceOf(Killed);
+}
+
+async function driveOn(store: Store, effects: Effects): Promise<State> {
+  const { journal, events } = await store.open(RUN);
+  const state = await driveRunOf(journal, effects, events);
+  await journal.close();
+  return state;
+}
+
+function driveRunOf(journal: Journal, effects: Effects, past: readonly RunEvent[]): Promise<State> {
+  const model = scriptModel(SCRIPT, past);
+  return driveRun({
+    program: linkProgram(recordOf(RUN)),
+    journal,
+    ask: createAsk({
+      findModel: async (name) => ({ model, name }),
+      priceOf: () => 0,
+      clock: { random: () => 0, sleep: () => Promise.reject(new Error("nothing is worth waiting for")) },
+      onProgress: () => undefined,
+    }),
+    callTool: effects.callTool,
+    redactor: createRedactor([]),
+    observers: [],
+    signal: new AbortController().signal,
+    resumes: [],
+  });
+}
+
+/** Calls that are not safe to repeat, announced and without a result. */
+function doubtful(events: readonly RunEvent[]): ReadonlySet<string> {
+  const done = new Set(events.map((event) => (event.type === "tool:result" ? event.id : "")));
+  return new Set(
+    events.flatMap((event) => (event.type === "tool:call" && isPost(event) && !done.has(event.id) ? [event.id] : [])),
+  );
+}
+
+function isPost(event: { readonly tool: string }): boolean {
+  return event.tool === "desk_post";
+}
+
+/** The same run but for the calls in doubt, each of which happened once or not at all. */
+function checkSame(
+  { result }: Undisturbed,
+  state: State,
+  events: readonly RunEvent[],
+  effects: Effects,
+  doubts: ReadonlySet<string>,
+  hint: string,
+): void {
+  const ended = describeResult(recordOf(RUN), state);
+  expect(ended.trace, hint).toEqual(result.trace);
+  expect(ended.status, hint).toBe(result.status);
+  expect(certain(ended.results), hint).toEqual(certain(result.results));
+  expect(ended.usage.modelCalls, hint).toBe(result.usage.modelCalls);
+  expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index));
+  expect(describeResult(recordOf(RUN), events.reduce(fold, begin(recordOf(RUN)))).results).toEqual(ended.results);
+  const results = events.filter((event) => event.type === "tool:result");
+  const inDoubt = results.filter((event) => event.error?.startsWith("in doubt"));
+  expect(new Set(inDoubt.map((event) => event.id)), hint).toEqual(doubts);
+  for (const { id, tool, error } of results) {
+    if (doubts.has(id)) expect(effects.count(id), `${hint}: ${id} is in doubt`).toBeLessThanOrEqual(1);
+    else if (tool === "desk_post") expect(effects.count(id), `${hint}: ${id}`).toBe(1);
+    else if (tool === "desk_unknown") expect(effects.count(id), `${hint}: ${error}`).toBe(0);
+    else expect(effects.count(id), `${hint}: ${id}`).toBeGreaterThanOrEqual(1);
+  }
+}
+
+/** Results with what a call in doubt would have said. */
+function certain(results: ReturnType<typeof describeResult>["results"]) {
+  return Object.entries(results).map(([node, { toolCalls, ...rest }]) => ({
+    node,
+    ...rest,
+    toolCalls: toolCalls.map(({ error, ...call }) =>
+      error?.startsWith("in doubt") ? { ...call, output: { did: "post" } } : { ...call, ...(error ? { error } : {}) },
+    ),
+  }));
+}

@@ -1,0 +1,188 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { Json, JsonObject, JsonSchema, SkillDefinition, ToolContext } from "skillflow";
+import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import * as z from "zod";
+
+/** What a skill brings so that the suite can run every one of its tools. */
+export interface SkillCase {
+  /** The skill's configuration for a service at this address; its secret values are canaries. */
+  readonly config: (url: string) => Readonly<Record<string, string>>;
+  /** One good input for every tool. */
+  readonly inputs: Readonly<Record<string, JsonObject>>;
+  /** The vendor's service, answering with as much as it ever would. */
+  readonly flood: LoopbackHandler;
+}
+
+const LARGEST_RESULT = 20_000;
+
+/** The promises that every tool of every well-known skill keeps. */
+export function describeSkill(skill: SkillDefinition, { config, inputs, flood }: SkillCase): void {
+  describe(`the ${skill.id} skill keeps the contract of skills`, () => {
+    let service: Loopback | undefined;
+    afterEach(() => service?.close());
+
+    const contextFor = async (handler: LoopbackHandler, parts: Partial<ToolContext> = {}) => {
+      service = await startLoopback(handler);
+      return toolContext({ config: declaredOnly(skill, config(service.url)), ...parts });
+    };
+
+    it("comes with an instruction that a model can afford", () => {
+      const text = readFileSync(new URL(`../../skills/${skill.id}/SKILL.md`, import.meta.url), "utf8");
+      expect(text).toMatch(new RegExp(`^---\nname: ${skill.id}\ndescription: .{20,}\n---\n`));
+      expect(text.split("\n").length).toBeLessThan(40);
+    });
+
+    it("describes itself and its config, and names its tools apart", () => {
+      expect(skill.description.length).toBeGreaterThan(20);
+      for (const field of Object.values(skill.config)) expect(field.description).toMatch(/\.$/);
+      const names = skill.tools.map((tool) => tool.name);
+      expect(new Set(names).size).toBe(names.length);
+      expect(names.every((name) => /^[a-z][a-z0-9_]{1,50}$/.test(name))).toBe(true);
+      expect(Object.keys(inputs).sort()).toEqual([...names].sort());
+    });
+
+    describe.each(skill.tools.map((tool) => [tool.name, tool] as const))("%s", (name, tool) => {
+      const input = inputs[name] ?? {};
+
+      it("says what it does and whether it writes", () => {
+        expect(tool.description.length).toBeGreaterThan(20);
+        expect(["read", "write"]).toContain(tool.effect);
+      });
+
+      it("takes an input that providers accept: a closed object, everything described and bounded", () => {
+        const schema = schemaOf(tool.input_schema);
+        expect(schema["type"]).toBe("object");
+        expect(faultsOf(schema, "input")).toEqual([]);
+      });
+
+      it("accepts its example and refuses a parameter that it does not know", () => {
+        expect(fits(tool.input_schema, input)).toBe(true);
+        expect(fits(tool.input_schema, { ...input, unheard_of: 1 })).toBe(false);
+      });
+
+      it("answers with less than 20 KB of JSON and only reads config that the skill declares", async () => {
+        const context = await contextFor(flood);
+        const result = JSON.stringify(await callTool(skill, name, input, context));
+        expect(Buffer.byteLength(result)).toBeLessThan(LARGEST_RESULT);
+        expect(canariesIn(skill, context, result)).toEqual([]);
+      });
+
+      it.each([400, 401, 403, 404, 409, 422, 500])(
+        "lets no secret out when a %s echoes the whole request",
+        async (status) => {
+          const context = await contextFor(({ method, url, headers, body }, response) => {
+            const echo = JSON.stringify({ method, url, headers, body });
+            sendJson(
+              response,
+              status,
+              { ok: false, error: echo, message: echo, errors: [echo] },
+              { "retry-after": "0" },
+            );
+          });
+          const error = await failureOf(() => callTool(skill, name, input, context));
+          expect(canariesIn(skill, context, textOf(error))).toEqual([]);
+        },
+      );
+
+      it("asks nothing once the call is aborted", async () => {
+        const context = await contextFor(flood, { signal: AbortSignal.abort(new Error("the run ended")) });
+        await expect(callTool(skill, name, input, context)).rejects.toThrow();
+        expect(service?.requests).toHaveLength(0);
+      });
+
+      it("stops when the call is aborted while the service is silent", async () => {
+        const controller = new AbortController();
+        const abort = () => controller.abort(new Error("the call took too long"));
+        const context = await contextFor(abort, { signal: controller.signal });
+        await expect(callTool(skill, name, input, context)).rejects.toThrow("the call took too long");
+        expect(service?.requests).toHaveLength(1);
+      });
+    });
+  });
+}
+
+/** Calls a tool as the executor does. */
+export async function callTool(
+  skill: SkillDefinition,
+  name: string,
+  input: JsonObject,
+  context: ToolContext,
+): Promise<Json> {
+  const tool = skill.tools.find((candidate) => candidate.name === name);
+  if (!tool) throw new Error(`${skill.id} has no tool ${name}`);
+  return (await tool.handler(input as never, context)) as Json;
+}
+
+/** Whether an input passes the schema, as the executor checks it before the handler runs. */
+export function fits(inputSchema: unknown, input: JsonObject): boolean {
+  return new Ajv2020({ strict: false }).validate(schemaOf(inputSchema), input);
+}
+
+export async function failureOf(work: () => Promise<unknown>): Promise<Error> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("this was meant to fail");
+}
+
+function schemaOf(inputSchema: unknown): JsonSchema {
+  const isZod = typeof inputSchema === "object" && inputSchema !== null && "_zod" in inputSchema;
+  return (isZod ? z.toJSONSchema(inputSchema as z.ZodType, { io: "input" }) : inputSchema) as JsonSchema;
+}
+
+/** Where a schema is open, unbounded, undescribed, or uses what a strict provider refuses. */
+function faultsOf(schema: JsonSchema, place: string): string[] {
+  const faults: string[] = [];
+  if (place !== "input" && !/[.]\d+$|\[\]$/.test(place) && !schema["description"])
+    faults.push(`${place}: no description`);
+  for (const keyword of ["$ref", "oneOf", "allOf", "not", "patternProperties", "default"]) {
+    if (keyword in schema) faults.push(`${place}: uses ${keyword}`);
+  }
+  if (/\(\?[=!<]/.test(String(schema["pattern"] ?? ""))) faults.push(`${place}: its pattern looks around`);
+  const isBounded = ["maxLength", "pattern", "enum", "const"].some((keyword) => keyword in schema);
+  if (schema["type"] === "string" && !isBounded) faults.push(`${place}: text without bound`);
+  if (schema["type"] === "integer" && !("maximum" in schema)) faults.push(`${place}: number without bound`);
+  if (schema["type"] === "array") {
+    if (!("maxItems" in schema)) faults.push(`${place}: list without bound`);
+    faults.push(...faultsOf(schema["items"] as JsonSchema, `${place}[]`));
+  }
+  if (schema["type"] === "object") {
+    if (schema["additionalProperties"] !== false) faults.push(`${place}: open object`);
+    const properties = Object.entries((schema["properties"] ?? {}) as Record<string, JsonSchema>);
+    faults.push(...properties.flatMap(([key, property]) => faultsOf(property, `${place}.${key}`)));
+  }
+  const choices = (schema["anyOf"] ?? []) as readonly JsonSchema[];
+  return [...faults, ...choices.flatMap((choice, index) => faultsOf(choice, `${place}.${index}`))];
+}
+
+/** Config that fails the test when a handler asks for a field of another skill. */
+function declaredOnly(
+  skill: SkillDefinition,
+  values: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return new Proxy(values, {
+    get(target, key) {
+      if (typeof key === "string" && !Object.hasOwn(skill.config, key)) throw new Error(`${key} is not declared`);
+      return Reflect.get(target, key) as string | undefined;
+    },
+  });
+}
+
+function canariesIn(skill: SkillDefinition, context: ToolContext, text: string): string[] {
+  return Object.keys(skill.config).filter((key) => {
+    const value = context.config[key];
+    if (!value || skill.config[key]?.secret === false) return false;
+    const path = URL.canParse(value) ? new URL(value).pathname : value;
+    return text.includes(value) || text.includes(path) || text.includes(Buffer.from(value).toString("base64"));
+  });
+}
+
+/** All that may be printed of an error: causes too. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return JSON.stringify(error) ?? "";
+  return [error.message, error.stack, JSON.stringify(error), textOf(error.cause)].join("\n");
+}

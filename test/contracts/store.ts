@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { SkillflowError } from "../../src/core/errors.ts";
+import type { EventBody } from "../../src/core/event.ts";
+import type { Journal, Store } from "../../src/core/ports.ts";
+import { describeKills } from "./kills.ts";
+import { recordOf } from "./triage.ts";
+
+/** A place where runs live, and the processes that come and go there. */
+export interface StoreWorld {
+  /** As the present process sees it. */
+  readonly store: Store;
+  /** The present process dies, as by kill -9; gives the store as the next one sees it. */
+  crash(): Store;
+  close(): void;
+}
+
+/** What every store must do. */
+export function describeStore(name: string, makeWorld: () => StoreWorld): void {
+  describe(name, () => {
+    const worlds: StoreWorld[] = [];
+    afterEach(() => {
+      for (const world of worlds.splice(0)) world.close();
+    });
+    const open = () => {
+      const world = makeWorld();
+      worlds.push(world);
+      return world;
+    };
+
+    describe("a journal", () => {
+      it("keeps records in their order, every event with its place and the key of its step", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        await journal.record("one", does(warning("1"), warning("2")));
+        await journal.record("two", does(warning("3")));
+        const { events } = await store.read("a");
+        expect(events.map(({ seq, key, epoch, more }) => ({ seq, key, epoch, more }))).toEqual([
+          { seq: 0, key: "one", epoch: 0, more: true },
+          { seq: 1, key: "one", epoch: 0, more: undefined },
+          { seq: 2, key: "two", epoch: 0, more: undefined },
+        ]);
+        expect(events.map((event) => "message" in event && event.message)).toEqual(["1", "2", "3"]);
+      });
+
+      it("gives back what it has recorded", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        const given = await journal.record("one", does(warning("ä\n\u2028🚒"), warning("2")));
+        expect((await store.read("a")).events).toEqual(given);
+      });
+
+      it("answers recorded positions from the record without doing the work again", async () => {
+        const world = open();
+        const journal = await world.store.create(recordOf("a"));
+        const first = await journal.record("one", does(warning("first"), warning("and more")));
+        await journal.record("two", does(warning("second")));
+        const again = await world.crash().open("a");
+        expect(await again.journal.record("one", fails("the work was done again"))).toEqual(first);
+        expect(messages(await again.journal.record("two", fails("the work was done again")))).toEqual(["second"]);
+        expect(messages(await again.journal.record("three", does(warning("third"))))).toEqual(["third"]);
+        expect(messages((await world.store.read("a")).events)).toEqual(["first", "and more", "second", "third"]);
+      });
+
+      it("refuses a position that was recorded under another key, and records nothing", async () => {
+        const world = open();
+        await (await world.store.create(recordOf("a"))).record("one", does(warning("1")));
+        const { journal } = await world.crash().open("a");
+        expect(await codeOf(journal.record("other", does(warning("2"))))).toBe("journal.diverged");
+        expect(messages((await world.store.read("a")).events)).toEqual(["1"]);
+        expect(messages(await journal.record("one", fails("the work was done again")))).toEqual(["1"]);
+      });
+
+      it("refuses a record that begins before the former one is done", async () => {
+        const journal = await open().store.create(recordOf("a"));
+        let finish: (bodies: readonly EventBody[]) => void = () => undefined;
+        const slow = journal.record("one", () => new Promise((resolve) => (finish = resolve)));
+        expect(await codeOf(journal.record("two", does(warning("2"))))).toBe("internal.fault");
+        finish([warning("1")]);
+        expect(messages(await slow)).toEqual(["1"]);
+        expect(messages(await journal.record("two", does(warning("2"))))).toEqual(["2"]);
+      });
+
+      it("records nothing when the work throws, and takes the same position again", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        await expect(journal.record("one", fails("no luck"))).rejects.toThrow("no luck");
+        expect((await store.read("a")).events).toEqual([]);
+        await journal.record("one", does(warning("1")));
+        expect(messages((await store.read("a")).events)).toEqual(["1"]);
+      });
+
+      it("counts how often the run was opened by events, so that a process knows its own", async () => {
+        const world = open();
+        const first = await world.store.create(recordOf("a"));
+        await first.record("one", does(warning("1")));
+        const second = (await world.crash().open("a")).journal;
+        await second.record("one", fails("the work was done again"));
+        await second.record("two", does(warning("2")));
+        const third = (await world.crash().open("a")).journal;
+        expect([first.epoch, second.epoch, third.epoch]).toEqual([0, 1, 2]);
+        expect((await world.store.read("a")).events.map((event) => event.epoch)).toEqual([0, 1]);
+      });
+    });
+
+    describe("a lock", () => {
+      it("keeps a run to one driver until its journal is closed", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        expect(await codeOf(store.open("a"))).toBe("store.locked");
+        await journal.close();
+        const opened = await store.open("a");
+        expect(await codeOf(store.open("a"))).toBe("store.locked");
+        await opened.journal.close();
+        await (await store.open("a")).journal.close();
+      });
+
+      it("does not hold up other runs, nor those who only read", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        await journal.record("one", does(warning("1")));
+        await store.create(recordOf("b"));
+        expect(messages((await store.read("a")).events)).toEqual(["1"]);
+        expect(await store.list()).toHaveLength(2);
+      });
+
+      it("ends with the process that held it", async () => {
+        const world = open();
+        await world.store.create(recordOf("a"));
+        const { journal } = await world.crash().open("a");
+        expect(await codeOf(world.store.open("a"))).toBe("store.locked");
+        await journal.close();
+      });
+    });
+
+    describe("the runs", () => {
+      it("come back as they were created", async () => {
+        const world = open();
+        const record = recordOf("a");
+        await world.store.create(record);
+        expect((await world.store.read("a")).record).toEqual(record);
+        expect((await world.crash().open("a")).record).toEqual(record);
+      });
+
+      it("are listed newest first", async () => {
+        const { store } = open();
+        expect(await store.list()).toEqual([]);
+        for (const id of ["run-1", "run-2", "run-3"]) await (await store.create(recordOf(id))).close();
+        expect(await store.list()).toEqual(["run-3", "run-2", "run-1"]);
+      });
+
+      it("have an id each: a second run of the same id is refused, driven or not", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        await journal.record("one", does(warning("1")));
+        expect(await codeOf(store.create(recordOf("a")))).toBe("run.exists");
+        await journal.close();
+        expect(await codeOf(store.create(recordOf("a")))).toBe("run.exists");
+        expect(messages((await store.read("a")).events)).toEqual(["1"]);
+      });
+
+      it("that do not exist are unknown", async () => {
+        const { store } = open();
+        expect(await codeOf(store.open("nobody"))).toBe("run.unknown");
+        expect(await codeOf(store.read("nobody"))).toBe("run.unknown");
+      });
+
+      it("do not mix", async () => {
+        const { store } = open();
+        const [a, b] = [await store.create(recordOf("a")), await store.create(recordOf("b"))];
+        await a.record("one", does(warning("of a")));
+        await b.record("one", does(warning("of b")));
+        await a.record("two", does(warning("of a too")));
+        expect(messages((await store.read("a")).events)).toEqual(["of a", "of a too"]);
+        expect(messages((await store.read("b")).events)).toEqual(["of b"]);
+      });
+    });
+
+    describeKills(open);
+  });
+}
+
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => new Error("it did not fail"),
+    (reason: unknown) => reason,
+  );
+  return error instanceof SkillflowError ? error.code : String(error);
+}
+
+export function warning(message: string): EventBody {
+  return { type: "warning", message };
+}
+
+export function does(...bodies: readonly EventBody[]): Parameters<Journal["record"]>[1] {
+  return async () => bodies;
+}
+
+export function messages(events: readonly EventBody[]): string[] {
+  return events.map((event) => (event.type === "warning" ? event.message : event.type));
+}
+
+function fails(message: string): () => Promise<never> {
+  return async () => {
+    throw new Error(message);
+  };
+}

@@ -1,0 +1,99 @@
+import type { RunRecord, SkillRecord } from "../../src/core/event.ts";
+import type { Workflow } from "../../src/core/workflow.ts";
+import type { Script } from "../../src/models/script.ts";
+
+/** A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a route. */
+
+const workflow: Workflow = {
+  id: "triage",
+  name: "Triage",
+  entry: "gather",
+  nodes: {
+    gather: {
+      name: "Gather",
+      instruction: "Gather what is known.",
+      skills: ["desk"],
+      output: { type: "object", properties: { complete: { type: "boolean" } }, required: ["complete"] },
+      eval: [
+        { name: "is-complete", kind: "value", rule: { output_matches: [{ path: "complete", equals: true }] } },
+        { name: "is-sound", kind: "judge", rubric: "Is it sound?" },
+      ],
+      retry: { max: 1, instruction: { reflect: "What was missing?" } },
+    },
+    assess: { name: "Assess", instruction: "Assess it." },
+    report: { name: "Report", instruction: "Report it.", skills: ["desk"] },
+  },
+  edges: [
+    { from: "gather", to: "assess" },
+    { from: "assess", to: "gather", when: "more is needed", max_iterations: 1 },
+    { from: "assess", to: "report", when: "enough is known" },
+  ],
+};
+
+const desk: SkillRecord = {
+  id: "desk",
+  name: "Desk",
+  format: "module",
+  available: true,
+  tools: [
+    tool("look", "read", true),
+    tool("peek", "read", true),
+    tool("mark", "write", true),
+    tool("post", "write", false),
+  ],
+};
+
+function tool(name: string, effect: "read" | "write", idempotent: boolean): SkillRecord["tools"][number] {
+  const input_schema = { type: "object" };
+  return { skill: "desk", name, exposed: `desk_${name}`, description: name, input_schema, effect, idempotent };
+}
+
+export function recordOf(run: string): RunRecord {
+  const instructions = Object.entries(workflow.nodes).map(([id, { instruction }]) => {
+    const content = String(instruction);
+    return [`nodes.${id}.instruction`, { content, kind: "inline", origin: content, resolver: "inline", hash: "" }];
+  });
+  return {
+    schema: "skillflow.run/1",
+    run,
+    at: "2026-11-20T14:38:36.000Z",
+    workflow,
+    input: { alert: "checkout answers 5xx" },
+    sources: Object.fromEntries(instructions),
+    skills: [desk],
+    settings: {
+      model: "script:triage",
+      judge_model: "judge",
+      writes: "allow",
+      limits: { max_steps: 50 },
+      max_turns: 10,
+      tool_timeout_ms: 60_000,
+    },
+    warnings: ["one skill was left out"],
+  };
+}
+
+const read = (...names: string[]) => ({ node: "gather", calls: names.map((name) => ({ tool: name, input: {} })) });
+const answer = (complete: boolean) => ({ node: "gather", data: { complete } });
+
+export const SCRIPT: Script = {
+  replies: [
+    read("desk_look", "desk_peek", "desk_look"),
+    read("desk_mark", "desk_post", "desk_peek", "desk_unknown"),
+    answer(false),
+    { node: "gather", verdict: "yes", reasoning: "sound" },
+    { node: "gather", reflection: "look once more" },
+    read("desk_post", "desk_post"),
+    answer(true),
+    { node: "gather", verdict: "yes", reasoning: "sound" },
+    { node: "assess", text: "not yet" },
+    { node: "assess", choice: "gather", reasoning: "more is needed" },
+    read("desk_peek", "desk_mark", "desk_look"),
+    answer(true),
+    { node: "gather", verdict: "yes", reasoning: "sound" },
+    { node: "assess", text: "now it is clear" },
+    { node: "assess", choice: "report", reasoning: "enough" },
+    { node: "report", calls: [{ tool: "desk_post", input: {} }] },
+    { node: "report", text: "reported" },
+  ],
+};

@@ -1,0 +1,132 @@
+import type { ServerResponse } from "node:http";
+import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
+import * as z from "zod";
+
+/**
+ * Slack as it documents itself: an incoming webhook that answers in plain words, and the Web API that answers
+ * `{ok: false, error}` with status 200. Block shapes and limits are those of `@slack/types`.
+ */
+export interface SlackService extends Loopback {
+  /** Every message that was posted, as it was sent. */
+  readonly messages: readonly Message[];
+}
+
+/** An answer in place of Slack's own; undefined for that one. `before` counts the requests so far. */
+export type Script = (request: LoopbackRequest, before: number) => SlackAnswer | undefined;
+
+export interface SlackAnswer {
+  readonly status?: number;
+  readonly text?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const WEBHOOK_PATH = "/services/T0CANARY/B0CANARY/canarysecret";
+export const BOT_TOKEN = "xoxb-canary-0123456789";
+const CHANNELS = new Map([
+  ["#incidents", "C0123456789"],
+  ["C0123456789", "C0123456789"],
+]);
+
+export async function startSlack(script: Script = () => undefined): Promise<SlackService> {
+  const messages: Message[] = [];
+  let before = 0;
+  const loopback = await startLoopback(async (request, response) => {
+    const scripted = script(request, before++);
+    if (scripted) return send(response, scripted);
+    const webhook = request.url === WEBHOOK_PATH;
+    send(response, webhook ? answerWebhook(request, messages) : answerApi(request, messages));
+  });
+  return { ...loopback, messages };
+}
+
+const plainText = (longest: number) =>
+  z.strictObject({
+    type: z.literal("plain_text"),
+    text: z.string().min(1).max(longest),
+    emoji: z.boolean().optional(),
+  });
+const text = (longest: number) =>
+  z.union([
+    plainText(longest),
+    z.strictObject({
+      type: z.literal("mrkdwn"),
+      text: z.string().min(1).max(longest),
+      verbatim: z.boolean().optional(),
+    }),
+  ]);
+const block = z.union([
+  z.strictObject({ type: z.literal("header"), text: plainText(150) }),
+  z.strictObject({ type: z.literal("divider") }),
+  z.strictObject({ type: z.literal("context"), elements: z.array(text(3000)).min(1).max(10) }),
+  z
+    .strictObject({
+      type: z.literal("section"),
+      text: text(3000).optional(),
+      fields: z.array(text(2000)).min(1).max(10).optional(),
+    })
+    .refine((section) => section.text || section.fields),
+]);
+const messageSchema = z.strictObject({
+  text: z.string(),
+  blocks: z.array(block).max(50).optional(),
+  channel: z.string().optional(),
+  ts: z.string().optional(),
+  thread_ts: z.string().optional(),
+  reply_broadcast: z.boolean().optional(),
+  link_names: z.boolean().optional(),
+  parse: z.enum(["none", "full"]).optional(),
+  unfurl_links: z.boolean().optional(),
+  unfurl_media: z.boolean().optional(),
+});
+export type Message = z.infer<typeof messageSchema>;
+
+function answerWebhook({ method, body }: LoopbackRequest, messages: Message[]): SlackAnswer {
+  if (method !== "POST") return { status: 405, text: "method_not_allowed" };
+  const message = messageSchema.safeParse(parsed(body));
+  if (!message.success) return { status: 400, text: body.includes("blocks") ? "invalid_blocks" : "invalid_payload" };
+  if (message.data.text === "") return { status: 400, text: "no_text" };
+  messages.push(message.data);
+  return { text: "ok" };
+}
+
+function answerApi({ url, headers, body }: LoopbackRequest, messages: Message[]): SlackAnswer {
+  if (headers.authorization !== `Bearer ${BOT_TOKEN}`) return refused("invalid_auth");
+  if (!headers["content-type"]?.startsWith("application/json")) return refused("invalid_post_type");
+  const message = messageSchema.safeParse(parsed(body));
+  if (!message.success)
+    return refused("invalid_blocks", { response_metadata: { messages: ["[ERROR] must be valid"] } });
+  const channel = CHANNELS.get(message.data.channel ?? "");
+  if (!channel) return refused("channel_not_found");
+  const { ts, thread_ts } = message.data;
+  const isKnown = (at: string) => messages.some((_, index) => at === stampOf(index));
+  if (url === "/api/chat.update") {
+    if (message.data.channel !== channel) return refused("channel_not_found");
+    return ts && isKnown(ts) ? { body: { ok: true, channel, ts } } : refused("message_not_found");
+  }
+  if (url !== "/api/chat.postMessage") return refused("unknown_method");
+  if (thread_ts && !isKnown(thread_ts)) return refused("thread_not_found");
+  messages.push(message.data);
+  return { body: { ok: true, channel, ts: stampOf(messages.length - 1), message: { text: message.data.text } } };
+}
+
+function stampOf(index: number): string {
+  return `1700000000.${String(index + 100).padStart(6, "0")}`;
+}
+
+function refused(error: string, more: object = {}): SlackAnswer {
+  return { body: { ok: false, error, ...more } };
+}
+
+function parsed(body: string): unknown {
+  return body.startsWith("{") ? JSON.parse(body) : undefined;
+}
+
+function send(response: ServerResponse, { status = 200, text: words, body, headers }: SlackAnswer): void {
+  if (words === undefined) {
+    sendJson(response, status, body, headers);
+  } else {
+    response.writeHead(status, { "content-type": "text/html", ...headers });
+    response.end(words);
+  }
+}

@@ -1,0 +1,491 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { toolContext } from "skillflow/testing";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import skill from "../../skills/git/skill.ts";
+
+let root = "";
+let repo = "";
+const ids: Record<string, string> = {};
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "git-test-"));
+  // What the skill leaves to the system's temp cleaning is then removed with the test.
+  vi.stubEnv("TMPDIR", root);
+  repo = join(root, "work");
+  createHistory(repo);
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** The parts of all tools' results that are looked into. */
+interface Result {
+  readonly id: string;
+  readonly head: string;
+  readonly returned: number;
+  readonly truncated: boolean;
+  readonly more?: string;
+  readonly diff: string;
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly files: readonly object[];
+  readonly refs: readonly { readonly name: string }[];
+  readonly commits: readonly {
+    readonly subject: string;
+    readonly author: string;
+    readonly body?: string;
+    readonly files?: readonly object[];
+  }[];
+}
+
+async function call(tool: string, input: object, parts: Parameters<typeof toolContext>[0] = {}): Promise<Result> {
+  const found = skill.tools.find((each) => each.name === tool);
+  if (!found) throw new Error(`no tool ${tool}`);
+  return (await found.handler(input as never, toolContext({ workDir: repo, ...parts }))) as Result;
+}
+
+describe("reading history", () => {
+  test("log lists commits, newest first, and tells how to go on", async () => {
+    const result = await call("log", { limit: 2 });
+    expect(result.commits.map((each) => each.subject)).toEqual(["Merge side", "Work aside"]);
+    expect(result).toMatchObject({ returned: 2, truncated: true, more: expect.stringContaining("skip: 2") });
+    const rest = await call("log", { limit: 50, skip: 2 });
+    expect(rest).toMatchObject({ returned: 4, truncated: false });
+  });
+
+  test.each([
+    [{ path: "src/pay.ts" }, ["Raise the limit", "Add payments"]],
+    [{ author: "EVE" }, ["Raise the limit"]],
+    [{ grep: "readme" }, ["Add a readme"]],
+    [{ from: "v1.0", to: "v1.1" }, ["Raise the limit"]],
+    [{ since: "2024-01-03", until: "2024-01-03T23:59:59Z" }, ["Raise the limit"]],
+    [{ changes_text: "LIMIT = 50" }, ["Raise the limit"]],
+    [{ grep: "(unbalanced[" }, []],
+    [{ path: ":(glob)**" }, []],
+  ])("log narrows by %j", async (input, subjects) => {
+    const result = await call("log", input);
+    expect(result.commits.map((each) => each.subject)).toEqual(subjects);
+  });
+
+  test("log lists the files of each commit on demand, of the first one and of a merge too", async () => {
+    const { commits } = await call("log", { files: true });
+    expect(commits[0]?.files).toEqual([{ path: "side.txt", added: 1, deleted: 0 }]);
+    expect(commits.at(-1)?.files).toEqual([{ path: "README.md", added: 1, deleted: 0 }]);
+  });
+
+  test("show gives message, files and diff", async () => {
+    const result = await call("show", { commit: "v1.1" });
+    expect(result).toMatchObject({
+      id: ids["v1.1"],
+      author: "Eve <eve@example.org>",
+      message: "Raise the limit\n\nCustomers asked for it.",
+      files: [{ path: "src/pay.ts", added: 1, deleted: 1 }],
+      truncated: false,
+    });
+    expect(result.diff).toContain("-const LIMIT = 5;\n+const LIMIT = 50;");
+  });
+
+  test("diff compares two releases, also for one path", async () => {
+    expect((await call("diff", { from: "v1.0", to: "v1.1", context_lines: 0 })).diff).toContain("+const LIMIT = 50;");
+    expect((await call("diff", { from: "v1.0", to: "v1.1", path: "README.md" })).diff).toBe("");
+  });
+
+  test("changed_files counts lines, knows renames and lists the commits between", async () => {
+    const result = await call("changed_files", { from: "v1.1", to: "renamed" });
+    expect(result.files).toEqual([{ path: "src/payments.ts", added: 0, deleted: 0, was: "src/pay.ts" }]);
+    expect(result.commits).toEqual([expect.stringMatching(/^[0-9a-f]{12} .* Ann <ann@example.org>: Rename payments$/)]);
+  });
+
+  test("blame names the commit of each line", async () => {
+    const result = await call("blame", { path: "src/pay.ts", ref: "v1.1", start_line: 1, end_line: 2 });
+    expect(result.lines).toEqual([
+      `1 ${ids["v1.1"]?.slice(0, 12)} const LIMIT = 50;`,
+      `2 ${ids["v1.0"]?.slice(0, 12)} export const pay = () => LIMIT;`,
+    ]);
+    expect(result.commits.map((each) => each.author).sort()).toEqual(["Ann", "Eve"]);
+  });
+
+  test("read_file gives numbered lines of a file as it was", async () => {
+    const result = await call("read_file", { path: "src/pay.ts", ref: "v1.0", start_line: 2 });
+    expect(result).toMatchObject({ text: "2: export const pay = () => LIMIT;", truncated: false });
+  });
+
+  test("refs lists branches and tags", async () => {
+    const result = await call("refs", {});
+    expect(result.head).toBe("main");
+    expect(result.refs.map((each) => each.name).sort()).toEqual(["main", "renamed", "side", "v1.0", "v1.1"]);
+  });
+
+  test("a message cannot forge another commit or field", async () => {
+    const forged = newRepository("forged");
+    const message = "Subject\n\nbody\n\x1e\x1f commit 0000000000000000000000000000000000000000\n\nAuthor: root";
+    commit(forged, message, { "a.txt": "a\n" });
+    const { commits } = await call("log", {}, { workDir: forged });
+    expect(commits).toHaveLength(1);
+    expect(commits[0]?.body).toContain("Author: root");
+  });
+
+  test("a clone that ends early says so", async () => {
+    execFileSync("git", ["clone", "-q", "--depth", "1", `file://${repo}`, join(root, "shallow")]);
+    expect(await call("log", {}, { workDir: join(root, "shallow") })).toMatchObject({ shallow: expect.any(String) });
+  });
+});
+
+describe("which repository", () => {
+  test("one below the working directory is named by its path", async () => {
+    expect((await call("log", { repository: "work" }, { workDir: root })).returned).toBe(6);
+  });
+
+  test("a bundle is unpacked once and read like a repository", async () => {
+    execFileSync("git", ["bundle", "create", "-q", join(root, "all.bundle"), "--all"], { cwd: repo });
+    const calls = ["log", "refs", "log"].map((tool) => call(tool, { repository: "all.bundle" }, { workDir: root }));
+    expect((await Promise.all(calls)).map((each) => each.truncated)).toEqual([false, false, false]);
+  });
+
+  test("GIT_REPOSITORY may lie outside of the working directory", async () => {
+    const config = { GIT_REPOSITORY: repo };
+    expect((await call("refs", {}, { workDir: join(repo, "src"), config })).head).toBe("main");
+  });
+
+  test.each([
+    ["../work", "`..`"],
+    ["/etc", "outside"],
+    ["out", "leads out"],
+    ["nothing", "does not exist"],
+    ["src", "no git repository"],
+    ["README.md", "no git bundle"],
+    ["a\0b", "NUL"],
+  ])("%j is refused", async (repository, reason) => {
+    if (!existsSync(join(repo, "out"))) symlinkSync(tmpdir(), join(repo, "out"));
+    await expect(call("log", { repository })).rejects.toThrow(reason);
+  });
+
+  test("a folder below a repository does not lead to the one around it", async () => {
+    await expect(call("log", {}, { workDir: join(repo, "src") })).rejects.toThrow("no git repository");
+  });
+
+  test("a .git file that leads to a repository outside is refused", async () => {
+    mkdirSync(join(root, "linked"));
+    writeFileSync(join(root, "linked", ".git"), `gitdir: ${join(repo, ".git")}\n`);
+    await expect(call("log", {}, { workDir: join(root, "linked") })).rejects.toThrow("set GIT_REPOSITORY");
+  });
+
+  test("a repository that borrows the objects of one outside is refused", async () => {
+    const borrower = newRepository("borrower");
+    commit(borrower, "Mine", { "a.txt": "a\n" });
+    writeFileSync(join(borrower, ".git/objects/info/alternates"), `${join(repo, ".git/objects")}\n`);
+    await expect(call("log", { to: ids["v1.1"] }, { workDir: borrower })).rejects.toThrow("set GIT_REPOSITORY");
+  });
+});
+
+describe("bounds", () => {
+  let big = "";
+  beforeAll(() => {
+    big = newRepository("big");
+    const lines = Array.from({ length: 5000 }, (_, index) => `line ${index} ${"x".repeat(40)}`);
+    commit(big, "Many lines", {
+      "big.txt": `${lines.join("\n")}\n`,
+      "long.txt": "y".repeat(200_000),
+      "b.bin": "\0\x01",
+    });
+    for (let index = 0; index < 3; index++)
+      commit(big, `${index} ${"long subject ".repeat(2000)}`, { "c.txt": `${index}\n` });
+  });
+
+  test.each([
+    ["show", { commit: "HEAD~3" }],
+    ["log", {}],
+    ["read_file", { path: "big.txt" }],
+    ["read_file", { path: "long.txt" }],
+    ["blame", { path: "big.txt", end_line: 5000 }],
+  ])("%s of something large stays small: %j", async (tool, input) => {
+    const result = await call(tool, input, { workDir: big });
+    expect(JSON.stringify(result).length).toBeLessThan(24_000);
+  });
+
+  test("a long diff is read on line by line without a gap", async () => {
+    const pieces: string[] = [];
+    for (let next: number | undefined = 1; next !== undefined; ) {
+      const result = await call("show", { commit: "HEAD~3", path: "big.txt", from_line: next }, { workDir: big });
+      pieces.push(result.diff);
+      const more: string | undefined = /from_line: (\d+)/.exec(result.more ?? "")?.[1];
+      next = more === undefined ? undefined : Number(more);
+    }
+    const added = pieces
+      .join("\n")
+      .split("\n")
+      .filter((line) => line.startsWith("+line"));
+    expect(added).toHaveLength(5000);
+    expect(new Set(added).size).toBe(5000);
+  });
+
+  test("a long file is read on line by line without a gap", async () => {
+    const numbers: number[] = [];
+    for (let next: number | undefined = 1; next !== undefined; ) {
+      const result = await call("read_file", { path: "big.txt", start_line: next }, { workDir: big });
+      numbers.push(...result.text.split("\n").map((line) => Number.parseInt(line, 10)));
+      const more: string | undefined = /start_line: (\d+)/.exec(result.more ?? "")?.[1];
+      next = more === undefined ? undefined : Number(more);
+    }
+    expect(numbers).toEqual(Array.from({ length: 5000 }, (_, index) => index + 1));
+  });
+
+  test("a binary file is refused with its size", async () => {
+    await expect(call("read_file", { path: "b.bin" }, { workDir: big })).rejects.toThrow("binary file of 2 bytes");
+  });
+
+  test("an aborted call ends as aborted", async () => {
+    const controller = new AbortController();
+    const pending = call("blame", { path: "big.txt", end_line: 5000 }, { workDir: big, signal: controller.signal });
+    controller.abort();
+    await expect(pending).rejects.toThrow(/abort/i);
+  });
+});
+
+describe("errors tell what to change", () => {
+  test.each([
+    ["show", { commit: "v9" }, "The newest tags are: v1.1, v1.0. The newest branches are: "],
+    ["diff", { from: "v1.0..v1.1" }, "is a range; give its two ends"],
+    ["read_file", { path: "src" }, "src is a directory. src holds: src/"],
+    ["read_file", { path: "src/nope.ts" }, "src holds: src/"],
+    ["read_file", { path: "README.md", start_line: 99 }, "ends before line 99"],
+    ["blame", { path: "README.md", start_line: 99 }, "has only 1 lines"],
+    ["log", { since: "yesterday" }, "is no date; write 2026-01-31"],
+  ])("%s %j", async (tool, input, message) => {
+    await expect(call(tool, input)).rejects.toThrow(message);
+  });
+});
+
+describe("hostile input", () => {
+  const names = [
+    "--output=owned",
+    "-p",
+    "--upload-pack=x",
+    "HEAD --output=owned",
+    "$(touch owned)",
+    "`id`",
+    ":/x",
+    "HEAD^{/.*}",
+    "a\0b",
+    "a\nb",
+    "v1.0:README.md",
+  ];
+  test.each(names)("the name %j is refused everywhere", async (name) => {
+    await expect(call("show", { commit: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
+    await expect(call("diff", { from: "v1.0", to: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
+    await expect(call("log", { from: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
+    await expect(call("read_file", { path: "README.md", ref: name })).rejects.toThrow(
+      /is no commit|no commit, branch or tag/,
+    );
+    expect(existsSync(join(repo, "owned"))).toBe(false);
+  });
+
+  test.each(["--output=owned", "../x", "/etc/passwd", "a\\b", "a\0b", "", "./"])(
+    "the path %j is refused",
+    async (path) => {
+      await expect(call("read_file", { path })).rejects.toThrow("is no path");
+      await expect(call("log", { path })).rejects.toThrow("is no path");
+    },
+  );
+
+  test("text to look for is never an option or a pattern", async () => {
+    for (const text of ["--output=owned", "-G.*", ".*", "^"]) {
+      expect((await call("log", { grep: text })).returned).toBe(0);
+      expect((await call("log", { author: text })).returned).toBe(0);
+      await call("log", { changes_text: text });
+    }
+    expect(existsSync(join(repo, "owned"))).toBe(false);
+  });
+
+  test("no name that does not exist resolves to anything", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ minLength: 1, unit: fc.constantFrom("-", "v", "1", ".", "^", "@", "~", "{", "}", "/", ":") }),
+        async (name) => {
+          const result = await call("show", { commit: name }).catch((error: Error) => error.message);
+          if (typeof result === "string") expect(result).toMatch(/no commit, branch or tag|is a range/);
+          else expect(result.id).toMatch(/^[0-9a-f]{40}$/);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test("a repository's configuration cannot run a program", async () => {
+    const { hostile, marker } = createHostile();
+    const everything = [
+      ["log", { files: true }],
+      ["log", { changes_text: "two" }],
+      ["show", { commit: "HEAD" }],
+      ["diff", { from: "HEAD~1" }],
+      ["changed_files", { from: "HEAD~1" }],
+      ["blame", { path: "a.txt" }],
+      ["read_file", { path: "a.txt" }],
+      ["refs", {}],
+    ] as const;
+    for (const [tool, input] of everything) await call(tool, input, { workDir: hostile });
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test("a missing object of a partial clone is not fetched", async () => {
+    const { hostile, marker, script } = createHostile();
+    const blob = execFileSync("git", ["rev-parse", "HEAD:a.txt"], { cwd: hostile, encoding: "utf8" }).trim();
+    for (const [key, value] of [
+      ["core.repositoryformatversion", "1"],
+      ["extensions.partialClone", "origin"],
+      ["remote.origin.promisor", "true"],
+      ["remote.origin.url", repo],
+      ["remote.origin.uploadpack", script],
+      ["protocol.file.allow", "always"],
+      ["protocol.ext.allow", "always"],
+    ] as const) {
+      execFileSync("git", ["config", key, value], { cwd: hostile });
+    }
+    rmSync(join(hostile, ".git/objects", blob.slice(0, 2), blob.slice(2)), { force: true });
+    await expect(call("read_file", { path: "a.txt" }, { workDir: hostile })).rejects.toThrow("partial or damaged");
+    await expect(call("show", { commit: "HEAD" }, { workDir: hostile })).rejects.toThrow("git failed");
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test("a program named git in the repository or in a relative PATH entry is not used", async () => {
+    const { marker, script } = createHostile();
+    const trap = newRepository("trap");
+    commit(trap, "One", { "a.txt": "a\n" });
+    symlinkSync(script, join(trap, "git"));
+    const config = { PATH: `.:${"/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"}` };
+    expect((await call("log", {}, { workDir: trap, config })).returned).toBe(1);
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+function createHistory(folder: string): void {
+  newRepository("work");
+  commit(folder, "Add a readme", { "README.md": "Payments\n" }, "2024-01-01T10:00:00Z");
+  commit(
+    folder,
+    "Add payments",
+    { "src/pay.ts": "const LIMIT = 5;\nexport const pay = () => LIMIT;\n" },
+    "2024-01-02T10:00:00Z",
+  );
+  ids["v1.0"] = tag(folder, "v1.0");
+  commit(
+    folder,
+    "Raise the limit\n\nCustomers asked for it.",
+    { "src/pay.ts": "const LIMIT = 50;\nexport const pay = () => LIMIT;\n" },
+    "2024-01-03T10:00:00Z",
+    "Eve",
+  );
+  ids["v1.1"] = tag(folder, "v1.1");
+  run(folder, "checkout", "-q", "-b", "renamed");
+  run(folder, "mv", "src/pay.ts", "src/payments.ts");
+  commit(folder, "Rename payments", {}, "2024-01-04T10:00:00Z");
+  run(folder, "checkout", "-q", "-b", "side", "main");
+  commit(folder, "Work aside", { "side.txt": "side\n" }, "2024-01-05T10:00:00Z");
+  run(folder, "checkout", "-q", "main");
+  commit(folder, "Keep on", { "main.txt": "main\n" }, "2024-01-04T12:00:00Z");
+  const date = "2024-01-06T10:00:00Z";
+  execFileSync("git", ["merge", "-q", "--no-ff", "-m", "Merge side", "side"], {
+    cwd: folder,
+    env: identity("Ann", date),
+  });
+}
+
+function createHostile(): { hostile: string; marker: string; script: string } {
+  const hostile = newRepository(`hostile-${Math.random().toString(36).slice(2)}`);
+  const marker = `${hostile}.owned`;
+  const script = `${hostile}.sh`;
+  writeFileSync(script, `#!/bin/sh\ntouch ${marker}\ncat "$2" "$1" 2>/dev/null\n`);
+  chmodSync(script, 0o755);
+  commit(hostile, "One", { "a.txt": "one\n", ".gitattributes": "* diff=evil filter=evil\n" });
+  commit(hostile, "Two", { "a.txt": "one\ntwo\n" });
+  writeFileSync(join(hostile, ".git/info/attributes"), "* diff=evil filter=evil\n");
+  for (const hook of ["post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"]) {
+    symlinkSync(script, join(hostile, ".git/hooks", hook));
+  }
+  const keys = [
+    "core.fsmonitor",
+    "core.pager",
+    "pager.log",
+    "pager.show",
+    "pager.diff",
+    "diff.external",
+    "diff.evil.command",
+  ];
+  const others = [
+    "diff.evil.textconv",
+    "filter.evil.clean",
+    "filter.evil.smudge",
+    "filter.evil.process",
+    "core.sshCommand",
+  ];
+  const more = ["gpg.program", "core.askPass", "core.editor", "uploadpack.packObjectsHook", "remote.origin.uploadpack"];
+  for (const key of [...keys, ...others, ...more, "credential.helper", "core.alternateRefsCommand", "alias.log"]) {
+    execFileSync("git", ["config", key, script], { cwd: hostile });
+  }
+  run(hostile, "config", "log.showSignature", "true");
+  run(hostile, "config", "color.ui", "always");
+  sign(hostile);
+  return { hostile, marker, script };
+}
+
+/** Gives the newest commit a signature, so that a reader who checks signatures would start gpg. */
+function sign(folder: string): void {
+  const text = execFileSync("git", ["cat-file", "commit", "HEAD"], { cwd: folder, encoding: "utf8" });
+  const signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n";
+  const signed = text.replace("\n\n", `\n${signature}\n`);
+  const input = { cwd: folder, input: signed, encoding: "utf8" } as const;
+  const id = execFileSync("git", ["hash-object", "-t", "commit", "-w", "--stdin"], input).trim();
+  writeFileSync(join(folder, ".git/refs/heads/main"), `${id}\n`);
+}
+
+function newRepository(name: string): string {
+  const folder = join(root, name);
+  execFileSync("git", ["init", "-q", "-b", "main", folder]);
+  return folder;
+}
+
+function commit(
+  folder: string,
+  message: string,
+  files: Record<string, string>,
+  date = "2024-02-01T00:00:00Z",
+  author = "Ann",
+): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(folder, name, ".."), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  run(folder, "add", "-A");
+  execFileSync("git", ["commit", "-q", "--cleanup=verbatim", "-F", "-"], {
+    cwd: folder,
+    env: identity(author, date),
+    input: message,
+  });
+}
+
+function tag(folder: string, name: string): string {
+  run(folder, "tag", name);
+  return execFileSync("git", ["rev-parse", "HEAD"], { cwd: folder, encoding: "utf8" }).trim();
+}
+
+function run(folder: string, ...args: readonly string[]): void {
+  execFileSync("git", args, { cwd: folder });
+}
+
+function identity(name: string, date: string): NodeJS.ProcessEnv {
+  const email = `${name.toLowerCase()}@example.org`;
+  return {
+    ...process.env,
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_DATE: date,
+  };
+}

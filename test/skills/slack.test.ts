@@ -1,0 +1,329 @@
+import type { JsonObject, ToolContext } from "skillflow";
+import { toolContext } from "skillflow/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import slack from "../../skills/slack/skill.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { BOT_TOKEN, type Script, type SlackService, startSlack, WEBHOOK_PATH } from "../services/slack.ts";
+
+const FIRST = "1700000000.000100";
+const BLOCKS: JsonObject[] = [
+  { type: "header", text: { type: "plain_text", text: "Checkout is down" } },
+  { type: "section", text: { type: "mrkdwn", text: "*5xx* since 08:00" }, fields: [{ type: "mrkdwn", text: "sev1" }] },
+  { type: "divider" },
+  { type: "context", elements: [{ type: "plain_text", text: "run 7" }] },
+];
+const INPUTS: Readonly<Record<string, JsonObject>> = {
+  send_message: { text: "Checkout is down", blocks: BLOCKS },
+  send_thread_reply: { text: "Rolled back.", thread_ts: FIRST },
+  update_message: { text: "Resolved.", channel: "C0123456789", ts: FIRST },
+};
+
+/** Every way a message can leave: each tool as the bot, and the webhook. */
+const WAYS = [
+  ["send_message", "bot"],
+  ["send_message", "webhook"],
+  ["send_thread_reply", "bot"],
+  ["update_message", "bot"],
+] as const;
+
+let service: SlackService;
+afterEach(() => service?.close());
+
+async function start(way: "bot" | "webhook", script?: Script, parts: Partial<ToolContext> = {}): Promise<ToolContext> {
+  service = await startSlack(script);
+  const { SLACK_WEBHOOK_URL = "", ...bot } = configFor(service.url);
+  return toolContext({ config: { SLACK_WEBHOOK_URL, ...(way === "bot" ? bot : {}) }, ...parts });
+}
+
+function configFor(url: string): Record<string, string> {
+  return {
+    SLACK_WEBHOOK_URL: `${url}${WEBHOOK_PATH}`,
+    SLACK_BOT_TOKEN: BOT_TOKEN,
+    SLACK_CHANNEL: "#incidents",
+    SLACK_API_URL: `${url}/api/`,
+  };
+}
+
+function call(name: string, context: ToolContext, input: JsonObject = INPUTS[name] ?? {}): Promise<JsonObject> {
+  return callTool(slack, name, input, context) as Promise<JsonObject>;
+}
+
+describe("the ways of a message", () => {
+  it("posts through the webhook where there is only a webhook", async () => {
+    const context = await start("webhook");
+    expect(await call("send_message", context)).toEqual({ sent: true, via: "webhook" });
+    expect(service.messages[0]?.text).toBe("Checkout is down");
+    expect(service.messages[0]?.blocks).toHaveLength(4);
+  });
+
+  it("posts as the bot where a token and a channel are set, and returns where the message is", async () => {
+    const context = await start("bot");
+    const sent = await call("send_message", context);
+    expect(sent).toEqual({ sent: true, via: "bot", channel: "C0123456789", ts: FIRST });
+    const reply = { text: "More.", channel: String(sent["channel"]), thread_ts: String(sent["ts"]), broadcast: true };
+    expect(await call("send_thread_reply", context, reply)).toMatchObject({ ts: "1700000000.000101" });
+    expect(service.messages[1]).toMatchObject({ thread_ts: FIRST, reply_broadcast: true });
+    expect(await call("update_message", context)).toMatchObject({ channel: "C0123456789", ts: FIRST });
+  });
+
+  it("posts through the webhook when the bot has no channel", async () => {
+    const context = await start("bot");
+    const { SLACK_CHANNEL: _, ...config } = context.config;
+    expect(await call("send_message", { ...context, config })).toMatchObject({ via: "webhook" });
+    await expect(call("send_thread_reply", { ...context, config })).rejects.toThrow(/SLACK_CHANNEL sets no default/);
+  });
+
+  it.each(["send_thread_reply", "update_message"])("%s says that it needs the bot token", async (name) => {
+    const context = await start("webhook");
+    await expect(call(name, context)).rejects.toThrow(/needs SLACK_BOT_TOKEN, which is not set/);
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it("does not post to another channel through a webhook that has its own", async () => {
+    const context = await start("webhook");
+    await expect(call("send_message", context, { text: "hi", channel: "#other" })).rejects.toThrow(
+      /needs SLACK_BOT_TOKEN/,
+    );
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it("asks Slack to fetch no address and to look for no names", async () => {
+    for (const way of ["bot", "webhook"] as const) {
+      const context = await start(way);
+      await call("send_message", context, { text: "@here https://example.com/x" });
+      const quiet = { link_names: false, parse: "none", unfurl_links: false, unfurl_media: false };
+      expect(service.messages[0]).toMatchObject(quiet);
+      await service.close();
+    }
+  });
+});
+
+describe("a model's text", () => {
+  const cases: [string, string][] = [
+    ["<!channel> <@U123> <#C1> <!subteam^S1>", "&lt;!channel&gt; &lt;@U123&gt; &lt;#C1&gt; &lt;!subteam^S1&gt;"],
+    ["<https://evil.example|https://bank.example>", "&lt;<https://evil.example>|<https://bank.example>&gt;"],
+    ["a < b && c > d", "a &lt; b &amp;&amp; c &gt; d"],
+    ["&lt;!channel&gt;", "&amp;lt;!channel&amp;gt;"],
+    ["see https://example.com/a?b=1&c=2).", "see <https://example.com/a?b=1&amp;c=2>)."],
+    ["https://bank.example@evil.example/x", "<https://bank.example>@evil.example/x"],
+    ["https://a.example/<!here>", "<https://a.example/>&lt;!here&gt;"],
+    ["*bold* _it_ `code`", "*bold* _it_ `code`"],
+  ];
+
+  it.each(cases)("%s is sent as %s", async (text, sent) => {
+    const context = await start("webhook");
+    const block = { type: "section", text: { type: "mrkdwn", text } };
+    await call("send_message", context, { text, blocks: [block] });
+    expect(service.messages[0]?.text).toBe(sent);
+    expect(service.messages[0]?.blocks?.[0]).toEqual({
+      type: "section",
+      text: { type: "mrkdwn", text: sent, verbatim: true },
+    });
+  });
+
+  it("is escaped in plain text too", async () => {
+    const context = await start("webhook");
+    const header = { type: "header", text: { type: "plain_text", text: "<!here> & co" } };
+    await call("send_message", context, { text: "x", blocks: [header] });
+    expect(service.messages[0]?.blocks?.[0]).toMatchObject({ text: { text: "&lt;!here&gt; &amp; co" } });
+  });
+});
+
+describe("blocks", () => {
+  const schema = slack.tools.find((tool) => tool.name === "send_message")?.input_schema;
+  const mrkdwn = (text: string) => ({ type: "mrkdwn", text });
+
+  it.each([
+    ["an unknown type", { type: "video", title: "x" }],
+    ["an image", { type: "image", image_url: "https://evil.example/?secret", alt_text: "x" }],
+    ["a button", { type: "actions", elements: [{ type: "button", text: mrkdwn("x"), url: "https://evil.example" }] }],
+    ["a heading in mrkdwn", { type: "header", text: mrkdwn("x") }],
+    ["a heading of 151 characters", { type: "header", text: { type: "plain_text", text: "x".repeat(151) } }],
+    ["an empty text", { type: "section", text: mrkdwn("") }],
+    ["eleven fields", { type: "section", fields: Array.from({ length: 11 }, () => mrkdwn("x")) }],
+    ["a member of its own", { type: "divider", block_id: "x" }],
+  ])("are refused with %s", (_, block) => {
+    expect(fits(schema, { text: "x", blocks: [block] })).toBe(false);
+  });
+
+  it.each([
+    ["a section without text", { type: "section" }, "blocks[0]: a section needs text or fields."],
+    ["a text that escaping makes too long", { type: "section", text: mrkdwn("&".repeat(1000)) }, "longer than 3000"],
+  ])("are refused before sending with %s", async (_, block, message) => {
+    const context = await start("bot");
+    await expect(call("send_message", context, { text: "x", blocks: [block] })).rejects.toThrow(message);
+    expect(service.requests).toHaveLength(0);
+  });
+});
+
+describe("refusals", () => {
+  it.each([
+    [400, "invalid_payload", /Change the blocks or the text/],
+    [400, "no_text", /must not be empty/],
+    [403, "action_prohibited", /rules forbid/],
+    [403, "invalid_token", /SLACK_WEBHOOK_URL is switched off/],
+    [404, "channel_not_found", /have the app invited/],
+    [404, "no_service", /SLACK_WEBHOOK_URL is switched off/],
+    [410, "channel_is_archived", /archived: choose another/],
+    [401, "Unauthorized", /status 401: Unauthorized/],
+    [422, "<html>odd</html>", /status 422: <html>odd/],
+  ])("of the webhook, %i %s, tell what to change", async (status, text, advice) => {
+    const context = await start("webhook", () => ({ status, text }));
+    const error = await failureOf(() => call("send_message", context));
+    expect(error.message).toMatch(advice);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  const BOT_TOOLS = ["send_message", "send_thread_reply", "update_message"];
+  const CODES: [string, RegExp][] = [
+    ["invalid_auth", /SLACK_BOT_TOKEN is wrong, expired or revoked/],
+    ["channel_not_found", /have the app invited/],
+    ["not_in_channel", /have it invited/],
+    ["is_archived", /archived/],
+    ["msg_too_long", /Shorten/],
+    ["message_not_found", /take both from the answer of send_message/],
+    ["cant_update_message", /Only the bot that posted/],
+    ["something_new", /something_new/],
+  ];
+  it.each(BOT_TOOLS.flatMap((name) => CODES.map(([code, advice]) => [name, code, advice] as const)))(
+    "%s explains %s, which comes with status 200",
+    async (name, code, advice) => {
+      const context = await start("bot", () => ({ body: { ok: false, error: code } }));
+      await expect(call(name, context)).rejects.toThrow(advice);
+      expect(service.requests).toHaveLength(1);
+    },
+  );
+
+  it("name the scope that the token lacks, and the block at fault", async () => {
+    const scope = { ok: false, error: "missing_scope", needed: "chat:write", provided: "channels:read" };
+    await expect(call("send_message", await start("bot", () => ({ body: scope })))).rejects.toThrow(/scope chat:write/);
+    await service.close();
+    const messages = ["[ERROR] must be more than 0 characters [json-pointer:/blocks/0/text/text]"];
+    const blocks = { ok: false, error: "invalid_blocks", response_metadata: { messages } };
+    await expect(call("send_message", await start("bot", () => ({ body: blocks })))).rejects.toThrow("/blocks/0/text");
+  });
+
+  it.each([401, 403, 404, 422])("with status %i and no words of Slack's are refusals all the same", async (status) => {
+    const context = await start("bot", () => ({ status, text: "<html></html>" }));
+    await expect(call("send_message", context)).rejects.toThrow(`refused the request (${status})`);
+  });
+
+  it("of a thread, a message or a channel that is not there come from Slack", async () => {
+    const context = await start("bot");
+    await expect(call("send_thread_reply", context)).rejects.toThrow(/thread_not_found/);
+    await expect(call("update_message", context)).rejects.toThrow(/message_not_found/);
+    await expect(call("send_message", context, { text: "x", channel: "#nowhere" })).rejects.toThrow(
+      /channel_not_found/,
+    );
+  });
+});
+
+describe("limits and failures", () => {
+  it.each(WAYS)("%s by %s waits as told after a 429 and is then sent once", async (name, way) => {
+    const busy = { status: 429, body: { ok: false, error: "ratelimited" }, headers: { "retry-after": "0" } };
+    const done = { body: { ok: true, channel: "C0123456789", ts: FIRST } };
+    const context = await start(way, (_, before) => (before === 0 ? busy : done));
+    expect(await call(name, context)).toMatchObject({ sent: true });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  it.each(WAYS)("%s by %s says until when to wait when that is long", async (name, way) => {
+    const context = await start(way, () => ({ status: 429, text: "rate_limited", headers: { "retry-after": "600" } }));
+    await expect(call(name, context)).rejects.toThrow(/rate limit holds until \d{4}-.*Nothing was sent/);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it.each(WAYS)("%s by %s stops waiting when the call is aborted", { timeout: 5000 }, async (name, way) => {
+    const controller = new AbortController();
+    const fetchThenAbort: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      setImmediate(() => controller.abort(new Error("the run ended")));
+      return response;
+    };
+    const parts = { signal: controller.signal, fetch: fetchThenAbort };
+    const context = await start(way, () => ({ status: 429, text: "", headers: { "retry-after": "25" } }), parts);
+    await expect(call(name, context)).rejects.toThrow("the run ended");
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it.each(WAYS)("%s by %s gives up when Slack stays busy", async (name, way) => {
+    const context = await start(way, () => ({ status: 429, text: "", headers: { "retry-after": "0" } }));
+    await expect(call(name, context)).rejects.toThrow(/rate limit holds/);
+    expect(service.requests).toHaveLength(3);
+  });
+
+  it.each(WAYS)("%s by %s is not repeated after a 500, which leaves it unclear", async (name, way) => {
+    const context = await start(way, () => ({ status: 500, text: "rollup_error" }));
+    await expect(call(name, context)).rejects.toThrow(/Slack failed \(500.*unclear: do not send it again unseen/);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it.each(["send_message", "send_thread_reply", "update_message"])(
+    "%s says so when the answer is not JSON",
+    async (name) => {
+      const context = await start("bot", () => ({ text: '{"ok": tr' }));
+      await expect(call(name, context)).rejects.toThrow(/not of Slack's form: check SLACK_API_URL.*unclear/);
+    },
+  );
+
+  it.each(["bot", "webhook"] as const)("says that Slack cannot be reached by %s, without the address", async (way) => {
+    const context = await start(way);
+    await service.close();
+    const error = await failureOf(() => call("send_message", context));
+    expect(error.message).toBe("Slack could not be reached (ECONNREFUSED). Whether the message was sent is unclear.");
+  });
+
+  it("follows no redirect with a message or a token", async () => {
+    for (const way of ["bot", "webhook"] as const) {
+      const context = await start(way, () => ({ status: 302, text: "", headers: { location: "/elsewhere" } }));
+      await expect(call("send_message", context)).rejects.toThrow(/could not be reached/);
+      expect(service.requests).toHaveLength(1);
+      await service.close();
+    }
+  });
+});
+
+describe("identifiers and addresses", () => {
+  it.each(["C1", "U0123456789", "#a b", "#a,#b", "../x", "<!channel>", "@someone", "", "C0123456789\n"])(
+    "a channel %j is refused by the schema and as the default",
+    async (channel) => {
+      const send = slack.tools.find((tool) => tool.name === "send_message");
+      expect(fits(send?.input_schema, { text: "x", channel })).toBe(false);
+      if (channel === "") return;
+      const context = await start("bot");
+      const config = { ...context.config, SLACK_CHANNEL: channel };
+      await expect(call("send_message", { ...context, config })).rejects.toThrow(/is not a channel/);
+      expect(service.requests).toHaveLength(0);
+    },
+  );
+
+  it.each(["1", "1700000000.1", "1700000000.000100&x=1"])("a ts %j is refused by the schema", (ts) => {
+    const update = slack.tools.find((tool) => tool.name === "update_message");
+    expect(fits(update?.input_schema, { text: "x", channel: "C0123456789", ts })).toBe(false);
+  });
+
+  it.each([
+    ["SLACK_WEBHOOK_URL", "hooks.slack.com/services/T/B/canary", "webhook"],
+    ["SLACK_WEBHOOK_URL", "file:///services/T/B/canary", "webhook"],
+    ["SLACK_API_URL", "javascript:1", "bot"],
+  ] as const)("%s %s is refused without being shown", async (field, value, way) => {
+    const context = await start(way);
+    const config = { ...context.config, [field]: value };
+    const error = await failureOf(() => call("send_message", { ...context, config }));
+    expect(error.message).toBe(`${field} is not an http or https address.`);
+  });
+});
+
+for (const way of ["bot", "webhook"] as const) {
+  const skill = way === "bot" ? slack : { ...slack, tools: slack.tools.filter((tool) => tool.name === "send_message") };
+  describeSkill(skill, {
+    config: (url) => (way === "bot" ? configFor(url) : { SLACK_WEBHOOK_URL: `${url}${WEBHOOK_PATH}` }),
+    inputs: Object.fromEntries(skill.tools.map((tool) => [tool.name, INPUTS[tool.name] ?? {}])),
+    flood: (_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({ ok: true, channel: "C0123456789", ts: FIRST, message: { text: "x".repeat(50_000) } }),
+      );
+    },
+  });
+}

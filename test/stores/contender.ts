@@ -1,0 +1,25 @@
+import { SkillflowError } from "../../src/core/errors.ts";
+import type { ProcessMark } from "../../src/core/ports.ts";
+import { fileStore } from "../../src/stores/file.ts";
+
+/** A process that opens each run it is told, says whether it got it, and keeps what it got. */
+
+const [directory = ""] = process.argv.slice(2);
+const store = fileStore({ directory, self: { pid: process.pid, host: "here", started: "" }, isAlive });
+
+process.on("message", async (run: string) => {
+  const answer = await store.open(run).then(
+    () => "won",
+    (error: unknown) => (error instanceof SkillflowError ? error.code : String(error)),
+  );
+  process.send?.(answer);
+});
+process.send?.("ready");
+
+function isAlive({ pid }: ProcessMark): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,14 @@
+import { memoryStore } from "../../src/stores/memory.ts";
+import { describeStore } from "../contracts/store.ts";
+
+describeStore("the memory store", () => {
+  const store = memoryStore();
+  return {
+    store,
+    crash: () => {
+      store.crash();
+      return store;
+    },
+    close: () => undefined,
+  };
+});

@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { RunResult } from "../src/core/result.ts";
+import type { Script } from "../src/models/script.ts";
+import { startAnthropic } from "./services/anthropic.ts";
+import { startChat } from "./services/chat.ts";
+import { startOpenai } from "./services/openai.ts";
+import type { Scripted } from "./services/script.ts";
+
+/** The built program, a model service that enforces its vendor's contract, and live tools: the triage workflow end to end. */
+
+const root = join(import.meta.dirname, "..");
+const scratch = mkdtempSync(join(tmpdir(), "skillflow-live-"));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+const script = parse(readFileSync(join(root, "workflows/incident-triage.script.yml"), "utf8")) as Script;
+
+/** The program asks in the script's order, so the n-th request gets the n-th reply. */
+function answer(_body: unknown, index: number): Scripted {
+  const { choice, reasoning, verdict, data, text, calls } = script.replies[index] ?? {};
+  if (choice !== undefined) return { text: JSON.stringify({ reason: reasoning, choice }) };
+  if (verdict !== undefined) return { text: `VERDICT: ${verdict}\nREASONING: ${reasoning}` };
+  if (data !== undefined) return { text: JSON.stringify(data) };
+  return { ...(text ? { text } : {}), ...(calls ? { calls } : {}) };
+}
+
+const services = [
+  ["anthropic:claude-sonnet-4-5", startAnthropic, "ANTHROPIC_BASE_URL", { ANTHROPIC_API_KEY: "key-for-the-test" }],
+  ["openai:gpt-5", startOpenai, "OPENAI_BASE_URL", { OPENAI_API_KEY: "key-for-the-test" }],
+  ["openai-compatible:local-model", startChat, "OPENAI_BASE_URL", {}],
+] as const;
+
+describe("the built program with a live model", () => {
+  it.each(services)("triages the incident with %s", async (model, start, variable, keys) => {
+    const service = await start(answer);
+    const args = [
+      ["dist/bin.js", "run", "workflows/incident-triage.yml", "--json", "--quiet", "--no-discover"],
+      ["--input", "@workflows/incidents/checkout-5xx/alert.json", "--model", model],
+      ["--store", join(scratch, model.replace(":", "-"))],
+    ].flat();
+    const env = { PATH: process.env.PATH, HOME: scratch, [variable]: service.url, ...keys };
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env, maxBuffer: 2 ** 26 });
+    await service.close();
+
+    const result = JSON.parse(stdout) as RunResult;
+    expect(result.status).toBe("succeeded");
+    expect(result.results.diagnose?.data).toMatchObject({ file: "src/orders.js", line: 12, confidence: "high" });
+    const path = result.trace.steps.map((step) => step.node);
+    expect(path).toEqual(["gather", "diagnose", "gather", "diagnose", "assess", "file", "notify"]);
+    expect(service.bodies).toHaveLength(script.replies.length);
+    expect(result.usage.modelCalls).toBe(script.replies.length);
+    const calls = Object.values(result.results).flatMap((node) => node.toolCalls);
+    expect(calls.filter((call) => call.error !== undefined)).toEqual([]);
+  });
+});

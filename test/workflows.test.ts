@@ -1,0 +1,72 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { openRecording, prepareReplay, startRun } from "../src/app.ts";
+import { SkillflowError } from "../src/core/errors.ts";
+import type { ChangedPrompt } from "../src/core/prompt.ts";
+import { describeResult } from "../src/core/result.ts";
+import { begin, fold } from "../src/core/state.ts";
+import { type Host, openProject } from "../src/project.ts";
+import { memoryStore } from "../src/stores/memory.ts";
+
+/** Every shipped workflow, replayed with live tools, equals its recorded trace. */
+
+const root = join(import.meta.dirname, "..");
+const home = mkdtempSync(join(tmpdir(), "skillflow-test-"));
+afterAll(() => rmSync(home, { recursive: true }));
+
+const host: Host = {
+  env: { PATH: process.env.PATH, HOME: home },
+  cwd: root,
+  self: { pid: process.pid, host: "test", started: "" },
+  isAlive: () => false,
+};
+const shipped = readdirSync(join(root, "workflows")).filter((name) => name.endsWith(".run.jsonl"));
+
+async function replayRecording(name: string, tools: "live" | "recorded") {
+  const project = openProject(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+  const recording = openRecording(project, join("workflows", name));
+  if (!recording) throw new SkillflowError("recording.invalid", `${name} is gone`);
+  const prepared = await prepareReplay(project, recording, "again");
+  const changed: ChangedPrompt[] = [];
+  const quiet = () => undefined;
+  const finished = await startRun(project, memoryStore(), prepared, {
+    observers: [],
+    signal: new AbortController().signal,
+    onPromptChanged: (change) => changed.push(change),
+    loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
+    ...(tools === "recorded" ? { recordedTools: recording.stored } : {}),
+  });
+  const { record, events } = recording.stored;
+  return { changed, replayed: finished.result, recorded: describeResult(record, events.reduce(fold, begin(record))) };
+}
+
+describe("the shipped workflows", () => {
+  it("have a recorded run", () => {
+    expect(shipped).toContain("incident-triage.run.jsonl");
+  });
+
+  it.each(shipped.flatMap((name) => [[name, "live"] as const, [name, "recorded"] as const]))(
+    "take the recorded way and find the same: %s with %s tools",
+    async (name, tools) => {
+      const { changed, replayed, recorded } = await replayRecording(name, tools);
+      expect(changed).toEqual([]);
+      expect(replayed.status).toBe("succeeded");
+      expect(replayed.trace.steps).toEqual(recorded.trace.steps);
+      expect(replayed.trace.edges).toEqual(recorded.trace.edges);
+      expect(replayed.results).toEqual(recorded.results);
+    },
+  );
+
+  it("name the faulty commit and its line, which the repository confirms", async () => {
+    const { replayed } = await replayRecording("incident-triage.run.jsonl", "live");
+    const { commit, file, line } = replayed.results.diagnose?.data ?? {};
+    const clone = mkdtempSync(join(home, "clone-"));
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: clone, encoding: "utf8", stdio: "pipe" });
+    git("clone", "--quiet", join(root, "workflows/incidents/checkout-5xx/checkout.bundle"), ".");
+    const blame = git("blame", "--porcelain", "-L", `${line},${line}`, "v1.14.0", "--", String(file));
+    expect(blame.split(" ")[0]).toBe(commit);
+  });
+});

@@ -1,0 +1,19 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Makes incident-triage.run.jsonl: the model's turns come from the script, the tools run for real, with no key at all. */
+
+const workflow = "workflows/incident-triage.yml";
+const scratch = mkdtempSync(join(tmpdir(), "skillflow-record-"));
+const args = [
+  ["run", workflow],
+  ["--input", "@workflows/incidents/checkout-5xx/alert.json"],
+  ["--model", "script:workflows/incident-triage.script.yml"],
+  ["--run-id", "incident-triage", "--store", scratch, "--no-discover"],
+].flat();
+const env = { PATH: process.env.PATH, HOME: scratch };
+execFileSync(process.execPath, ["dist/bin.js", ...args], { stdio: "inherit", env });
+copyFileSync(join(scratch, "incident-triage.jsonl"), "workflows/incident-triage.run.jsonl");
+rmSync(scratch, { recursive: true });
