@@ -373,7 +373,11 @@ export async function resumeRun(
   const recorded = events.filter((event) => event.type === "run:resume");
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
-  const changes = changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events));
+  const changes = changedSettings(
+    prepared.choices,
+    recordedSettings(prepared.record.settings, events),
+    project.host.env,
+  );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
   if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
   if (from === undefined && Object.keys(changes).length === 0) {

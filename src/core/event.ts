@@ -127,7 +127,6 @@ const bodies = [
     node: z.string(),
     result: nodeResultSchema,
     unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
-    code: z.string().optional().describe("why it failed, when the model was to blame"),
   }),
   z.object({
     type: z.literal("route"),

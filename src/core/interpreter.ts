@@ -429,8 +429,7 @@ function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): S
   const data = { ...partialData(visit), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  const { code } = failure;
-  return leave(visit, { status: "failed", data, toolCalls }, code === undefined ? {} : { unfinished: true, code });
+  return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
 }
 
 function partialData(visit: Visit): JsonObject {
@@ -439,15 +438,15 @@ function partialData(visit: Visit): JsonObject {
   return last?.type === "text" ? { summary: last.text } : {};
 }
 
-function leave(visit: Visit, result: NodeResult, more: { unfinished?: boolean; code?: string } = {}): Step {
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...more };
+function leave(visit: Visit, result: NodeResult, unfinished = false): Step {
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
   return { kind: "decide", key: `${visit.key}/exit/${visit.asks}`, bodies: [body] };
 }
 
 function leaveUnfinished(state: State, visit: Visit): Step {
   const data = { ...partialData(visit), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(visit, { status: "failed", data, toolCalls }, { unfinished: true });
+  const step = leave(visit, { status: "failed", data, toolCalls }, true);
   return { ...step, key: `${step.key}/halt` };
 }
 

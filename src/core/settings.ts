@@ -73,7 +73,7 @@ export function recordedSettings(recorded: Settings, events: readonly RunEvent[]
 }
 
 /** A flag not given keeps the recorded value; a limit given replaces it. */
-export function changedSettings(choices: RunChoices, recorded: Settings): Partial<Settings> {
+export function changedSettings(choices: RunChoices, recorded: Settings, env: Environment): Partial<Settings> {
   const { maxCostUsd, maxTokens, maxSteps, timeoutMs } = choices;
   const limits = {
     ...defined("max_cost_usd", maxCostUsd),
@@ -83,7 +83,7 @@ export function changedSettings(choices: RunChoices, recorded: Settings): Partia
   };
   const writes = choices.writes === undefined ? undefined : heldWrites(choices.writes);
   return {
-    ...defined("model", choices.model),
+    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, env) }),
     ...defined("writes", writes),
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     ...defined("tool_timeout_ms", choices.toolTimeoutMs),

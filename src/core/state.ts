@@ -393,7 +393,7 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   Object.assign(visit, freshAttempt(state, event.attempt, event.preamble));
 }
 
-function foldExit(state: State, { node, result, unfinished, code }: EventOf<"node:exit">): void {
+function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {
   const { visit } = state;
   const step = state.path.at(-1);
   if (!visit || !step) return;
@@ -408,15 +408,15 @@ function foldExit(state: State, { node, result, unfinished, code }: EventOf<"nod
     key: visit.key,
     asks: 0,
     answers: [],
-    error: exitError(visit, result, code),
+    error: exitError(visit, result),
     routeError: undefined,
   };
   state.visit = undefined;
 }
 
-function exitError(visit: Visit, result: NodeResult, code = "node.failed"): RunError | undefined {
+function exitError(visit: Visit, result: NodeResult): RunError | undefined {
   if (result.status !== "failed") return undefined;
-  const { hint } = visit.failure ?? {};
+  const { code = "node.failed", hint } = visit.failure ?? {};
   return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
 }
 

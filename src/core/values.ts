@@ -105,6 +105,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Letters added, left out, changed, or two neighbours swapped. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let before: number[] = [];

@@ -46,8 +46,10 @@ export async function loadSources(
   const diagnostics: Diagnostic[] = [];
   fields.forEach(({ path }, index) => {
     const outcome = outcomes[index];
-    if (outcome && "content" in outcome) sources.push([fieldPath(path), outcome]);
-    else if (outcome) diagnostics.push(toDiagnostic(path, outcome));
+    if (!outcome) return;
+    if (!("content" in outcome)) diagnostics.push(toDiagnostic(path, outcome));
+    else if (path.at(-1) === "instruction" && outcome.content.trim() === "") diagnostics.push(blankInstruction(path));
+    else sources.push([fieldPath(path), outcome]);
   });
   return { sources: Object.fromEntries(sources), diagnostics };
 }
@@ -90,6 +92,10 @@ async function mapSome<Item, Value extends object>(
 
 function toDiagnostic(path: Diagnostic["path"], { code, message, hint }: SourceProblem): Diagnostic {
   return { severity: "error", code, message: `${fieldPath(path)}: ${message}`, path, hint };
+}
+
+function blankInstruction(path: Diagnostic["path"]): Diagnostic {
+  return { severity: "error", code: "SCHEMA", path, message: `${fieldPath(path)} must not be empty` };
 }
 
 type Outcome = ResolvedSource | SourceProblem;

@@ -88,18 +88,21 @@ describe("a new run's settings", () => {
 
 describe("a resumed run's settings", () => {
   test("a flag not given keeps the recorded value", () => {
-    expect(changedSettings(NONE, SETTINGS)).toEqual({});
+    expect(changedSettings(NONE, SETTINGS, {})).toEqual({});
   });
 
   test("a limit given replaces that one limit", () => {
     const recorded = { ...SETTINGS, limits: { max_steps: 3, max_tokens: 9 } };
-    expect(changedSettings({ ...NONE, maxSteps: 8 }, recorded)).toEqual({ limits: { max_steps: 8, max_tokens: 9 } });
+    expect(changedSettings({ ...NONE, maxSteps: 8 }, recorded, {})).toEqual({
+      limits: { max_steps: 8, max_tokens: 9 },
+    });
   });
 
   test("model, writes and timeouts may change", () => {
     const choices = { ...NONE, model: "script:y", writes: "deny", nodeTimeoutMs: 1, toolTimeoutMs: 2 };
-    expect(changedSettings(choices, SETTINGS)).toEqual({
+    expect(changedSettings(choices, SETTINGS, {})).toEqual({
       model: "script:y",
+      judge_model: "claude-haiku-4-5",
       writes: "deny",
       node_timeout_ms: 1,
       tool_timeout_ms: 2,

@@ -18,6 +18,7 @@ beforeAll(async () => {
   await mkdir(join(dir, "work-other"));
   await writeFile(join(dir, "flows/prompts/collect.md"), "\uFEFFCollect.\n");
   await writeFile(join(dir, "flows/near.md"), "near");
+  await writeFile(join(dir, "flows/blank.md"), " \n");
   await writeFile(join(dir, "flows/latin.md"), Buffer.from([0x63, 0x61, 0x66, 0xe9]));
   await writeFile(join(dir, "flows/large.md"), "");
   await truncate(join(dir, "flows/large.md"), 5 * 1024 * 1024 + 1);
@@ -47,6 +48,18 @@ function load(parts: Partial<Workflow>, input: JsonObject = {}, options: Partial
 async function codesOf(loaded: ReturnType<typeof load>) {
   return (await loaded).diagnostics.map(({ code }) => code);
 }
+
+describe("an instruction", () => {
+  test("that turns out to be blank is refused, other Sources may be", async () => {
+    const { diagnostics } = await load({
+      nodes: { a: { name: "A", instruction: "./blank.md" } },
+      context: ["./blank.md"],
+    });
+    expect(diagnostics.map(({ path, message }) => [path, message])).toEqual([
+      [["nodes", "a", "instruction"], "nodes.a.instruction must not be empty"],
+    ]);
+  });
+});
 
 describe("inline", () => {
   test("is used as written, white space kept, with its hash", async () => {
