@@ -1,8 +1,8 @@
 import { messageOf } from "../core/errors.ts";
-import type { Call } from "../core/interpreter.ts";
 import type { Redactor } from "../core/redact.ts";
 import { compileSchema } from "../core/schema.ts";
 import type { Logger, Outcome, Tool } from "../core/skill.ts";
+import type { Call } from "../core/step.ts";
 import { type Json, type JsonSchema, toJson } from "../core/values.ts";
 
 /** What carries out a tool: its handler and the one skill's config that it may see. */

@@ -1,0 +1,90 @@
+import type { EventBody } from "./event.ts";
+import { leaveFailed } from "./exit.ts";
+import type { Program } from "./program.ts";
+import { compileSchema } from "./schema.ts";
+import type { ToolDescriptor } from "./skill.ts";
+import type { PendingCall, State, Visit } from "./state.ts";
+import type { Call, Step } from "./step.ts";
+import type { Json } from "./values.ts";
+import type { WorkflowNode } from "./workflow.ts";
+
+/** The tool calls that a turn asked for. */
+
+const IN_DOUBT =
+  "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.";
+
+/** Side-by-side reads, or one write: announced in one record, then carried out. */
+export function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const tools = program.tools(visit.node, state.settings.writes);
+  const most = node.max_turns ?? state.settings.max_turns;
+  if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
+    const message = `the limit of ${most} turns was reached; ${visit.pending.length} requested tool calls were not carried out`;
+    return leaveFailed(visit, node, { message });
+  }
+  const group = nextGroup(visit.pending, tools.find);
+  const unannounced = group.filter((call) => call.announced === undefined);
+  if (unannounced.length > 0) return announce(visit, unannounced, tools.find, tools.offered);
+  const done = visit.pending.filter((call) => call.outcome).length;
+  const key = `${visit.key}/${visit.attempt}/${visit.asks}/calls/${done}`;
+  // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
+  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.epoch));
+  if (doubtful.length > 0) {
+    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)) };
+  }
+  const calls = group.flatMap((call): Call[] => {
+    const tool = tools.find(call.tool);
+    return tool ? [{ key: call.key, tool, input: call.input }] : [];
+  });
+  return { kind: "call", key, node: visit.node, calls };
+}
+
+/** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
+function nextGroup(pending: readonly PendingCall[], find: (name: string) => ToolDescriptor | undefined): PendingCall[] {
+  const open = pending.slice(pending.findIndex((call) => !call.outcome));
+  const firstWrite = open.findIndex((call) => !call.outcome && find(call.tool)?.effect === "write");
+  const group = firstWrite === -1 ? open : open.slice(0, Math.max(1, firstWrite));
+  return group.filter((call) => !call.outcome);
+}
+
+/** D41: rejected calls are announced and answered like others, and reach no handler. */
+function announce(
+  visit: Visit,
+  calls: readonly PendingCall[],
+  find: (name: string) => ToolDescriptor | undefined,
+  offered: readonly ToolDescriptor[],
+): Step {
+  const { node } = visit;
+  const bodies: EventBody[] = calls.map(({ key, tool, input }) => ({ type: "tool:call", node, tool, input, id: key }));
+  for (const call of calls) {
+    const complaint = rejection(call, find(call.tool), offered);
+    if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
+  }
+  return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
+}
+
+function rejection(call: PendingCall, tool: ToolDescriptor | undefined, offered: readonly ToolDescriptor[]) {
+  if (!tool) {
+    const names = offered.map((other) => other.exposed).join(", ");
+    return `no tool is named ${call.tool}${names ? `; the tools here are ${names}` : "; there are no tools here"}`;
+  }
+  if (call.broken) return "the arguments were no JSON";
+  const problems = inputProblems(tool, call.input);
+  return problems.length === 0 ? undefined : `invalid input: ${problems.join("; ")}`;
+}
+
+function inputProblems(tool: ToolDescriptor, input: Json): readonly string[] {
+  try {
+    return compileSchema(tool.input_schema)(input);
+  } catch (error) {
+    return [`the tool's own input schema is invalid: ${(error as Error).message}`];
+  }
+}
+
+function refused({ node }: Visit, { tool, key }: PendingCall, error: string): EventBody {
+  return { type: "tool:result", node, tool, error, id: key };
+}
+
+/** Announced by a process that is gone, and not safe to repeat (O11). */
+function isInDoubt(call: PendingCall, tool: ToolDescriptor | undefined, epoch: number): boolean {
+  return call.announced !== epoch && !tool?.idempotent;
+}

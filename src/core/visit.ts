@@ -1,0 +1,130 @@
+import { checkValues, evalsByName } from "./evaluate.ts";
+import type { EventBody, NodeResult } from "./event.ts";
+import { leave, leaveFailed } from "./exit.ts";
+import { evaluate, leaveOrRetry } from "./judgement.ts";
+import type { Program } from "./program.ts";
+import { joinSections, type Prompt } from "./prompt.ts";
+import { parseAnswer } from "./route.ts";
+import { compileSchema } from "./schema.ts";
+import type { State, Visit } from "./state.ts";
+import { ask, type Step } from "./step.ts";
+import { carryOut } from "./turn-calls.ts";
+import { isObject, type Json, type JsonObject } from "./values.ts";
+import type { WorkflowNode } from "./workflow.ts";
+
+/** What happens inside a visit: requirements, turns, the answer. */
+
+export function work(program: Program, state: State, visit: Visit): Step {
+  const node = program.node(visit.node);
+  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  if (visit.replies === 0 && visit.attempt === 0 && visit.asks === 0) {
+    const unmet = unmetRequirement(program, state, visit);
+    if (unmet) return leave(visit, unmet);
+  }
+  if (visit.pending.length > 0) return carryOut(program, state, visit, node);
+  if (visit.answer) return review(program, state, visit, node, visit.answer);
+  return askTurn(program, state, visit, node);
+}
+
+/** N13, N14: unmet requirements end the visit before the model is asked. */
+function unmetRequirement(program: Program, state: State, visit: Visit): NodeResult | undefined {
+  const { requires } = program.node(visit.node);
+  if (!requires) return undefined;
+  const complaints = checkValues(requires, contextRoot(state));
+  if (complaints.length === 0) return undefined;
+  const why = complaints.join("; ");
+  return requires.on_fail === "skip"
+    ? { status: "skipped", data: { skipped_reason: `requires not met: ${why}` }, toolCalls: [] }
+    : { status: "failed", data: { error: `requires failed: ${why}` }, toolCalls: [] };
+}
+
+/** The context as paths see it: `input`, and each node's latest data with its evals (N2, N32). */
+function contextRoot(state: State): JsonObject {
+  const nodes = [...state.results].map(([id, { data, evals }]): [string, Json] => {
+    const shown: JsonObject = evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {};
+    return [id, { ...data, ...shown }];
+  });
+  return Object.fromEntries([...nodes, ["input", state.context.input]]);
+}
+
+function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const most = node.max_turns ?? state.settings.max_turns;
+  if (visit.replies >= most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
+  const key = `${visit.key}/${visit.attempt}/${visit.asks}`;
+  const model = node.model ?? program.workflow.model ?? state.settings.model;
+  return ask(state, { key, purpose: "work", node: visit.node, model, prompt: workPrompt(program, state, visit, node) });
+}
+
+/** N4, D35, D47: the sections, then the run's context, then the turns so far. */
+function workPrompt(program: Program, state: State, visit: Visit, node: WorkflowNode): Prompt {
+  const preamble = visit.preamble === undefined ? [] : [visit.preamble];
+  const sections = [...preamble, ...program.preface(visit.node), program.instruction(visit.node)];
+  const { offered } = program.tools(visit.node, state.settings.writes);
+  return {
+    text: joinSections(sections),
+    context: state.context,
+    turns: [...visit.turns],
+    tools: offered.map(({ exposed, description, input_schema }) => ({ name: exposed, description, input_schema })),
+    ...(node.output ? { output: node.output } : {}),
+  };
+}
+
+function review(
+  program: Program,
+  state: State,
+  visit: Visit,
+  node: WorkflowNode,
+  answer: { readonly text: string; readonly stop: string },
+): Step {
+  if (answer.stop === "refusal")
+    return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
+  const { data, problems } = readAnswer(node, answer.text);
+  const silent = answer.text.trim() === "";
+  if (problems.length > 0 || silent) {
+    const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
+    if (!visit.corrected && turnsLeft) return correct(visit, silent, problems);
+    if (silent) return noteSilence(program, state, visit, node);
+    const why = problems.join("; ");
+    return leaveOrRetry(program, state, visit, node, {
+      data,
+      error: `output invalid: ${why}`,
+      failures: [`output (schema): ${why}`],
+    });
+  }
+  if (answer.stop === "length" && !node.output) {
+    return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
+  }
+  return evaluate(program, state, visit, node, data);
+}
+
+/** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
+function noteSilence(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const model = node.model ?? program.workflow.model ?? state.settings.model;
+  const message = "the model answered nothing";
+  const body: EventBody = {
+    type: "model:error",
+    node: visit.node,
+    purpose: "work",
+    model,
+    code: "model.silent",
+    message,
+  };
+  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.asks}/silent`, bodies: [body] };
+}
+
+/** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
+function readAnswer(node: WorkflowNode, text: string): { data: JsonObject; problems: readonly string[] } {
+  if (!node.output) return { data: { summary: text }, problems: [] };
+  const value = parseAnswer(text);
+  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is no JSON object"] };
+  return { data: value as JsonObject, problems: compileSchema(node.output)(value) };
+}
+
+function correct(visit: Visit, silent: boolean, problems: readonly string[]): Step {
+  const list = problems.map((problem) => `- ${problem}`).join("\n");
+  const reason = silent
+    ? "Your answer was empty. Give your answer now."
+    : `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
+  const key = `${visit.key}/${visit.attempt}/${visit.asks}/rejected`;
+  return { kind: "decide", key, bodies: [{ type: "reply:rejected", node: visit.node, reason }] };
+}
