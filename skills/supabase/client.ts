@@ -15,7 +15,9 @@ type Schema = {
 /** Nothing is known of the tables. The version is the one that offers `maxAffected`; older ones refuse that. */
 type Database = { __InternalSupabase: { PostgrestVersion: "14" }; public: Schema };
 type Client = SupabaseClient<Database>;
-type Request = PromiseLike<PostgrestSingleResponse<unknown>>;
+interface Request extends PromiseLike<PostgrestSingleResponse<unknown>> {
+  retry(enabled: boolean): Request;
+}
 
 export interface Answer {
   readonly data: Json;
@@ -98,7 +100,8 @@ async function openSupabase(context: ToolContext, redacted: (said: Json) => Json
     table: ({ schema: of, name }) => schema(of).from(name) as ReturnType<Client["from"]>,
     call: ({ schema: of, name }, args) => schema(of).rpc(name, args) as ReturnType<Client["rpc"]>,
     ask: async (request) => {
-      const { data, error, count } = await request;
+      // The SDK's own repetition does not know a limit from a failure, and waits for seconds.
+      const { data, error, count } = await request.retry(false);
       const { failure, response, method } = wire.last();
       if (failure !== undefined) throw failure;
       if (!response) throw new Error(error?.message ?? "Supabase did not answer.");

@@ -20,6 +20,7 @@ const order = z
   .optional()
   .describe("What to sort by; rows without a value come last. Page only over sorted rows.");
 
+/** PostgREST reads in a transaction that cannot write: even a column that is a function of the row has no effect. */
 export const readingTools = [
   defineTool({
     name: "query",
