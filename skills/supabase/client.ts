@@ -2,7 +2,7 @@ import type { PostgrestSingleResponse, SupabaseClient } from "@supabase/supabase
 import { createRedactor, type Json, type ToolContext } from "skillflow";
 import { type Api, parseApi } from "./api.ts";
 import { outcome, Refusal, type Said } from "./failure.ts";
-import { patientFetch } from "./patience.ts";
+import { patientFetch, type Wire } from "./patience.ts";
 import { isReadable, nameOf, namesLike, type Place } from "./places.ts";
 
 type Row = Record<string, unknown>;
@@ -84,7 +84,9 @@ export function nearNames(place: Place, api: Api, context: ToolContext): string 
   return near.length > 0 ? ` Is it ${near.join(" or ")}?` : "";
 }
 
-async function openSupabase(context: ToolContext, redacted: (said: Json) => Json): Promise<Supabase> {
+type Redact = (said: Json) => Json;
+
+async function openSupabase(context: ToolContext, redacted: Redact): Promise<Supabase> {
   const { createClient } = await import("@supabase/supabase-js");
   const address = addressOf(context);
   const key = keyOf(context);
@@ -95,36 +97,41 @@ async function openSupabase(context: ToolContext, redacted: (said: Json) => Json
     // Node 20 has no WebSocket; none is opened.
     realtime: { transport: class {} as never },
   });
+  // Any schema goes by the shape of the one that is declared.
   const schema = (name: string) => client.schema(name as "public");
   return {
     table: ({ schema: of, name }) => schema(of).from(name) as ReturnType<Client["from"]>,
     call: ({ schema: of, name }, args) => schema(of).rpc(name, args) as ReturnType<Client["rpc"]>,
-    ask: async (request) => {
-      // The SDK's own repetition does not know a limit from a failure, and waits for seconds.
-      const { data, error, count } = await request.retry(false);
-      const { failure, response, method } = wire.last();
-      if (failure !== undefined) throw failure;
-      if (!response) throw new Error(error?.message ?? "Supabase did not answer.");
-      if (response.ok && error) throw new Error(`${NOT_JSON}${method === "GET" ? "" : outcome(method)}`);
-      if (!response.ok) throw new Refusal(response.status, redacted((error ?? {}) as Json) as Said, method);
-      return { data: (data ?? null) as Json, count: Number.isInteger(count) ? (count ?? undefined) : undefined };
-    },
-    describe: async (name) => {
-      const response = await wire.fetch(`${address.replace(/\/+$/, "")}/rest/v1/`, {
-        headers: {
-          accept: "application/openapi+json",
-          "accept-profile": name,
-          apikey: key,
-          authorization: `Bearer ${key}`,
-        },
-      });
-      const body = parsed(await response.text());
-      if (!response.ok) throw new Refusal(response.status, redacted((body ?? {}) as Json) as Said, "GET");
-      const api = parseApi(body);
-      if (!api) throw new Error(NOT_JSON);
-      return api;
+    ask: (request) => ask(request, wire, redacted),
+    describe: async (of) => {
+      const headers = { accept: "application/openapi+json", "accept-profile": of, ...bearer(key) };
+      const response = await wire.fetch(`${address.replace(/\/+$/, "")}/rest/v1/`, { headers });
+      return readApi(response, redacted);
     },
   };
+}
+
+async function ask(request: Request, wire: Wire, redacted: Redact): Promise<Answer> {
+  // The SDK's own repetition does not know a limit from a failure, and waits for seconds.
+  const { data, error, count } = await request.retry(false);
+  const { failure, response, method } = wire.last();
+  if (failure !== undefined) throw failure;
+  if (!response) throw new Error(error?.message ?? "Supabase did not answer.");
+  if (response.ok && error) throw new Error(`${NOT_JSON}${method === "GET" ? "" : outcome(method)}`);
+  if (!response.ok) throw new Refusal(response.status, redacted((error ?? {}) as Json) as Said, method);
+  return { data: (data ?? null) as Json, count: Number.isInteger(count) ? (count ?? undefined) : undefined };
+}
+
+async function readApi(response: Response, redacted: Redact): Promise<Api> {
+  const body = parsed(await response.text());
+  if (!response.ok) throw new Refusal(response.status, redacted((body ?? {}) as Json) as Said, "GET");
+  const api = parseApi(body);
+  if (!api) throw new Error(NOT_JSON);
+  return api;
+}
+
+function bearer(key: string) {
+  return { apikey: key, authorization: `Bearer ${key}` };
 }
 
 const NOT_JSON = "Supabase answered in an unexpected form: check SUPABASE_URL, and any proxy before it.";
