@@ -1,0 +1,65 @@
+import { defineTool, type ToolContext, trim } from "skillflow";
+import * as z from "zod";
+import type { ApiTable } from "./api.ts";
+import { nearNames, withSupabase } from "./client.ts";
+import { defaultSchema, isCallable, isReadable, isWritable, nameOf, readable, schemaName, table } from "./places.ts";
+
+export const catalogTools = [
+  defineTool({
+    name: "list_tables",
+    description:
+      "Lists the tables and views that may be read, which of them may be changed, and the callable functions.",
+    effect: "read",
+    input_schema: z.strictObject({
+      schema: schemaName,
+      contains: z.string().min(1).max(63).optional().describe("Only names that contain this."),
+      limit: z.int().min(1).max(200).optional().describe("How many tables to list. 50 when absent."),
+      offset: z.int().min(0).max(10_000).optional().describe("How many tables to skip; the last `next_offset`."),
+    }),
+    handler: (input, context) =>
+      withSupabase(context, async (supabase) => {
+        const schema = input.schema ?? defaultSchema(context);
+        const { tables, functions } = await supabase.describe(schema);
+        const { contains = "", limit = DEFAULT_LIMIT, offset = 0 } = input;
+        const isWanted = ({ name }: { readonly name: string }) => name.toLowerCase().includes(contains.toLowerCase());
+        const found = tables.filter(isWanted).filter(({ name }) => isReadable({ schema, name }, context));
+        const callable = functions.filter(isWanted).filter(({ name }) => isCallable({ schema, name }, context));
+        return trim({
+          schema,
+          total: found.length,
+          tables: found.slice(offset, offset + limit).map((each) => briefOf(each, schema, context)),
+          functions: callable.map(({ name, ...rest }) => ({ function: nameOf({ schema, name }, context), ...rest })),
+          next_offset: offset + limit < found.length ? offset + limit : undefined,
+        });
+      }),
+  }),
+  defineTool({
+    name: "describe_table",
+    description: "Describes a table or view: its columns, their types, defaults, keys and the tables they refer to.",
+    effect: "read",
+    input_schema: z.strictObject({ table }),
+    handler: (input, context) => {
+      const place = readable(input.table, context);
+      return withSupabase(context, async (supabase) => {
+        const api = await supabase.describe(place.schema);
+        const found = api.tables.find(({ name }) => name === place.name);
+        if (!found) {
+          throw new Error(`There is no table ${nameOf(place, context)}.${nearNames(place, api, context)}`);
+        }
+        const { description, columns } = found;
+        return trim({ table: nameOf(place, context), description, writable: isWritable(place, context), columns });
+      });
+    },
+  }),
+];
+
+const DEFAULT_LIMIT = 50;
+
+function briefOf({ name, description, columns }: ApiTable, schema: string, context: ToolContext) {
+  return {
+    table: nameOf({ schema, name }, context),
+    columns: columns.length,
+    writable: isWritable({ schema, name }, context),
+    description,
+  };
+}

@@ -1,0 +1,160 @@
+import type { PostgrestSingleResponse, SupabaseClient } from "@supabase/supabase-js";
+import { createRedactor, type Json, type ToolContext } from "skillflow";
+import { type Api, parseApi } from "./api.ts";
+import { outcome, Refusal, type Said } from "./failure.ts";
+import { patientFetch, type Wire } from "./patience.ts";
+import { isReadable, nameOf, namesLike, type Place } from "./places.ts";
+
+type Row = Record<string, unknown>;
+type AnyTable = { Row: Row; Insert: Row; Update: Row; Relationships: [] };
+type Schema = {
+  Tables: Record<string, AnyTable>;
+  Views: Record<string, never>;
+  Functions: Record<string, { Args: Row; Returns: Row[] }>;
+};
+/** Nothing is known of the tables. The version is the one that offers `maxAffected`; older ones refuse that. */
+type Database = { __InternalSupabase: { PostgrestVersion: "14" }; public: Schema };
+type Client = SupabaseClient<Database>;
+interface Request extends PromiseLike<PostgrestSingleResponse<unknown>> {
+  retry(enabled: boolean): Request;
+}
+
+export interface Answer {
+  readonly data: Json;
+  /** How many rows there are, where the request asked. */
+  readonly count: number | undefined;
+}
+
+/** Supabase's database for one tool call. */
+export interface Supabase {
+  table(place: Place): ReturnType<Client["from"]>;
+  call(place: Place, args: Row): ReturnType<Client["rpc"]>;
+  /** Performs a request; a refusal is thrown as one. */
+  ask(request: Request): Promise<Answer>;
+  /** What the schema offers, as PostgREST describes itself. */
+  describe(schema: string): Promise<Api>;
+}
+
+/** Does a tool's work on the database; what it throws carries advice and no secret. */
+export async function withSupabase(
+  context: ToolContext,
+  work: (supabase: Supabase) => Promise<unknown>,
+): Promise<unknown> {
+  const redactor = createRedactor([
+    { name: "SUPABASE_SERVICE_ROLE_KEY", value: context.config["SUPABASE_SERVICE_ROLE_KEY"] ?? "" },
+  ]);
+  try {
+    return await work(await openSupabase(context, redactor.value));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw new Error(redactor.text(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+/** Does work on one table; if there is no such table, the error names those that are like it. */
+export function onTable(
+  place: Place,
+  context: ToolContext,
+  work: (supabase: Supabase) => Promise<unknown>,
+): Promise<unknown> {
+  return withSupabase(context, async (supabase) => {
+    try {
+      return await work(supabase);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.isUnknownTable)) throw error;
+      throw new Error(`${error.message}${await nearTables(supabase, place, context)}`);
+    }
+  });
+}
+
+async function nearTables(supabase: Supabase, place: Place, context: ToolContext): Promise<string> {
+  try {
+    return nearNames(place, await supabase.describe(place.schema), context);
+  } catch (error) {
+    // A server that does not describe itself leaves the first refusal without this help.
+    if (error instanceof Refusal) return "";
+    throw error;
+  }
+}
+
+export function nearNames(place: Place, api: Api, context: ToolContext): string {
+  const names = api.tables.map(({ name }) => name);
+  const readable = names.filter((name) => isReadable({ schema: place.schema, name }, context));
+  const near = namesLike(place.name, readable).map((name) => nameOf({ schema: place.schema, name }, context));
+  return near.length > 0 ? ` Is it ${near.join(" or ")}?` : "";
+}
+
+type Redact = (said: Json) => Json;
+
+async function openSupabase(context: ToolContext, redacted: Redact): Promise<Supabase> {
+  const { createClient } = await import("@supabase/supabase-js");
+  const address = addressOf(context);
+  const key = keyOf(context);
+  const wire = patientFetch(context);
+  const client = createClient<Database>(address, key, {
+    global: { fetch: wire.fetch },
+    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
+    // Node 20 has no WebSocket; none is opened.
+    realtime: { transport: class {} as never },
+  });
+  // Any schema goes by the shape of the one that is declared.
+  const schema = (name: string) => client.schema(name as "public");
+  return {
+    table: ({ schema: of, name }) => schema(of).from(name) as ReturnType<Client["from"]>,
+    call: ({ schema: of, name }, args) => schema(of).rpc(name, args) as ReturnType<Client["rpc"]>,
+    ask: (request) => ask(request, wire, redacted),
+    describe: async (of) => {
+      const headers = { accept: "application/openapi+json", "accept-profile": of, ...bearer(key) };
+      const response = await wire.fetch(`${address.replace(/\/+$/, "")}/rest/v1/`, { headers });
+      return readApi(response, redacted);
+    },
+  };
+}
+
+async function ask(request: Request, wire: Wire, redacted: Redact): Promise<Answer> {
+  // The SDK's own repetition does not know a limit from a failure, and waits for seconds.
+  const { data, error, count } = await request.retry(false);
+  const { failure, response, method } = wire.last();
+  if (failure !== undefined) throw failure;
+  if (!response) throw new Error(error?.message ?? "Supabase did not answer.");
+  if (response.ok && error) throw new Error(`${NOT_JSON}${method === "GET" ? "" : outcome(method)}`);
+  if (!response.ok) throw new Refusal(response.status, redacted((error ?? {}) as Json) as Said, method);
+  return { data: (data ?? null) as Json, count: Number.isInteger(count) ? (count ?? undefined) : undefined };
+}
+
+async function readApi(response: Response, redacted: Redact): Promise<Api> {
+  const body = parsed(await response.text());
+  if (!response.ok) throw new Refusal(response.status, redacted((body ?? {}) as Json) as Said, "GET");
+  const api = parseApi(body);
+  if (!api) throw new Error(NOT_JSON);
+  return api;
+}
+
+function bearer(key: string) {
+  return { apikey: key, authorization: `Bearer ${key}` };
+}
+
+const NOT_JSON = "Supabase answered in an unexpected form: check SUPABASE_URL, and any proxy before it.";
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function addressOf({ config }: ToolContext): string {
+  const url = config["SUPABASE_URL"]?.trim();
+  if (!url) throw new Error("SUPABASE_URL is not set: the database cannot be reached.");
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new Error("SUPABASE_URL is not an http or https address.");
+}
+
+function keyOf({ config }: ToolContext): string {
+  const key = config["SUPABASE_SERVICE_ROLE_KEY"]?.trim();
+  if (!key) throw new Error("SUPABASE_SERVICE_ROLE_KEY is not set: the database cannot be used in this run.");
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new Error("SUPABASE_SERVICE_ROLE_KEY holds characters that no key has.");
+}

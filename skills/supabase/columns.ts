@@ -1,0 +1,137 @@
+/**
+ * What a model may write to name columns: `id, when:created_at, payload->error->>code, "odd name", total::text`. It is
+ * read strictly and written anew with every name quoted, so nothing in it can name another table: PostgREST's embeds
+ * (`other(*)`, `alias:other!hint(*)`, `...other(*)`), aggregates and dotted paths do not parse.
+ */
+
+export interface Column {
+  readonly name: string;
+  /** Steps into a json value. */
+  readonly path: readonly Step[];
+}
+
+interface Step {
+  readonly arrow: "->" | "->>";
+  readonly key: string | number;
+}
+
+export type Selected =
+  | { readonly all: true }
+  | { readonly all: false; readonly column: Column; readonly alias?: string; readonly cast?: string };
+
+const MOST_COLUMNS = 60;
+const CASTS = ["text", "integer", "bigint", "numeric", "boolean", "date", "timestamptz", "jsonb"];
+
+export function parseSelect(text: string): readonly Selected[] {
+  const items = splitAtCommas(tokensOf(text));
+  if (items.length > MOST_COLUMNS) throw new Error(`Select at most ${MOST_COLUMNS} columns; * means all.`);
+  return items.map((tokens) => itemOf(tokens, text));
+}
+
+export function renderSelect(items: readonly Selected[]): string {
+  const render = (item: Selected) => {
+    if (item.all) return "*";
+    const alias = item.alias === undefined ? "" : `${quoted(item.alias)}:`;
+    return `${alias}${renderColumn(item.column)}${item.cast === undefined ? "" : `::${item.cast}`}`;
+  };
+  return items.map(render).join(",");
+}
+
+/** One column, with or without a path into its json value. */
+export function parseColumn(text: string): Column {
+  return columnOf(tokensOf(text), text);
+}
+
+/** The name of a column as a whole: the only kind that can be written. */
+export function parseName(text: string): string {
+  const { name, path } = parseColumn(text);
+  if (path.length > 0) throw new Error(`"${text}" is a path into a column: here the column's own name is wanted.`);
+  return name;
+}
+
+export function renderColumn({ name, path }: Column): string {
+  const steps = path.map(({ arrow, key }) => `${arrow}${typeof key === "number" ? key : quoted(key)}`);
+  return `${quoted(name)}${steps.join("")}`;
+}
+
+/** A name in PostgREST's quotes; no name that was read holds a quote or a backslash. */
+export function quoted(name: string): string {
+  return `"${name}"`;
+}
+
+type Token = { readonly kind: "name" | "arrow" | "number" | "sign"; readonly text: string };
+
+const TOKEN =
+  /\s*(?:(?<name>[A-Za-z_][A-Za-z0-9_$]*)|"(?<quoted>[^"\\\p{Cc}]+)"|(?<arrow>->>?)|(?<number>-?\d{1,9}(?![\w$]))|(?<sign>::|[,:*]))\s*/uy;
+const LONGEST_NAME = 63;
+
+function tokensOf(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  const pattern = new RegExp(TOKEN);
+  while (pattern.lastIndex < text.length) {
+    const at = pattern.lastIndex;
+    const groups = pattern.exec(text)?.groups;
+    if (!groups) throw unreadable(text, at);
+    const name = groups["name"] ?? groups["quoted"];
+    if (name !== undefined && (name.length > LONGEST_NAME || name === "*")) throw unreadable(text, at);
+    if (name !== undefined) tokens.push({ kind: "name", text: name });
+    else if (groups["arrow"]) tokens.push({ kind: "arrow", text: groups["arrow"] });
+    else if (groups["number"]) tokens.push({ kind: "number", text: groups["number"] });
+    else tokens.push({ kind: "sign", text: groups["sign"] ?? "" });
+  }
+  return tokens;
+}
+
+function splitAtCommas(tokens: readonly Token[]): readonly (readonly Token[])[] {
+  const items: Token[][] = [[]];
+  for (const token of tokens) {
+    if (isSign(token, ",")) items.push([]);
+    else items.at(-1)?.push(token);
+  }
+  return items;
+}
+
+function itemOf(tokens: readonly Token[], text: string): Selected {
+  if (tokens.length === 1 && isSign(tokens[0], "*")) return { all: true };
+  const [first] = tokens;
+  const isAliased = first?.kind === "name" && isSign(tokens[1], ":");
+  const rest = isAliased ? tokens.slice(2) : tokens;
+  const isCast = isSign(rest.at(-2), "::");
+  const cast = rest.at(-1)?.text ?? "";
+  if (isCast && !CASTS.includes(cast)) throw new Error(`"${cast}" is no cast: use ${CASTS.join(", ")}.`);
+  return {
+    all: false,
+    column: columnOf(isCast ? rest.slice(0, -2) : rest, text),
+    ...(isAliased ? { alias: first.text } : {}),
+    ...(isCast ? { cast } : {}),
+  };
+}
+
+function columnOf([first, ...rest]: readonly Token[], text: string): Column {
+  if (first?.kind !== "name") throw unreadable(text);
+  const path: Step[] = [];
+  for (let index = 0; index < rest.length; index += 2) {
+    const [arrow, key] = [rest[index], rest[index + 1]];
+    if (arrow?.kind !== "arrow" || !key || (key.kind !== "name" && key.kind !== "number")) throw unreadable(text);
+    path.push({
+      arrow: arrow.text === "->" ? "->" : "->>",
+      key: key.kind === "number" ? Number(key.text) : key.text,
+    });
+  }
+  return { name: first.text, path };
+}
+
+function isSign(token: Token | undefined, text: string): boolean {
+  return token?.kind === "sign" && token.text === text;
+}
+
+function unreadable(text: string, at?: number): Error {
+  const place = at === undefined ? "" : ` at "${text.slice(at, at + 20)}"`;
+  const embed = /[(!]|\.\.\./.test(text)
+    ? " Other tables cannot be read through this one: query them on their own, by the key that refers to them."
+    : "";
+  return new Error(
+    `"${text.slice(0, 200)}" does not name columns${place}: write name, alias:name, name->key->>key or name::text, ` +
+      `parted by commas; a name with other characters than letters, digits, _ and $ in double quotes.${embed}`,
+  );
+}

@@ -1,0 +1,35 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { args, argsOf, bounded } from "./assignments.ts";
+import { withSupabase } from "./client.ts";
+import { callable, functionName } from "./places.ts";
+import { fitRows } from "./rows.ts";
+
+const DEFAULT_LIMIT = 20;
+
+export const functionTools = [
+  defineTool({
+    name: "rpc",
+    description: "Calls a listed function of the database. It may write: call it once, and look before calling again.",
+    effect: "write",
+    input_schema: z.strictObject({
+      function: functionName,
+      args,
+      limit: z.int().min(1).max(100).optional().describe("How many rows to return of a set. 20 when absent."),
+    }),
+    handler: (input, context) => {
+      const place = callable(input.function, context);
+      const given = bounded(argsOf(input.args));
+      const { limit = DEFAULT_LIMIT } = input;
+      return withSupabase(context, async (supabase) => {
+        const { data } = await supabase.ask(supabase.call(place, given).limit(limit + 1));
+        if (!Array.isArray(data)) return { result: fitRows([data]).rows[0] ?? null };
+        const { rows } = fitRows(data.slice(0, limit));
+        return {
+          result: rows,
+          ...(rows.length < data.length ? { more: `There is more than these ${rows.length}.` } : {}),
+        };
+      });
+    },
+  }),
+];

@@ -1,0 +1,136 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+
+/** A table, view or function in its schema. */
+export interface Place {
+  readonly schema: string;
+  readonly name: string;
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
+// Such a name is one segment of a path and one header value, whatever is in it.
+const PLACE = /^([A-Za-z_][A-Za-z0-9_$-]{0,62}\.)?[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
+const MOST_NAMES_SHOWN = 30;
+
+export const table = z
+  .string()
+  .max(127)
+  .regex(PLACE)
+  .describe("A table or view, as name or schema.name. The configured schema when it names none.");
+
+export const functionName = z
+  .string()
+  .max(127)
+  .regex(PLACE)
+  .describe("A function, as name or schema.name. The configured schema when it names none.");
+
+export const schemaName = z.string().max(63).regex(NAME).optional().describe("A schema. The configured one if absent.");
+
+/** The table, if it may be read: where a list is configured, only what is on it. */
+export function readable(text: string, context: ToolContext): Place {
+  const place = placeOf(text, context);
+  if (isReadable(place, context)) return place;
+  throw new Error(`${nameOf(place, context)} is not in SUPABASE_TABLES: ${namesOf(tablesOf(context) ?? [], context)}`);
+}
+
+/** The table, if it may be changed: only what is listed. */
+export function writable(text: string, context: ToolContext): Place {
+  const place = placeOf(text, context);
+  if (isWritable(place, context)) return place;
+  const listed = tablesOf(context);
+  throw new Error(
+    listed
+      ? `${nameOf(place, context)} is not in SUPABASE_TABLES: ${namesOf(listed, context)}`
+      : `${nameOf(place, context)} can only be read: SUPABASE_TABLES is not set, and only tables that it lists may be changed.`,
+  );
+}
+
+/** The function, if it may be called: only what is listed, since a function may write anything. */
+export function callable(text: string, context: ToolContext): Place {
+  const place = placeOf(text, context);
+  const listed = functionsOf(context);
+  if (includes(listed, place)) return place;
+  throw new Error(
+    listed.length === 0
+      ? "No function may be called: SUPABASE_FUNCTIONS is not set."
+      : `${nameOf(place, context)} is not in SUPABASE_FUNCTIONS: ${namesOf(listed, context)}`,
+  );
+}
+
+export function isReadable(place: Place, context: ToolContext): boolean {
+  const listed = tablesOf(context);
+  return !listed || includes(listed, place);
+}
+
+export function isWritable(place: Place, context: ToolContext): boolean {
+  return includes(tablesOf(context) ?? [], place);
+}
+
+export function isCallable(place: Place, context: ToolContext): boolean {
+  return includes(functionsOf(context), place);
+}
+
+/** The name by which a call reaches it. */
+export function nameOf({ schema, name }: Place, context: ToolContext): string {
+  return schema === defaultSchema(context) ? name : `${schema}.${name}`;
+}
+
+export function defaultSchema({ config }: ToolContext): string {
+  const schema = config["SUPABASE_SCHEMA"]?.trim() || "public";
+  if (NAME.test(schema)) return schema;
+  throw new Error(`SUPABASE_SCHEMA "${schema.slice(0, 63)}" is not the name of a schema.`);
+}
+
+/** Names like this one, the likest first. */
+export function namesLike(name: string, names: readonly string[]): readonly string[] {
+  const wanted = pairsOf(name);
+  const likeness = (candidate: string) => {
+    const pairs = pairsOf(candidate);
+    return (2 * pairs.filter((pair) => wanted.includes(pair)).length) / (pairs.length + wanted.length);
+  };
+  const near = names.map((candidate) => ({ candidate, like: likeness(candidate) })).filter(({ like }) => like > 0.3);
+  return near
+    .sort((a, b) => b.like - a.like)
+    .slice(0, 5)
+    .map(({ candidate }) => candidate);
+}
+
+function pairsOf(name: string): readonly string[] {
+  const text = `^${name.toLowerCase()}`;
+  return Array.from({ length: text.length - 1 }, (_, at) => text.slice(at, at + 2));
+}
+
+function placeOf(text: string, context: ToolContext): Place {
+  if (!PLACE.test(text)) throw new Error(`"${text.slice(0, 127)}" is not a name: write name or schema.name.`);
+  const [first = "", second] = text.split(".");
+  return second === undefined ? { schema: defaultSchema(context), name: first } : { schema: first, name: second };
+}
+
+function tablesOf(context: ToolContext): readonly Place[] | undefined {
+  return listOf("SUPABASE_TABLES", context);
+}
+
+function functionsOf(context: ToolContext): readonly Place[] {
+  return listOf("SUPABASE_FUNCTIONS", context) ?? [];
+}
+
+/** Undefined when nothing is configured. A list that cannot be read is an error, never an open door. */
+function listOf(field: "SUPABASE_TABLES" | "SUPABASE_FUNCTIONS", context: ToolContext): readonly Place[] | undefined {
+  const text = context.config[field]?.trim();
+  if (!text) return undefined;
+  return text.split(",").map((part) => {
+    const entry = part.trim();
+    if (!PLACE.test(entry)) throw new Error(`${field}: "${entry.slice(0, 127)}" is not a name or schema.name.`);
+    return placeOf(entry, context);
+  });
+}
+
+function includes(places: readonly Place[], { schema, name }: Place): boolean {
+  return places.some((place) => place.schema === schema && place.name === name);
+}
+
+function namesOf(places: readonly Place[], context: ToolContext): string {
+  const names = places.map((place) => nameOf(place, context));
+  const more = names.length > MOST_NAMES_SHOWN ? ", …" : "";
+  return `use ${names.slice(0, MOST_NAMES_SHOWN).join(", ")}${more}.`;
+}

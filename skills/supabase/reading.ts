@@ -1,0 +1,95 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { onTable } from "./client.ts";
+import { parseColumn, parseSelect, renderColumn, renderSelect } from "./columns.ts";
+import { anyOf, renderFilter, where } from "./filters.ts";
+import { readable, table } from "./places.ts";
+import { fitRows } from "./rows.ts";
+
+const DEFAULT_LIMIT = 20;
+
+const order = z
+  .array(
+    z.strictObject({
+      column: z.string().min(1).max(300).describe("A column, or a path into a json column."),
+      descending: z.boolean().optional().describe("The largest or latest first."),
+    }),
+  )
+  .min(1)
+  .max(5)
+  .optional()
+  .describe("What to sort by; rows without a value come last. Page only over sorted rows.");
+
+/** PostgREST reads in a transaction that cannot write: even a column that is a function of the row has no effect. */
+export const readingTools = [
+  defineTool({
+    name: "query",
+    description: "Reads rows of one table or view: chosen columns, conditions, order, one page at a time.",
+    effect: "read",
+    input_schema: z.strictObject({
+      table,
+      select: z
+        .string()
+        .min(1)
+        .max(1000)
+        .optional()
+        .describe("Columns parted by commas: name, alias:name, name->key->>key, name::text. All when absent."),
+      where: where.optional(),
+      any_of: anyOf,
+      order,
+      limit: z.int().min(1).max(100).optional().describe("How many rows to read. 20 when absent."),
+      offset: z.int().min(0).max(100_000).optional().describe("How many rows to skip; `next_offset` of the last page."),
+      total: z.boolean().optional().describe("Tells how many rows match in all; dear on a large table."),
+    }),
+    handler: (input, context) => {
+      const { select = "*", limit = DEFAULT_LIMIT, offset = 0 } = input;
+      const place = readable(input.table, context);
+      const columns = renderSelect(parseSelect(select));
+      const filter = renderFilter(input.where ?? [], input.any_of);
+      const sorting = (input.order ?? []).map(({ column, descending = false }) => ({
+        column: renderColumn(parseColumn(column)),
+        ascending: !descending,
+      }));
+      return onTable(place, context, async (supabase) => {
+        // One more than asked for tells whether there are more.
+        let request = supabase.table(place).select(columns, input.total ? { count: "exact" } : {});
+        if (filter) request = request.or(filter);
+        for (const { column, ascending } of sorting) request = request.order(column, { ascending, nullsFirst: false });
+        const { data, count } = await supabase.ask(request.range(offset, offset + limit));
+        if (!Array.isArray(data)) throw new Error("Supabase answered without rows: check SUPABASE_URL.");
+        const { rows } = fitRows(data.slice(0, limit));
+        return {
+          rows,
+          ...(count === undefined ? {} : { total: count }),
+          ...(data.length > rows.length ? { next_offset: offset + rows.length } : {}),
+        };
+      });
+    },
+  }),
+  defineTool({
+    name: "count",
+    description: "Counts the rows of a table or view that meet conditions, without reading them.",
+    effect: "read",
+    input_schema: z.strictObject({
+      table,
+      where: where.optional(),
+      any_of: anyOf,
+      method: z
+        .enum(["exact", "estimated"])
+        .optional()
+        .describe("estimated asks the query planner when there are many: cheap on a large table. exact when absent."),
+    }),
+    handler: (input, context) => {
+      const { method = "exact" } = input;
+      const place = readable(input.table, context);
+      const filter = renderFilter(input.where ?? [], input.any_of);
+      return onTable(place, context, async (supabase) => {
+        const request = supabase.table(place).select("*", { count: method });
+        // Not HEAD: its refusals have no words.
+        const { count } = await supabase.ask((filter ? request.or(filter) : request).limit(0));
+        if (count === undefined) throw new Error("Supabase answered without a count: check SUPABASE_URL.");
+        return { count, method };
+      });
+    },
+  }),
+];

@@ -1,0 +1,45 @@
+import { clip, type Json, jsonSize } from "skillflow";
+
+const MOST_BYTES = 18_000;
+const CELL_CAPS = [12_000, 4_000, 1_500, 500, 150] as const;
+const LAST_CAP = 2_500;
+
+export interface FittedRows {
+  readonly rows: readonly Json[];
+  /** Rows at the end for which there was no room. */
+  readonly leftOut: number;
+}
+
+/** As many rows as a model can afford, from the first on. Long cells are cut before a row is left out, and marked. */
+export function fitRows(rows: readonly Json[]): FittedRows {
+  for (const cap of CELL_CAPS) {
+    const shown = rows.map((row) => withShortCells(row, cap));
+    if (jsonSize(shown) <= MOST_BYTES) return { rows: shown, leftOut: 0 };
+  }
+  const shown = fitting(rows);
+  return { rows: shown, leftOut: rows.length - shown.length };
+}
+
+function fitting(rows: readonly Json[]): readonly Json[] {
+  const shown: Json[] = [];
+  let room = MOST_BYTES;
+  for (const row of rows) {
+    const short = withShortCells(row, CELL_CAPS[CELL_CAPS.length - 1] ?? 0);
+    room -= jsonSize(short) + 1;
+    if (room < 0 && shown.length > 0) return shown;
+    shown.push(room < 0 ? clip(JSON.stringify(row), LAST_CAP) : short);
+  }
+  return shown;
+}
+
+function withShortCells(row: Json, cap: number): Json {
+  if (typeof row !== "object" || row === null || Array.isArray(row)) return shortCell(row, cap);
+  return Object.fromEntries(Object.entries(row).map(([column, cell]) => [column, shortCell(cell, cap)]));
+}
+
+/** A nested value that is too long becomes its text, so that what is missing can be told. */
+function shortCell(cell: Json, cap: number): Json {
+  if (typeof cell === "string") return clip(cell, cap);
+  if (typeof cell !== "object" || cell === null || jsonSize(cell) <= cap) return cell;
+  return clip(JSON.stringify(cell), cap);
+}

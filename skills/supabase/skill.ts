@@ -1,0 +1,43 @@
+import { defineSkill } from "skillflow";
+import { catalogTools } from "./catalog.ts";
+import { functionTools } from "./functions.ts";
+import { readingTools } from "./reading.ts";
+import { writingTools } from "./writing.ts";
+
+export default defineSkill({
+  id: "supabase",
+  name: "Supabase",
+  description: "Rows, counts and functions of a Supabase database, within the tables and functions that are listed.",
+  category: "general",
+  config: {
+    SUPABASE_URL: {
+      description: "The project's address, such as https://abcdefgh.supabase.co, without /rest/v1.",
+      required: true,
+      env: "SUPABASE_URL",
+      secret: false,
+    },
+    SUPABASE_SERVICE_ROLE_KEY: {
+      description:
+        "The key of the service role, or of a role that may do less; row-level security binds only the latter.",
+      required: true,
+      env: "SUPABASE_SERVICE_ROLE_KEY",
+    },
+    SUPABASE_TABLES: {
+      description:
+        "The only tables that may be read and changed, as table or schema.table, parted by commas. Without it every exposed table may be read and none changed.",
+      env: "SUPABASE_TABLES",
+      secret: false,
+    },
+    SUPABASE_FUNCTIONS: {
+      description: "The functions that may be called, as function or schema.function, parted by commas. Else none.",
+      env: "SUPABASE_FUNCTIONS",
+      secret: false,
+    },
+    SUPABASE_SCHEMA: {
+      description: "The schema of names that come without one. public when absent.",
+      env: "SUPABASE_SCHEMA",
+      secret: false,
+    },
+  },
+  tools: [...readingTools, ...writingTools, ...functionTools, ...catalogTools],
+});

@@ -1,0 +1,165 @@
+import { defineTool, type Json } from "skillflow";
+import * as z from "zod";
+import { assignments, bounded, rowOf } from "./assignments.ts";
+import { type Answer, onTable, type Supabase } from "./client.ts";
+import { parseName, quoted } from "./columns.ts";
+import { Refusal } from "./failure.ts";
+import { type Condition, columnsIn, renderFilter, requireSelective, where } from "./filters.ts";
+import { type Place, table, writable } from "./places.ts";
+import { fitRows } from "./rows.ts";
+
+const DEFAULT_MOST_ROWS = 50;
+
+const rowsMeant = where.describe(
+  "Which rows: conditions that must all hold. At least one must be eq, or in with a list.",
+);
+
+const maxRows = z
+  .int()
+  .min(1)
+  .max(500)
+  .optional()
+  .describe("Refuse, and change nothing, if more rows than this match. 50 when absent.");
+
+export const writingTools = [
+  defineTool({
+    name: "insert",
+    description: "Adds rows to a listed table and returns them as stored. All of them or none.",
+    effect: "write",
+    input_schema: z.strictObject({
+      table,
+      rows: z.array(assignments).min(1).max(100).describe("The rows. Columns left out get their defaults."),
+      unless_exists: z
+        .array(z.string().min(1).max(100))
+        .min(1)
+        .max(10)
+        .optional()
+        .describe("Columns of a primary or unique key: a row whose key is there already is left as it is."),
+    }),
+    handler: (input, context) => {
+      const place = writable(input.table, context);
+      const rows = bounded(input.rows.map(rowOf));
+      const key = input.unless_exists?.map((column) => quoted(parseName(column))).join(",");
+      return onTable(place, context, async (supabase) => {
+        const target = supabase.table(place);
+        const request =
+          key === undefined
+            ? target.insert(rows, { defaultToNull: false })
+            : target.upsert(rows, { onConflict: key, ignoreDuplicates: true, defaultToNull: false });
+        const stored = rowsIn(await supabase.ask(request.select("*")));
+        const existing = rows.length - stored.length;
+        return { inserted: stored.length, ...(existing > 0 ? { left_as_they_were: existing } : {}), ...shown(stored) };
+      });
+    },
+  }),
+  defineTool({
+    name: "update",
+    description: "Sets columns in the rows of a listed table that meet conditions, and returns the rows as stored.",
+    effect: "write",
+    input_schema: z.strictObject({
+      table,
+      set: assignments.describe("The columns to set, and their new values."),
+      where: rowsMeant,
+      max_rows: maxRows,
+    }),
+    handler: (input, context) => {
+      const place = writable(input.table, context);
+      const values = bounded(rowOf(input.set));
+      const filter = selectiveFilter(input.where);
+      const { max_rows: most = DEFAULT_MOST_ROWS } = input;
+      return onTable(place, context, async (supabase) => {
+        const matching = await countMatching(supabase, place, input.where);
+        refuseMany(matching, most);
+        if (matching === 0) return { updated: 0, note: NONE };
+        const stored = await changeAtMost(most, (limited) => {
+          const request = supabase.table(place).update(values).or(filter);
+          return supabase.ask((limited ? request.maxAffected(most) : request).select("*"));
+        });
+        return { updated: stored.length, ...shown(stored) };
+      });
+    },
+  }),
+  defineTool({
+    name: "delete",
+    description: "Deletes the rows of a listed table that meet conditions, and returns them as they were.",
+    effect: "write",
+    input_schema: z.strictObject({ table, where: rowsMeant, max_rows: maxRows }),
+    handler: (input, context) => {
+      const place = writable(input.table, context);
+      const filter = selectiveFilter(input.where);
+      const { max_rows: most = DEFAULT_MOST_ROWS } = input;
+      return onTable(place, context, async (supabase) => {
+        const matching = await countMatching(supabase, place, input.where);
+        refuseMany(matching, most);
+        if (matching === 0) return { deleted: 0, note: NONE };
+        const gone = await changeAtMost(most, (limited) => {
+          const request = supabase.table(place).delete().or(filter);
+          return supabase.ask((limited ? request.maxAffected(most) : request).select("*"));
+        });
+        return { deleted: gone.length, ...shown(gone) };
+      });
+    },
+  }),
+];
+
+const NONE = "No row meets the conditions: nothing was changed.";
+
+function selectiveFilter(conditions: readonly Condition[]): string {
+  requireSelective(conditions);
+  const filter = renderFilter(conditions);
+  if (filter === undefined) throw new Error("Name the rows: there are no conditions.");
+  return filter;
+}
+
+/**
+ * How many rows the conditions match. One of them comes along to show the table's own columns: in a condition, Postgres
+ * takes the name of any function of a row for a column (`num_nulls` equals 0 in every row), and in a write such a
+ * function may act.
+ */
+async function countMatching(supabase: Supabase, place: Place, conditions: readonly Condition[]): Promise<number> {
+  const filter = selectiveFilter(conditions);
+  const request = supabase.table(place).select("*", { count: "exact" }).or(filter).limit(1);
+  const { data, count } = await supabase.ask(request);
+  const sample: unknown = Array.isArray(data) ? data[0] : undefined;
+  if (count === undefined) throw new Error("Supabase answered without a count: nothing was changed.");
+  if (count === 0) return 0;
+  const own = typeof sample === "object" && sample !== null ? Object.keys(sample) : [];
+  const foreign = columnsIn(conditions).find((column) => !own.includes(column));
+  if (foreign === undefined) return count;
+  throw new Error(`"${foreign}" is not a column of the table itself, so rows cannot be chosen by it to be changed.`);
+}
+
+function refuseMany(matching: number, most: number): void {
+  if (matching <= most) return;
+  throw new Error(
+    `The conditions match ${matching} rows, more than max_rows (${most}). Nothing was changed: narrow the conditions, ` +
+      "or raise max_rows if all of these rows are meant.",
+  );
+}
+
+/**
+ * Lets the server hold the bound too, where rows may come to match between counting and changing. One that does not
+ * know how (before PostgREST 13) refuses the preference and does nothing; then the count has to do.
+ */
+async function changeAtMost(most: number, change: (limited: boolean) => Promise<Answer>): Promise<readonly Json[]> {
+  try {
+    return rowsIn(await change(true));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === "PGRST124") throw new Error(`More than ${most} rows match by now. Nothing was changed.`);
+    if (error.code !== "PGRST122") throw error;
+    return rowsIn(await change(false));
+  }
+}
+
+function rowsIn({ data }: Answer): readonly Json[] {
+  if (Array.isArray(data)) return data;
+  throw new Error(
+    "Supabase answered without rows: whether it took effect is unclear; look before doing it again. Check SUPABASE_URL.",
+  );
+}
+
+function shown(stored: readonly Json[]) {
+  const { rows, leftOut } = fitRows(stored);
+  return { rows, ...(leftOut > 0 ? { rows_not_shown: leftOut } : {}) };
+}

@@ -1,0 +1,860 @@
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import type { JsonObject, ToolContext } from "skillflow";
+import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import supabase from "../../skills/supabase/skill.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { type Database, startDatabase, whyNoDatabase } from "../services/postgrest.ts";
+
+const KEY = "sb_secret_canary0123456789";
+const INPUTS: Readonly<Record<string, JsonObject>> = {
+  query: {
+    table: "incidents",
+    select: "id,title,code:payload->>code",
+    where: [{ column: "status", op: "eq", value: "open" }],
+    any_of: [
+      { column: "severity", op: "lte", value: 2 },
+      { column: "tags", op: "contains", value: ["urgent"] },
+    ],
+    order: [{ column: "opened_at", descending: true }],
+    limit: 100,
+    total: true,
+  },
+  count: { table: "public.incidents", where: [{ column: "closed_at", op: "is", value: null }] },
+  insert: { table: "incidents", rows: [[{ column: "title", value: "x" }]], unless_exists: ["title"] },
+  update: {
+    table: "incidents",
+    set: [{ column: "status", value: "closed" }],
+    where: [{ column: "id", op: "in", value: [1, 2] }],
+  },
+  delete: { table: "incidents", where: [{ column: "id", op: "eq", value: 1 }], max_rows: 5 },
+  rpc: { function: "open_count", args: [{ name: "service", value: "checkout" }] },
+  list_tables: { limit: 200 },
+  describe_table: { table: "incidents" },
+};
+const NAMES = Object.keys(INPUTS);
+const WRITES = ["insert", "update", "delete", "rpc"];
+
+function configFor(url: string): Record<string, string> {
+  return {
+    SUPABASE_URL: url,
+    SUPABASE_SERVICE_ROLE_KEY: KEY,
+    SUPABASE_TABLES: "incidents",
+    SUPABASE_FUNCTIONS: "open_count",
+  };
+}
+
+function call(name: string, context: ToolContext, input: JsonObject = INPUTS[name] ?? {}): Promise<JsonObject> {
+  return callTool(supabase, name, input, context) as Promise<JsonObject>;
+}
+
+const missing = whyNoDatabase();
+if (missing) process.stderr.write(`supabase against PostgREST: skipped, since ${missing}.\n`);
+
+describe.skipIf(missing)("on a real PostgREST", () => {
+  const TABLES = "incidents, open_incidents, services, notes, links, texts, numbers, wide, ops.runbooks";
+  const FUNCTIONS = "open_count, incidents_of, series, merge_doc, quiet, refuse, gone";
+  let database: Database;
+  beforeAll(async () => {
+    const sql = readFileSync(new URL("../services/supabase.sql", import.meta.url), "utf8");
+    database = await startDatabase(sql, ["public", "ops"]);
+  });
+  afterAll(() => database?.stop());
+
+  const contextFor = (parts: Record<string, string> = {}, role = "service_role") =>
+    toolContext({
+      config: {
+        SUPABASE_URL: database.url,
+        SUPABASE_SERVICE_ROLE_KEY: database.keyFor(role),
+        SUPABASE_TABLES: TABLES,
+        SUPABASE_FUNCTIONS: FUNCTIONS,
+        ...parts,
+      },
+    });
+  const use = (name: string, input: JsonObject, parts?: Record<string, string>, role?: string) =>
+    call(name, contextFor(parts, role), input);
+  const fails = (name: string, input: JsonObject, parts?: Record<string, string>, role?: string) =>
+    failureOf(() => use(name, input, parts, role)).then((error) => error.message);
+  const idsOf = (result: JsonObject) => (result["rows"] as JsonObject[]).map((row) => row["id"]);
+
+  /** What PostgREST itself answers to the service role, without the skill. */
+  const raw = async (path: string, init: RequestInit = {}) => {
+    const key = database.keyFor("service_role");
+    const headers = {
+      apikey: key,
+      authorization: `Bearer ${key}`,
+      prefer: "return=representation",
+      "content-type": "application/json",
+    };
+    return (await fetch(`${database.url}/rest/v1${path}`, { ...init, headers })).json() as Promise<JsonObject[]>;
+  };
+  const requestsDuring = async (work: () => Promise<unknown>) => {
+    const before = database.requests.length;
+    await work();
+    return database.requests.length - before;
+  };
+
+  describe("query", () => {
+    it.each<[string, JsonObject, number[]]>([
+      ["eq", { column: "severity", op: "eq", value: 2 }, [2]],
+      ["neq", { column: "status", op: "neq", value: "open" }, [3, 4]],
+      ["gt", { column: "opened_at", op: "gt", value: "2026-01-02T00:00:00Z" }, [2, 3]],
+      ["lte", { column: "severity", op: "lte", value: 2 }, [1, 2]],
+      ["like", { column: "title", op: "like", value: "Checkout*" }, [1, 2]],
+      ["ilike", { column: "title", op: "ilike", value: "%STALE" }, [3]],
+      ["in", { column: "title", op: "in", value: ["Nobody knows", 'Search "misses", \\ more'] }, [4, 5]],
+      ["not_in", { column: "id", op: "not_in", value: [1, 2, 3] }, [4, 5]],
+      ["is null", { column: "service_id", op: "is", value: null }, [5]],
+      ["is_not null", { column: "payload", op: "is_not", value: null }, [1, 2]],
+      ["is false", { column: "active", op: "is", value: false }, [3, 4]],
+      ["contains in an array", { column: "tags", op: "contains", value: ["db", "urgent"] }, [1]],
+      ["contains with a comma", { column: "tags", op: "contains", value: ["a,b"] }, [5]],
+      ["contains in json", { column: "payload", op: "contains", value: '{"error": {"code": "E7"}}' }, [2]],
+      ["search", { column: "notes", op: "search", value: "timeout pool" }, [1]],
+      ["a path", { column: "payload->error->>code", op: "eq", value: "E42" }, [1]],
+      ["a path with a space", { column: 'payload->>"a b"', op: "eq", value: "x" }, [1]],
+      ["a path by number", { column: "payload->list->>-1", op: "eq", value: 8 }, [1]],
+      ["a column called order", { column: "order", op: "eq", value: "second" }, [2]],
+      ["a column with dots and brackets", { column: '"odd.name, (really)"', op: "eq", value: "odd" }, [1]],
+      ["a text with every sign", { column: "notes", op: "eq", value: 'reindexed 100% (twice), "fully"' }, [3]],
+    ])("finds rows by %s", async (_what, condition, ids) => {
+      const result = await use("query", { table: "incidents", select: "id", where: [condition] });
+      expect(idsOf(result)).toEqual(ids);
+      expect((await use("count", { table: "incidents", where: [condition] }))["count"]).toBe(ids.length);
+    });
+
+    it("holds all of where and one of any_of", async () => {
+      const any_of = [
+        { column: "severity", op: "eq", value: 1 },
+        { column: "severity", op: "eq", value: 4 },
+      ];
+      const where = [{ column: "status", op: "eq", value: "open" }];
+      expect(idsOf(await use("query", { table: "incidents", where, any_of }))).toEqual([1]);
+      expect(await use("count", { table: "incidents", any_of })).toEqual({ count: 2, method: "exact" });
+    });
+
+    it("returns the columns that were chosen, as they were named", async () => {
+      const select = 'n:id::text, code:payload->error->>code, "odd.name, (really)", service_id';
+      const where = [{ column: "id", op: "eq", value: 1 }];
+      const result = await use("query", { table: "incidents", select, where });
+      expect(result["rows"]).toEqual([{ n: "1", code: "E42", "odd.name, (really)": "odd", service_id: 1 }]);
+    });
+
+    it("reads numbers beyond JavaScript's as text", async () => {
+      const result = await use("query", { table: "numbers", select: "big::text,amount" });
+      expect(result["rows"]).toEqual([
+        { big: "9007199254740993", amount: 0.1 },
+        { big: "-5", amount: 12345.678 },
+      ]);
+    });
+
+    it("sorts, rows without a value last, and counts on request", async () => {
+      const order: JsonObject[] = [{ column: "opened_at", descending: true }, { column: "id" }];
+      const result = await use("query", { table: "incidents", select: "id", order, total: true, limit: 4 });
+      expect(result).toEqual({ rows: [{ id: 3 }, { id: 2 }, { id: 1 }, { id: 4 }], total: 5, next_offset: 4 });
+    });
+
+    it("pages through every row once, though pages are cut to what fits", async () => {
+      const seen: unknown[] = [];
+      let offset: unknown = 0;
+      while (offset !== undefined && seen.length < 100) {
+        const page: JsonObject = await use("query", {
+          table: "wide",
+          order: [{ column: "id" }],
+          limit: 40,
+          offset: offset as number,
+        });
+        expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(20_000);
+        seen.push(...idsOf(page));
+        offset = page["next_offset"];
+      }
+      expect(seen).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+    });
+
+    it("says that an offset is beyond the end", async () => {
+      const message = await fails("query", { table: "incidents", offset: 50, total: true });
+      expect(message).toMatch(/PGRST103.*only 5 rows.*beyond the last row/);
+    });
+
+    it("reads views, and other schemas by name", async () => {
+      expect((await use("count", { table: "open_incidents" }))["count"]).toBe(3);
+      const result = await use("query", { table: "ops.runbooks" });
+      expect(result["rows"]).toEqual([{ id: 1, title: "Restart the pool" }]);
+      expect(
+        (await use("count", { table: "runbooks" }, { SUPABASE_SCHEMA: "ops", SUPABASE_TABLES: "" }))["count"],
+      ).toBe(1);
+    });
+
+    it("finds a text by exactly that text, whatever it is", async () => {
+      const text = fc
+        .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
+        .filter((found) => !found.includes("\0"));
+      const grammar = fc.array(
+        fc.constantFrom('"', "\\", ",", "(", ")", "{", "}", ".", "*", "%", "&", "=", "+", "#", " "),
+        {
+          minLength: 1,
+          maxLength: 8,
+        },
+      );
+      const body = fc.oneof(
+        text,
+        grammar.map((signs) => signs.join("")),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.uniqueArray(body, { minLength: 2, maxLength: 6 }), async (bodies) => {
+          const rows = bodies.map((value) => [{ column: "body", value }]);
+          await use("insert", { table: "texts", rows, unless_exists: ["body"] });
+          const [first = ""] = bodies;
+          const one = await use("query", { table: "texts", where: [{ column: "body", op: "eq", value: first }] });
+          expect((one["rows"] as JsonObject[]).map((row) => row["body"])).toEqual([first]);
+          const all = await use("query", { table: "texts", where: [{ column: "body", op: "in", value: bodies }] });
+          expect(new Set((all["rows"] as JsonObject[]).map((row) => row["body"]))).toEqual(new Set(bodies));
+        }),
+        { numRuns: 40 },
+      );
+    });
+  });
+
+  describe("the lists", () => {
+    const LEAKS = [
+      "*,secrets(*)",
+      "id,x:secrets!inner(value)",
+      "id,...secrets(*)",
+      'id,"secrets"(value)',
+      "id,secrets!secrets_incident_id_fkey(*)",
+    ];
+
+    it("are needed: PostgREST itself hands out what hangs on a row", async () => {
+      const leaked = await raw("/incidents?select=*,secrets(*)&id=eq.1");
+      expect(JSON.stringify(leaked)).toContain("the canary of the secrets");
+      // Here `notes` is a foreign key that leads elsewhere than to the listed table of that name.
+      expect(JSON.stringify(await raw("/links?select=notes(*)"))).toContain("the canary of the secrets");
+    });
+
+    it.each([...LEAKS, "notes(*)", "x:notes(body)"])("are not got around by selecting %s", async (select) => {
+      const requests = await requestsDuring(async () => {
+        expect(await fails("query", { table: "incidents", select })).toMatch(/query them on their own/);
+        expect(await fails("query", { table: "links", select }, { SUPABASE_TABLES: "" })).toMatch(/does not name/);
+      });
+      expect(requests).toBe(0);
+    });
+
+    it.each(["secrets.value", "secrets.and", "or", '"secrets.value"', '"secrets(value)"', '"or"', '"*,secrets(*)"'])(
+      "are not got around by a condition on or an order by %s",
+      async (column) => {
+        const where = [{ column, op: "eq", value: "the canary of the secrets" }];
+        expect(await fails("query", { table: "incidents", where })).toMatch(/does not name columns|42703/);
+        expect(await fails("query", { table: "incidents", order: [{ column }] })).toMatch(
+          /does not name columns|42703/,
+        );
+        const any_of = [...where, { column: "id", op: "eq", value: 1 }];
+        expect(await fails("query", { table: "incidents", any_of })).toMatch(/does not name columns|42703/);
+      },
+    );
+
+    it.each<[string, JsonObject]>([
+      ["query", { table: "secrets" }],
+      ["query", { table: "ops.secrets" }],
+      ["count", { table: "secrets" }],
+      ["describe_table", { table: "secrets" }],
+      ["insert", { table: "secrets", rows: [[{ column: "value", value: "x" }]] }],
+      [
+        "update",
+        { table: "secrets", set: [{ column: "value", value: "x" }], where: [{ column: "id", op: "eq", value: 1 }] },
+      ],
+      ["delete", { table: "secrets", where: [{ column: "id", op: "eq", value: 1 }] }],
+      ["rpc", { function: "forget_all" }],
+      ["rpc", { function: "escalate" }],
+    ])("keep %s from what is not on them, without a request", async (name, input) => {
+      const requests = await requestsDuring(async () => {
+        expect(await fails(name, input)).toMatch(/is not in SUPABASE_(TABLES|FUNCTIONS)/);
+      });
+      expect(requests).toBe(0);
+    });
+
+    it("let everything be read and nothing be changed when they are not set", async () => {
+      const none = { SUPABASE_TABLES: "", SUPABASE_FUNCTIONS: "" };
+      expect((await use("count", { table: "ops.secrets" }, none))["count"]).toBe(1);
+      const where = [{ column: "id", op: "eq", value: 1 }];
+      expect(await fails("delete", { table: "notes", where }, none)).toMatch(
+        /only be read: SUPABASE_TABLES is not set/,
+      );
+      expect(await fails("rpc", { function: "open_count" }, none)).toMatch(/SUPABASE_FUNCTIONS is not set/);
+    });
+
+    it("count a function of the row as a column of its table when reading, where it cannot write", async () => {
+      const texts = await raw("/texts?select=id");
+      expect(await fails("query", { table: "incidents", select: "id,escalate" })).toMatch(/25006.*only reading/);
+      expect(await fails("query", { table: "incidents", order: [{ column: "escalate" }] })).toMatch(/25006/);
+      expect(await raw("/texts?select=id")).toEqual(texts);
+    });
+
+    it("show themselves in list_tables and describe_table", async () => {
+      const listed = await use("list_tables", { contains: "IN" });
+      expect(listed).toMatchObject({ schema: "public", total: 3, functions: [{ function: "incidents_of" }] });
+      const names = (listed["tables"] as JsonObject[]).map((each) => each["table"]);
+      expect([...names].sort()).toEqual(["incidents", "links", "open_incidents"]);
+      expect(JSON.stringify(await use("list_tables", {}))).not.toMatch(/secrets|forget_all|escalate/);
+      const ops = await use("list_tables", { schema: "ops" });
+      expect(ops["tables"]).toEqual([{ table: "ops.runbooks", columns: 2, writable: true }]);
+      const open = await use("list_tables", { limit: 2 }, { SUPABASE_TABLES: "" });
+      expect(open).toMatchObject({ total: 9, next_offset: 2, tables: [{ writable: false }, { writable: false }] });
+    });
+  });
+
+  describe("describe_table", () => {
+    it("tells types, keys, references and comments", async () => {
+      const described = await use("describe_table", { table: "incidents" });
+      expect(described).toMatchObject({ table: "incidents", description: "What went wrong.", writable: true });
+      const columns = described["columns"] as JsonObject[];
+      const column = (name: string) => columns.find((each) => each["name"] === name);
+      expect(column("id")).toMatchObject({ type: "bigint", required: true, primary_key: true });
+      expect(column("service_id")).toEqual({ name: "service_id", type: "integer", references: "services.id" });
+      expect(column("severity")).toMatchObject({ default: 3, description: "One is worst." });
+      expect(column("status")).toMatchObject({ max_length: 12 });
+      expect(column("odd.name, (really)")).toMatchObject({ type: "text" });
+    });
+
+    it("tells functions and their parameters", async () => {
+      const listed = await use("list_tables", { contains: "incidents_of" });
+      expect(listed["functions"]).toEqual([
+        { function: "incidents_of", parameters: { service: "text", worst: "integer, optional" } },
+      ]);
+    });
+
+    it.each(["describe_table", "query"])("%s names tables that are like one that is not there", async (name) => {
+      const parts = { SUPABASE_TABLES: "" };
+      expect(await fails(name, { table: "incident" }, parts)).toMatch(/Is it incidents/);
+      expect(await fails(name, { table: "incidnts" }, { SUPABASE_TABLES: "incidnts" })).not.toMatch(/Is it/);
+    });
+  });
+
+  describe("insert", () => {
+    it("stores rows with their defaults and returns them", async () => {
+      const rows: JsonObject[][] = [
+        [
+          { column: "title", value: "New 1" },
+          { column: "payload", json: '{"a": [1]}' },
+        ],
+        [
+          { column: "title", value: "New 2" },
+          { column: "tags", value: ["x", "y,z"] },
+          { column: "severity", value: 1 },
+        ],
+      ];
+      const result = await use("insert", { table: "incidents", rows });
+      expect(result).toMatchObject({
+        inserted: 2,
+        rows: [
+          { title: "New 1", severity: 3, payload: { a: [1] }, active: true },
+          { title: "New 2", severity: 1, payload: null, tags: ["x", "y,z"] },
+        ],
+      });
+    });
+
+    it("leaves rows as they are whose key is there, so that it can be repeated", async () => {
+      const rows = [[{ column: "body", value: "once" }], [{ column: "body", value: "twice" }]];
+      const input = { table: "texts", rows, unless_exists: ["body"] };
+      expect(await use("insert", input)).toMatchObject({ inserted: 2 });
+      expect(await use("insert", input)).toEqual({ inserted: 0, left_as_they_were: 2, rows: [] });
+    });
+
+    it("stores all rows or none", async () => {
+      const rows = [[{ column: "title", value: "Half" }], [{ column: "title", value: "Checkout is slow" }]];
+      expect(await fails("insert", { table: "incidents", rows })).toMatch(/409, 23505.*\(title\)=\(Checkout is slow\)/);
+      expect(await raw("/incidents?title=eq.Half")).toEqual([]);
+    });
+
+    it.each<[string, JsonObject[], RegExp]>([
+      ["a check", [{ column: "severity", value: 9 }], /23514.*severity_known.*A check of the table/],
+      [
+        "a missing reference",
+        [{ column: "service_id", value: 99 }],
+        /23503.*not present in table "services".*handle that one/,
+      ],
+      ["a null where none may be", [{ column: "active", value: null }], /23502.*must have a value/],
+      ["a wrong type", [{ column: "service_id", value: "one" }], /22P02.*"one".*describe_table/],
+      ["a wrong date", [{ column: "opened_at", value: "yesterdayish" }], /22007.*ISO 8601/],
+      ["a text too long", [{ column: "status", value: "x".repeat(20) }], /22001.*too long/],
+      ["a number too large", [{ column: "severity", value: 99999999999 }], /22003.*out of/],
+      ["an unknown column", [{ column: "titel", value: 1 }], /PGRST204.*'titel'.*describe_table/],
+      ["a column that the database fills", [{ column: "checksum", value: "x" }], /428C9.*leave it out/],
+    ])("explains %s", async (what, cells, message) => {
+      const rows = [[{ column: "title", value: `Refused: ${what}` }, ...cells]];
+      expect(await fails("insert", { table: "incidents", rows })).toMatch(message);
+    });
+
+    it("explains a key that is none", async () => {
+      const input = { table: "incidents", rows: [[{ column: "title", value: "x" }]], unless_exists: ["severity"] };
+      expect(await fails("insert", input)).toMatch(/42P10.*unless_exists must name/);
+    });
+
+    it("does not reach another table by the name of a column", async () => {
+      const rows = [[{ column: '"secrets(value)"', value: "x" }]];
+      expect(await fails("insert", { table: "incidents", rows })).toMatch(/PGRST204/);
+    });
+  });
+
+  describe("update and delete", () => {
+    const add = async (name: string, count: number) => {
+      const rows = Array.from({ length: count }, (_, at) => [{ column: "body", value: `${name} ${at}` }]);
+      return idsOf(await use("insert", { table: "texts", rows })) as number[];
+    };
+    const left = (ids: readonly number[]) => raw(`/texts?id=in.(${ids})&order=id`);
+    const set = [{ column: "notes", value: "changed" }];
+
+    it("change the rows that are named, and return them", async () => {
+      const ids = await add("named", 3);
+      const where = [{ column: "id", op: "in", value: ids.slice(0, 2) }];
+      const result = await use("update", {
+        table: "texts",
+        set: [{ column: "body", value: "set" }],
+        where: where.slice(0, 1),
+        max_rows: 2,
+      }).catch((error: Error) => error.message);
+      expect(result).toMatch(/23505/);
+      const one = [{ column: "id", op: "eq", value: ids[0] ?? 0 }];
+      expect(await use("update", { table: "texts", set: [{ column: "body", value: "set" }], where: one })).toEqual({
+        updated: 1,
+        rows: [{ id: ids[0], body: "set" }],
+      });
+      expect(await use("delete", { table: "texts", where })).toMatchObject({ deleted: 2 });
+      expect(await left(ids)).toEqual([{ id: ids[2], body: "named 2" }]);
+    });
+
+    it("say so when no row matches, and change nothing", async () => {
+      const where = [{ column: "id", op: "eq", value: -1 }];
+      const note = expect.stringContaining("nothing was changed");
+      expect(await use("update", { table: "incidents", set, where })).toEqual({ updated: 0, note });
+      expect(await use("delete", { table: "incidents", where })).toEqual({ deleted: 0, note });
+    });
+
+    it.each(["update", "delete"])("%s refuses more rows than max_rows and changes none", async (name) => {
+      const ids = await add(`many ${name}`, 6);
+      const input = { table: "texts", where: [{ column: "id", op: "in", value: ids }] };
+      const more: JsonObject = name === "update" ? { set: [{ column: "body", value: "x" }] } : {};
+      expect(await fails(name, { ...input, ...more, max_rows: 5 })).toMatch(/match 6 rows, more than max_rows \(5\)/);
+      expect(await left(ids)).toHaveLength(6);
+      if (name === "delete") expect(await use(name, { ...input, max_rows: 6 })).toMatchObject({ deleted: 6 });
+    });
+
+    it("count to fifty unless told", async () => {
+      const ids = await add("fifty", 51);
+      const where = [{ column: "id", op: "in", value: ids }];
+      expect(await fails("delete", { table: "texts", where })).toMatch(/match 51 rows, more than max_rows \(50\)/);
+      const all = await use("delete", { table: "texts", where, max_rows: 500 });
+      expect(all).toMatchObject({ deleted: 51 });
+    });
+
+    it("would lose everything by PostgREST's own parameters and by functions of a row, if those passed", async () => {
+      expect(await raw("/incidents?num_nulls=eq.0&select=id")).toHaveLength((await raw("/incidents?select=id")).length);
+      const [row] = await raw("/notes", { method: "POST", body: '[{"body": "lost"}]' });
+      expect(await raw("/notes?columns=eq.id", { method: "DELETE" })).toEqual([row]);
+    });
+
+    it.each<[string, JsonObject, RegExp]>([
+      ["a count of nulls that is always 0", { column: "num_nulls", op: "eq", value: 0 }, /"num_nulls" is not a column/],
+      ["the row's type", { column: "pg_typeof", op: "in", value: ["16384"] }, /not a column|No row|22P02/],
+      ["a function of the row that writes", { column: "escalate", op: "eq", value: "yes" }, /25006/],
+      ["PostgREST's parameter columns", { column: "columns", op: "eq", value: "id" }, /nothing was changed/],
+      ["PostgREST's parameter order", { column: "order", op: "eq", value: "id" }, /nothing was changed/],
+      ["PostgREST's parameter limit", { column: "limit", op: "eq", value: "1" }, /42703/],
+      ["PostgREST's parameter select", { column: "select", op: "eq", value: "id" }, /42703/],
+      ["PostgREST's parameter or", { column: "or", op: "eq", value: "(id.gt.0)" }, /42703/],
+      ["a comparison that always holds", { column: "id", op: "gte", value: 0 }, /must be eq/],
+      ["not null", { column: "id", op: "is_not", value: null }, /must be eq/],
+      ["both truths", { column: "active", op: "in", value: ["true", "false"] }, /must be eq/],
+      ["any title", { column: "title", op: "like", value: "*" }, /must be eq/],
+      ["a column of another table", { column: "secrets.value", op: "eq", value: "x" }, /does not name/],
+    ])("are not led to every row by %s", async (_what, condition, message) => {
+      const before = await raw("/incidents?order=id");
+      const texts = await raw("/texts?body=like.escalated*");
+      for (const name of ["update", "delete"]) {
+        const input: JsonObject = {
+          table: "incidents",
+          where: [condition],
+          max_rows: 500,
+          ...(name === "update" ? { set } : {}),
+        };
+        const result = await use(name, input).catch((error: Error) => ({ note: error.message }));
+        expect(result["note"]).toMatch(message);
+      }
+      expect(await raw("/incidents?order=id")).toEqual(before);
+      expect(await raw("/texts?body=like.escalated*")).toEqual(texts);
+    });
+
+    it.each<[string, JsonObject]>([
+      ["no conditions", { where: [] }],
+      ["no where", {}],
+      ["any_of", { where: [{ column: "id", op: "eq", value: 1 }], any_of: [] }],
+      ["an unknown operator", { where: [{ column: "id", op: "not.is", value: null }] }],
+      ["an operator with a value in it", { where: [{ column: "id", op: "eq.1,id.gt", value: 0 }] }],
+      ["a bound beyond 500", { where: [{ column: "id", op: "eq", value: 1 }], max_rows: 501 }],
+      ["a select list", { where: [{ column: "id", op: "eq", value: 1 }], select: "id,escalate" }],
+    ])("do not take %s", (_what, input) => {
+      for (const [name, more] of [
+        ["delete", {}],
+        ["update", { set }],
+      ] as const) {
+        const tool = supabase.tools.find((each) => each.name === name);
+        expect(fits(tool?.input_schema, { table: "incidents", ...more, ...input })).toBe(false);
+      }
+    });
+
+    it("explain a reference that still holds", async () => {
+      const where = [{ column: "id", op: "eq", value: 1 }];
+      expect(await fails("delete", { table: "incidents", where })).toMatch(
+        /23503.*still referenced.*handle that one first/,
+      );
+    });
+  });
+
+  describe("rights", () => {
+    const policy = /42501.*row-level security.*A row-level security policy forbids this row/;
+
+    it("of the key's role bound what is read and written", async () => {
+      expect((await use("count", { table: "incidents" }, {}, "triage"))["count"]).toBeLessThan(
+        Number((await use("count", { table: "incidents" }))["count"]),
+      );
+      const rows = [
+        [
+          { column: "title", value: "Not mine" },
+          { column: "service_id", value: 2 },
+        ],
+      ];
+      expect(await fails("insert", { table: "incidents", rows }, {}, "triage")).toMatch(policy);
+      const where = [{ column: "id", op: "eq", value: 2 }];
+      const set = [{ column: "service_id", value: 2 }];
+      expect(await fails("update", { table: "incidents", set, where }, {}, "triage")).toMatch(policy);
+      const others = [{ column: "id", op: "eq", value: 3 }];
+      expect(await use("delete", { table: "incidents", where: others }, {}, "triage")).toMatchObject({ deleted: 0 });
+    });
+
+    it("that are missing are told apart from policies", async () => {
+      const open = { SUPABASE_TABLES: "" };
+      expect(await fails("query", { table: "secrets" }, open, "triage")).toMatch(
+        /42501.*permission denied for table secrets.*lacks this right/,
+      );
+      expect(await fails("query", { table: "incidents" }, {}, "anon")).toMatch(/42501.*permission denied/);
+    });
+
+    it("are refused to a key that is none", async () => {
+      const message = await fails("query", { table: "incidents" }, { SUPABASE_SERVICE_ROLE_KEY: "not-a-key-at-all" });
+      expect(message).toMatch(/401, PGRST301.*SUPABASE_SERVICE_ROLE_KEY is wrong, expired/);
+      expect(message).not.toContain("not-a-key-at-all");
+    });
+
+    it("do not extend to schemas that are not exposed", async () => {
+      const message = await fails("query", { table: "pg_catalog.pg_authid" }, { SUPABASE_TABLES: "" });
+      expect(message).toMatch(/PGRST106.*public, ops.*Name one of those schemas/);
+    });
+  });
+
+  describe("rpc", () => {
+    it.each<[string, JsonObject, unknown]>([
+      ["a value", { function: "open_count" }, expect.any(Number)],
+      ["nothing", { function: "quiet" }, null],
+      ["a set", { function: "series", args: [{ name: "upto", value: 3 }] }, [1, 2, 3]],
+      [
+        "json",
+        {
+          function: "merge_doc",
+          args: [
+            { name: "doc", json: '{"a": 1}' },
+            { name: "labels", value: ["x,y", "z"] },
+          ],
+        },
+        { a: 1, labels: ["x,y", "z"] },
+      ],
+      [
+        "rows",
+        { function: "incidents_of", args: [{ name: "service", value: "search" }] },
+        [expect.objectContaining({ id: 3 }), expect.objectContaining({ id: 4 })],
+      ],
+    ])("returns %s", async (_what, input, result) => {
+      expect(await use("rpc", input)).toEqual({ result });
+    });
+
+    it("says when there is more", async () => {
+      const result = await use("rpc", { function: "series", args: [{ name: "upto", value: 500 }], limit: 5 });
+      expect(result).toEqual({ result: [1, 2, 3, 4, 5], more: "There is more than these 5." });
+    });
+
+    it.each<[string, JsonObject, RegExp]>([
+      ["a function that refuses", { function: "refuse" }, /P0001.*not during an incident.*wait until it is over/],
+      ["a function that is listed but not there", { function: "gone" }, /PGRST202.*public.gone.*list_tables/],
+      [
+        "arguments that it does not know",
+        { function: "series", args: [{ name: "up_to", value: 1 }] },
+        /PGRST202.*names of its arguments/,
+      ],
+      ["an argument of the wrong type", { function: "series", args: [{ name: "upto", value: "x" }] }, /22P02/],
+    ])("explains %s", async (_what, input, message) => {
+      expect(await fails("rpc", input)).toMatch(message);
+    });
+  });
+
+  it("explains an operator that does not suit the column, and a column that is not there", async () => {
+    const query = (column: string, op: string, value: string) =>
+      fails("query", { table: "incidents", where: [{ column, op, value }] });
+    expect(await query("severity", "like", "x*")).toMatch(/42883.*does not suit the column's type/);
+    expect(await query("severity", "eq", "high")).toMatch(/22P02/);
+    expect(await query("severty", "eq", "1")).toMatch(/42703.*describe_table/);
+    expect(await fails("query", { table: "incidents", select: "severty" })).toMatch(/42703.*describe_table/);
+  });
+});
+
+describe("on a service that answers as told", () => {
+  let service: Loopback | undefined;
+  afterEach(() => service?.close());
+
+  const start = async (handler: LoopbackHandler, parts: Partial<ToolContext> = {}) => {
+    service = await startLoopback(handler);
+    return toolContext({ config: configFor(service.url), ...parts });
+  };
+  const made = () => service?.requests.length ?? 0;
+
+  describe.each(NAMES)("%s", (name) => {
+    const isWrite = WRITES.includes(name);
+    // What a tool asks first: a count precedes a change.
+    const isFirstWrite = name === "insert" || name === "rpc";
+
+    it.each<[string, number, object, RegExp]>([
+      [
+        "a wrong key",
+        401,
+        { message: "Invalid API key", hint: "Double check your key." },
+        /401.*Invalid API key.*KEY is wrong/,
+      ],
+      ["an expired token", 401, { code: "PGRST303", message: "JWT expired" }, /PGRST303.*expired/],
+      ["a gateway that forbids", 403, { message: "Forbidden" }, /403.*may not do this/],
+      ["an address without a database", 404, { message: "no Route matched" }, /404.*check SUPABASE_URL/],
+      ["a refusal of a kind unheard of", 422, { message: "odd" }, /\(422\)\. odd\./],
+      ["a refusal without words", 400, {}, /\(400\)/],
+      ["a statement that took too long", 400, { code: "57014", message: "canceling statement" }, /57014.*narrow/],
+    ])("explains %s", async (_what, status, body, message) => {
+      const context = await start((_, response) => sendJson(response, status, body));
+      await expect(call(name, context)).rejects.toThrow(message);
+      expect(made()).toBe(1);
+    });
+
+    it("waits as told after a 429, and asks again", async () => {
+      const context = await start((request, response) => {
+        if (made() === 1) sendJson(response, 429, { message: "slow down" }, { "retry-after": "0" });
+        else flood(request, response);
+      });
+      await call(name, context);
+      expect(made()).toBeGreaterThan(1);
+    });
+
+    it("says until when to wait after a 429 that lasts", async () => {
+      const context = await start((_, response) => sendJson(response, 429, {}, { "retry-after": "600" }));
+      await expect(call(name, context)).rejects.toThrow(/rate limit holds until \d{4}-.*Nothing was done/);
+      expect(made()).toBe(1);
+    });
+
+    it(isFirstWrite ? "does not repeat a write after a 500" : "repeats a read after a 503", async () => {
+      const context = await start((request, response) => {
+        if (made() === 1) sendJson(response, isFirstWrite ? 500 : 503, { message: "oops" }, { "retry-after": "0" });
+        else flood(request, response);
+      });
+      const result = call(name, context);
+      if (isFirstWrite) await expect(result).rejects.toThrow(/failed \(500\). oops. Whether it took effect is unclear/);
+      else await result;
+      if (isFirstWrite) expect(made()).toBe(1);
+    });
+
+    it("gives up on a service that stays down", async () => {
+      const context = await start((_, response) =>
+        sendJson(response, 503, { code: "PGRST002" }, { "retry-after": "0" }),
+      );
+      await expect(call(name, context)).rejects.toThrow(/503, PGRST002/);
+      expect(made()).toBe(3);
+    });
+
+    it("says so when the answer is not JSON", async () => {
+      const context = await start((_, response) => {
+        response.writeHead(200, { "content-type": "text/html", "content-range": "0-0/1" });
+        response.end("<html>");
+      });
+      await expect(call(name, context)).rejects.toThrow(/unexpected form: check SUPABASE_URL/);
+    });
+
+    it("says so when the answer is JSON of another kind", async () => {
+      const context = await start((_, response) => sendJson(response, 200, { hello: 1 }));
+      if (name === "rpc") return expect(await call(name, context)).toEqual({ result: { hello: 1 } });
+      await expect(call(name, context)).rejects.toThrow(/SUPABASE_URL|without a count/);
+    });
+
+    it("says that nothing answers, without the key", async () => {
+      const context = await start(flood);
+      await service?.close();
+      const message = isFirstWrite
+        ? /could not be reached \(ECONNREFUSED\).*unclear/
+        : /ECONNREFUSED\). Try again later/;
+      await expect(call(name, context)).rejects.toThrow(message);
+    });
+
+    it("follows no redirect with the key", async () => {
+      const context = await start((_, response) => {
+        response.writeHead(302, { location: "/elsewhere" });
+        response.end();
+      });
+      await expect(call(name, context)).rejects.toThrow(/could not be reached/);
+      expect(made()).toBe(1);
+    });
+
+    it("stops waiting when the call is aborted", { timeout: 5000 }, async () => {
+      const controller = new AbortController();
+      const fetchThenAbort: typeof fetch = async (url, init) => {
+        const response = await fetch(url, init);
+        setImmediate(() => controller.abort(new Error("the run ended")));
+        return response;
+      };
+      const parts = { signal: controller.signal, fetch: fetchThenAbort };
+      const context = await start((_, response) => sendJson(response, 429, {}, { "retry-after": "25" }), parts);
+      await expect(call(name, context)).rejects.toThrow("the run ended");
+    });
+
+    it.each(["SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY"])("says that %s is not set", async (field) => {
+      const context = await start(flood);
+      const { [field]: _, ...config } = context.config;
+      await expect(call(name, { ...context, config })).rejects.toThrow(`${field} is not set`);
+      expect(made()).toBe(0);
+    });
+
+    it(`is marked as a ${isWrite ? "write that is not to be repeated unseen" : "read"}`, () => {
+      const tool = supabase.tools.find((each) => each.name === name);
+      expect(tool?.effect).toBe(isWrite ? "write" : "read");
+      expect(tool?.idempotent).toBeUndefined();
+    });
+  });
+
+  it.each([
+    ["SUPABASE_URL", "file:///etc/passwd", "SUPABASE_URL is not an http or https address."],
+    ["SUPABASE_URL", "abcdefgh.supabase.co", "SUPABASE_URL is not an http or https address."],
+    ["SUPABASE_SERVICE_ROLE_KEY", "canary\nx: y", "SUPABASE_SERVICE_ROLE_KEY holds characters that no key has."],
+  ])("%s %j is refused without being shown", async (field, value, message) => {
+    const context = await start(flood);
+    const error = await failureOf(() => call("query", { ...context, config: { ...context.config, [field]: value } }));
+    expect(error.message).toBe(message);
+    expect(made()).toBe(0);
+  });
+
+  describe("a change", () => {
+    const matching: LoopbackHandler = (_, response) =>
+      sendJson(response, 206, [{ id: 1 }], { "content-range": "0-0/2" });
+    const asChange =
+      (answer: LoopbackHandler) =>
+      (request: Parameters<LoopbackHandler>[0], response: Parameters<LoopbackHandler>[1]) =>
+        request.method === "GET" ? matching(request, response) : answer(request, response);
+    const preferences = () => service?.requests.map(({ headers }) => String(headers["prefer"] ?? "")) ?? [];
+
+    it.each(["update", "delete"])("by %s is bounded by the server too, where it knows how", async (name) => {
+      const context = await start(asChange((_, response) => sendJson(response, 200, [{ id: 1 }])));
+      await call(name, context);
+      expect(preferences()[1]).toMatch(/handling=strict/);
+      expect(preferences()[1]).toMatch(name === "update" ? /max-affected=50/ : /max-affected=5\b/);
+      expect(made()).toBe(2);
+    });
+
+    it.each(["update", "delete"])("by %s that meets more rows by then is undone by the server", async (name) => {
+      const context = await start(
+        asChange((_, response) => sendJson(response, 400, { code: "PGRST124", message: "Query result exceeds" })),
+      );
+      await expect(call(name, context)).rejects.toThrow(/rows match by now. Nothing was changed/);
+      expect(made()).toBe(2);
+    });
+
+    it.each(["update", "delete"])("by %s is asked for without the bound where the server knows none", async (name) => {
+      const context = await start(
+        asChange(({ headers }, response) =>
+          /max-affected/.test(String(headers["prefer"]))
+            ? sendJson(response, 400, { code: "PGRST122", message: "Invalid preferences" })
+            : sendJson(response, 200, [{ id: 1 }]),
+        ),
+      );
+      await call(name, context);
+      expect(preferences()[2]).not.toMatch(/max-affected|strict/);
+      expect(made()).toBe(3);
+    });
+
+    it.each<[object, number, RegExp]>([
+      [{ message: "upstream" }, 502, /502\). upstream. Whether it took effect is unclear/],
+      [{ code: "40001", message: "could not serialize" }, 500, /40001.*Nothing was changed/],
+      [{ code: "57P01", message: "terminating connection" }, 500, /57P01.*unclear/],
+    ])("that fails with %j is told to be undone or unclear", async (body, status, message) => {
+      const context = await start(asChange((_, response) => sendJson(response, status, body)));
+      await expect(call("update", context)).rejects.toThrow(message);
+      expect(made()).toBe(2);
+    });
+
+    it("is not made when the conditions look at what is no column of the table", async () => {
+      const context = await start(matching);
+      const where = [
+        { column: "id", op: "eq", value: 1 },
+        { column: "escalate", op: "neq", value: "x" },
+      ];
+      await expect(call("delete", context, { table: "incidents", where })).rejects.toThrow(
+        /"escalate" is not a column/,
+      );
+      expect(made()).toBe(1);
+    });
+
+    it("is not made when the count is missing", async () => {
+      const context = await start((_, response) => sendJson(response, 200, [{ id: 1 }]));
+      await expect(call("delete", context)).rejects.toThrow(/without a count: nothing was changed/);
+      expect(made()).toBe(1);
+    });
+  });
+
+  it("leaves a refusal of an unknown table as it is where the server does not describe itself", async () => {
+    const context = await start(({ url }, response) =>
+      url === "/rest/v1/"
+        ? sendJson(response, 404, { code: "PGRST126", message: "Root endpoint metadata is disabled" })
+        : sendJson(response, 404, { code: "PGRST205", message: "Could not find the table", hint: "try secrets" }),
+    );
+    const error = await failureOf(() => call("query", context));
+    expect(error.message).toBe(
+      "Supabase refused (404, PGRST205). Could not find the table. Look up the tables with list_tables.",
+    );
+  });
+});
+
+const LONG = 'é"\n'.repeat(200);
+const WIDE = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`column_${at}`, LONG]));
+
+/** As much as a database would ever send: wide rows, many tables with many columns. */
+function flood(...[{ method, url }, response]: Parameters<LoopbackHandler>): void {
+  const path = new URL(url, "http://x").pathname;
+  if (path === "/rest/v1/") {
+    sendJson(response, 200, API);
+    return;
+  }
+  const rows = Array.from({ length: method === "GET" && url.includes("limit=1&") ? 1 : 101 }, (_, id) => ({
+    id,
+    ...WIDE,
+  }));
+  sendJson(response, method === "GET" ? 206 : 200, rows, { "content-range": "0-100/2" });
+}
+
+const properties = Object.fromEntries(
+  Array.from({ length: 300 }, (_, at) => [
+    `column_${at}`,
+    {
+      type: "string",
+      format: "text",
+      description: `${LONG}\n\nNote:\nThis is a Foreign Key to \`a.b\`.<fk table='a' column='b'/>`,
+    },
+  ]),
+);
+const tableNames = ["incidents", ...Array.from({ length: 300 }, (_, at) => `table_${at}`)];
+const API = {
+  definitions: Object.fromEntries(
+    tableNames.map((name, at) => [name, { description: LONG, properties: at === 0 ? properties : {} }]),
+  ),
+  paths: Object.fromEntries([...tableNames.map((name) => [`/${name}`, {}]), ["/rpc/open_count", {}]]),
+};
+
+describeSkill(supabase, { config: configFor, inputs: INPUTS, flood });
