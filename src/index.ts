@@ -2,6 +2,7 @@ export { type Diagnostic, type ErrorCode, SkillflowError } from "./core/errors.t
 export type { RunEvent, RunRecord } from "./core/event.ts";
 export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";
 export type { Part, Prompt, Reply, Turn, Usage } from "./core/prompt.ts";
+export { createRedactor, type Redactor, type Secret } from "./core/redact.ts";
 export {
   type Category,
   type ConfigField,
@@ -15,3 +16,4 @@ export {
 export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
 export type { Workflow } from "./core/workflow.ts";
 export { type Inside, openInside, type Refused, resolveInside } from "./loaders/contain.ts";
+export { clip, jsonSize, type Patience, patiently, retryAfter, trim, untoldPause } from "./skill-http.ts";

@@ -57,7 +57,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   models: ["core"],
   stores: ["core"],
   core: [],
-  index: ["core", "loaders"],
+  "skill-http": ["core"],
+  index: ["core", "loaders", "skill-http"],
   testing: ["core", "models", "stores"],
 };
 

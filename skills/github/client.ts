@@ -1,8 +1,7 @@
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
-import type { Json, ToolContext } from "skillflow";
+import { type Json, type ToolContext, trim } from "skillflow";
 import { explain, isHttpFailure } from "./failure.ts";
 import { patiently } from "./patience.ts";
-import { trim } from "./trim.ts";
 
 type Rest = Octokit["rest"];
 type Data<

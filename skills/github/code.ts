@@ -1,9 +1,8 @@
-import { defineTool, type Json } from "skillflow";
+import { clip, defineTool, type Json, jsonSize } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, paging, ref, repository, safePath, safeRef } from "./fields.ts";
 import { searchQuery } from "./search.ts";
-import { clip, jsonSize } from "./trim.ts";
 
 export const codeTools = [
   defineTool({

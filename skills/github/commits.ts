@@ -1,8 +1,7 @@
-import { defineTool } from "skillflow";
+import { clip, defineTool } from "skillflow";
 import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
 import { filePath, limit, page, paging, ref, repository, safePath, safeRef, timestamp } from "./fields.ts";
-import { clip } from "./trim.ts";
 
 export const commitTools = [
   defineTool({

@@ -1,3 +1,5 @@
+import { retryAfter } from "skillflow";
+
 /** A refusal as the SDK throws it; without `response`, no answer came. */
 export interface HttpFailure extends Error {
   readonly status: number;
@@ -27,8 +29,8 @@ export function explain(error: unknown, secret: string, place?: Place): Error {
 export function limitedFor(failure: HttpFailure): number | undefined {
   if (failure.status !== 403 && failure.status !== 429) return undefined;
   const headers = failure.response?.headers ?? {};
-  const told = headers["retry-after"];
-  if (told !== undefined) return /^\d+$/.test(told) ? Number(told) * 1000 : Math.max(0, Date.parse(told) - Date.now());
+  const told = retryAfter(headers["retry-after"]);
+  if (told !== undefined) return told;
   if (headers["x-ratelimit-remaining"] === "0") {
     return Math.max(0, Number(headers["x-ratelimit-reset"] ?? 0) * 1000 - Date.now());
   }

@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
+import { clip, defineTool } from "skillflow";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { assignees, body, issueNumber, labels, limit, page, paging, repository, timestamp, title } from "./fields.ts";
 import { markerOf, withMarker, withoutMarkers } from "./marker.ts";
 import { searchQuery } from "./search.ts";
-import { clip } from "./trim.ts";
 
 export const issueTools = [
   defineTool({

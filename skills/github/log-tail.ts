@@ -1,4 +1,4 @@
-import { clip, jsonSize } from "./trim.ts";
+import { clip, jsonSize } from "skillflow";
 
 const MOST_BYTES_READ = 50_000_000;
 const BYTES_KEPT = 256_000;

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Json, JsonObject } from "./core/values.ts";
+
+/** What every skill that talks to a service over HTTP does in the same way: wait, and keep its results small. */
+
+const ATTEMPTS = 3;
+const LONGEST_PAUSE_MS = 30_000;
+const FIRST_PAUSE_MS = 500;
+
+export interface Patience {
+  readonly signal: AbortSignal;
+  /** How long to wait before the request may be made again, in milliseconds; undefined when it must not be. */
+  readonly pauseAfter: (failure: unknown, attempt: number) => number | undefined;
+}
+
+/**
+ * Makes a request up to three times. Waits stop with the signal, and one that would be long is left to the caller: the
+ * failure is thrown as it came. Whether a request may be repeated is the skill's to know, in `pauseAfter`.
+ */
+export async function patiently<Result>(
+  { signal, pauseAfter }: Patience,
+  request: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await request();
+    } catch (failure) {
+      signal.throwIfAborted();
+      const pause = pauseAfter(failure, attempt);
+      if (pause === undefined || pause > LONGEST_PAUSE_MS || attempt === ATTEMPTS) throw failure;
+      await sleep(pause, undefined, { signal });
+    }
+  }
+}
+
+/** The pause for a service that failed and did not say how long: longer each time. */
+export function untoldPause(attempt: number): number {
+  return FIRST_PAUSE_MS * 2 ** (attempt - 1);
+}
+
+/** A Retry-After header in milliseconds, given as seconds or as a date; undefined when it is absent or neither. */
+export function retryAfter(header: string | null | undefined): number | undefined {
+  if (header === null || header === undefined) return undefined;
+  const told = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(told) ? Math.max(0, told) : undefined;
+}
+
+const LARGEST_RESULT = 19_000;
+const TEXT_CAPS = [LARGEST_RESULT, 12_000, 6_000, 3_000, 1_500, 700, 300] as const;
+const SHORTEST_CAP = 300;
+
+/** A result that a model can afford, under 20 KB: long texts are cut evenly until it fits, and every cut is marked. */
+export function trim(result: unknown): Json {
+  for (const cap of TEXT_CAPS) {
+    const value = plain(result, cap);
+    if (jsonSize(value) <= LARGEST_RESULT) return value;
+  }
+  return dropItems(plain(result, SHORTEST_CAP));
+}
+
+/** Bytes of a value's JSON text. */
+export function jsonSize(value: Json): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Text cut to a number of characters, saying how many are missing. */
+export function clip(text: string, cap: number): string {
+  if (text.length <= cap) return text;
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(cap - 1)) ? cap - 1 : cap;
+  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
+}
+
+/** JSON without absent members. An id above 2^53 arrives as a BigInt and stays exact as text. */
+function plain(value: unknown, cap: number): Json {
+  if (typeof value === "string") return clip(value, cap);
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  if (Array.isArray(value)) return value.map((item) => plain(item, cap));
+  if (typeof value !== "object" || value === null) return null;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);
+  return Object.fromEntries(members.map(([key, member]) => [key, plain(member, cap)]));
+}
+
+/** Takes from the end of the longest list, at most half of it at a time, until the whole fits. */
+function dropItems(value: Json): Json {
+  const members: Record<string, Json> = { ...(value as JsonObject) };
+  let dropped = 0;
+  for (let size = jsonSize(members); size > LARGEST_RESULT; size = jsonSize(members)) {
+    const [key, list] = longestList(members);
+    if (list.length === 0) return clip(JSON.stringify(members), 4_000);
+    const kept = withoutEnd(list, size - LARGEST_RESULT);
+    dropped += list.length - kept.length;
+    members[key] = kept;
+    members["truncated"] = `${dropped} items left out: ask for fewer at a time`;
+  }
+  return members;
+}
+
+function withoutEnd(list: readonly Json[], excess: number): readonly Json[] {
+  let end = list.length;
+  for (let over = excess; over > 0 && end > Math.floor(list.length / 2); end--) over -= jsonSize(list[end - 1] ?? null);
+  return list.slice(0, end);
+}
+
+function longestList(members: Readonly<Record<string, Json>>): readonly [string, readonly Json[]] {
+  const lists = Object.entries(members).flatMap(([key, value]) =>
+    Array.isArray(value) ? [{ key, list: value as readonly Json[], size: jsonSize(value) }] : [],
+  );
+  const longest = lists.sort((a, b) => b.size - a.size)[0];
+  return [longest?.key ?? "", longest?.list ?? []];
+}

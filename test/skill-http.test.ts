@@ -1,0 +1,67 @@
+import { clip, jsonSize, patiently, retryAfter, trim } from "skillflow";
+import { describe, expect, it } from "vitest";
+
+const { signal } = new AbortController();
+
+/** Fails as often as told, then succeeds; counts. */
+function failing(times: number) {
+  const request = { made: 0, run: async () => (request.made++ < times ? Promise.reject(new Error("no")) : "yes") };
+  return request;
+}
+
+describe("patience", () => {
+  it.each([
+    ["succeeds at the third attempt", 2, 0, 3, "yes"],
+    ["gives up after the third attempt", 3, 0, 3, "no"],
+    ["does not repeat what must not be repeated", 1, undefined, 1, "no"],
+    ["leaves a long wait to the caller", 1, 30_001, 1, "no"],
+  ])("%s", async (_what, times, pause, made, outcome) => {
+    const request = failing(times);
+    const result = patiently({ signal, pauseAfter: () => pause }, request.run);
+    expect(await result.catch((error: Error) => error.message)).toBe(outcome);
+    expect(request.made).toBe(made);
+  });
+
+  it("stops waiting when it is aborted", async () => {
+    const controller = new AbortController();
+    const pauseAfter = () => {
+      setImmediate(() => controller.abort());
+      return 25_000;
+    };
+    const result = patiently({ signal: controller.signal, pauseAfter }, failing(1).run);
+    await expect(result).rejects.toThrow(/aborted/);
+  });
+
+  it.each([
+    ["120", 120_000],
+    ["1.5", 1500],
+    ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
+    ["soon", undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ])("reads the header %o as %o milliseconds", (header, expected) => {
+    expect(retryAfter(header)).toBe(expected);
+  });
+});
+
+describe("a trimmed result", () => {
+  it("keeps what is small as it is, without absent members", () => {
+    expect(trim({ a: [1, "é", true], b: undefined, c: null, d: 2n ** 63n })).toEqual({
+      a: [1, "é", true],
+      d: "9223372036854775808",
+    });
+  });
+
+  it("stays under 20 KB whatever the texts and lists are, and says what is missing", () => {
+    const long = trim({ title: "t", body: 'é"\n'.repeat(30_000) });
+    expect(jsonSize(long)).toBeLessThan(20_000);
+    expect(JSON.stringify(long)).toMatch(/more characters\]/);
+    const many = trim({ items: Array.from({ length: 5000 }, (_, id) => ({ id, name: "n".repeat(500) })) });
+    expect(jsonSize(many)).toBeLessThan(20_000);
+    expect(many).toMatchObject({ truncated: expect.stringMatching(/items left out/) });
+  });
+
+  it("does not cut a character in two", () => {
+    expect(clip("a😀b", 2)).toBe("a… [3 more characters]");
+  });
+});
