@@ -24,7 +24,7 @@ export function replaceAddresses(text: string, replace: (address: string) => str
 const HIDDEN = /[\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
 /** http or https, an ASCII host and no user name: the host that is read is the host that opens. */
-export const ADDRESS_PATTERN = String.raw`https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?(?:[/?#][^\s<>|"'\`\\]*)?`;
+export const ADDRESS_PATTERN = String.raw`https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?(?:[/?#][^\s<>|"'\x60\\]*)?`;
 const ADDRESS = new RegExp(ADDRESS_PATTERN, "gi");
 
 const LONGEST_ENDING = 40;
