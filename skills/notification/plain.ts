@@ -27,14 +27,14 @@ const HIDDEN = /[\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\
 export const ADDRESS_PATTERN = String.raw`https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?(?:[/?#][^\s<>|"'\x60\\]*)?`;
 const ADDRESS = new RegExp(ADDRESS_PATTERN, "gi");
 
-const LONGEST_ENDING = 40;
+/** What may follow an address: its sentence's or its emphasis' end. */
+const ENDING = /[)\]}>"'*_~.,;:!?]*(?=\s|$)/y;
 
 /** `https://bank.example@evil.example` opens evil.example: a renderer's link is made to end where the host does. */
 function honestAddresses(text: string): string {
   const spaced = text.replace(ADDRESS, (address, at: number) => {
-    const end = at + address.length;
-    const isEnded = /^[)\]}>"'*_~.,;:!?]*(\s|$)/.test(text.slice(end, end + LONGEST_ENDING));
-    return isEnded ? address : `${address} `;
+    ENDING.lastIndex = at + address.length;
+    return ENDING.test(text) ? address : `${address} `;
   });
   return spaced.replace(/:\/\/(?![A-Za-z0-9])/g, ":// ");
 }

@@ -310,6 +310,7 @@ describe("Discord", () => {
     ["\\[x](https://evil.example)", "\\[x] (https://evil.example)"],
     ["https://a.example/[x](https://evil.example/)", "https://a.example/%5Bx%5D%28https://evil.example/)"],
     ["https://bank.example@evil.example/x", "https://bank.example @evil.example/x"],
+    [`https://bank.example${")".repeat(50)}@evil.example`, `https://bank.example ${")".repeat(50)}@evil.example`],
     ["https:///bank.example@evil.example", "https:// /bank.example@evil.example"],
     ["https://a.example/@everyone", "https://a.example/%40everyone"],
     ["<t:1700000000:R> <:fire:1> <a:x:2>", "< t:1700000000:R> < :fire:1> < a:x:2>"],
