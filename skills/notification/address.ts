@@ -1,0 +1,43 @@
+import type { ToolContext } from "skillflow";
+import { setting } from "./channel.ts";
+
+/** A vendor whose webhooks live on hosts of its own. */
+interface Vendor {
+  readonly name: string;
+  readonly hosts: readonly string[];
+}
+
+/**
+ * A webhook's address from the config. Its host is one that NOTIFICATION_HOSTS allows; where that is not set, one of
+ * the vendor's, over https. No message here shows the address: whoever knows it can post.
+ */
+export function webhookAddress(context: ToolContext, field: string, vendor?: Vendor): URL {
+  const text = setting(context, field);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error(`${field} is not an http or https address.`);
+  if (url.username || url.password) {
+    throw new Error(`${field} holds a user name or password, which is not sent: put a token in its path or query.`);
+  }
+  const allowed = parseHosts(setting(context, "NOTIFICATION_HOSTS"));
+  if (allowed.length > 0) {
+    if (!isAmong(allowed, url.hostname))
+      throw new Error(`${field} is on a host that NOTIFICATION_HOSTS does not list.`);
+  } else if (vendor && !(url.protocol === "https:" && isAmong(vendor.hosts, url.hostname))) {
+    throw new Error(`${field} is not an https address of ${vendor.name}: allow its host in NOTIFICATION_HOSTS.`);
+  }
+  return url;
+}
+
+function parseHosts(text: string): readonly string[] {
+  const hosts = text.toLowerCase().split(/[\s,]+/);
+  const named = hosts.filter((host) => host !== "");
+  const odd = named.find((host) => !HOST.test(host));
+  if (odd === undefined) return named;
+  throw new Error(`NOTIFICATION_HOSTS lists hosts, such as hooks.example.com or *.example.com: "${odd}" is neither.`);
+}
+
+const HOST = /^((\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
+
+function isAmong(hosts: readonly string[], hostname: string): boolean {
+  return hosts.some((host) => (host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host));
+}

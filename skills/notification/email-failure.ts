@@ -1,0 +1,25 @@
+import type { NodemailerError } from "nodemailer";
+
+/** What a mail server's refusal means and what to change. */
+export function mailAdvice(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code = "", command = "", response = "", responseCode } = error as NodemailerError;
+  const reply = response.replace(/\s+/g, " ").trim().slice(0, 300);
+  const words = reply || error.message.replace(/\s+/g, " ").slice(0, 300);
+  if (code === "EAUTH") return `The mail server refused the name or the password in SMTP_URL (${words}).`;
+  if (code === "EENVELOPE") {
+    const field = command === "MAIL FROM" ? "NOTIFICATION_EMAIL_FROM" : "NOTIFICATION_EMAIL_TO";
+    return `The mail server refused ${field} (${words}). Nothing was sent.`;
+  }
+  if (code === "ETLS") {
+    return `The connection to the mail server could not be encrypted (${words}): use a port that offers TLS, or smtps://.`;
+  }
+  if (responseCode !== undefined && responseCode >= 500) return `The mail server refused the message (${words}).`;
+  if (responseCode !== undefined && responseCode >= 400) {
+    return `The mail server does not take the message now (${words}). Nothing was sent; send it again later.`;
+  }
+  const outcome = command === "CONN" || code === "EDNS" ? "Nothing was sent." : UNCLEAR;
+  return `The mail server could not be reached, or hung up (${code || words}${code ? `: ${words}` : ""}). ${outcome}`;
+}
+
+const UNCLEAR = "Whether the message was sent is unclear: do not send it again unseen.";

@@ -1,0 +1,76 @@
+import * as z from "zod";
+import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
+
+export const SEVERITIES = ["info", "warning", "error", "critical"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** What is told, the same for every channel and free of what no channel should show. */
+export interface Notice {
+  readonly title: string;
+  readonly text: string;
+  readonly severity?: Severity;
+  readonly fields: readonly Field[];
+  readonly link?: string;
+}
+
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+export const noticeInput = {
+  title: z.string().min(1).max(150).describe("What happened, in one line."),
+  text: z
+    .string()
+    .min(1)
+    .max(3500)
+    .describe("The message: plain text and line breaks. Addresses bare. Discord shows *emphasis* and `code`."),
+  severity: z.enum(SEVERITIES).optional().describe("How bad it is: shown before the title."),
+  fields: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(60).describe("What the value is, such as Service."),
+        value: z.string().min(1).max(300).describe("The value."),
+      }),
+    )
+    .max(10)
+    .optional()
+    .describe("Short facts, shown below the text."),
+  link: z
+    .string()
+    .max(500)
+    .regex(new RegExp(`^${ADDRESS_PATTERN}$`))
+    .optional()
+    .describe("One http or https address, shown as it is below the text: an issue, a dashboard."),
+} as const;
+
+const noticeObject = z.strictObject(noticeInput);
+
+export function createNotice(input: z.infer<typeof noticeObject>): Notice {
+  return {
+    title: visible("title", plainLine(input.title)),
+    text: visible("text", plainText(input.text)),
+    ...(input.severity ? { severity: input.severity } : {}),
+    fields: (input.fields ?? []).map(({ name, value }) => ({
+      name: visible("field's name", plainLine(name)),
+      value: plainLine(value) || "-",
+    })),
+    ...(input.link ? { link: input.link } : {}),
+  };
+}
+
+/** The title with its severity, on one line. */
+export function heading({ severity, title }: Notice): string {
+  return severity ? `[${severity}] ${title}` : title;
+}
+
+/** Everything below the heading, as plain text. */
+export function bodyText({ text, fields, link }: Notice): string {
+  const facts = fields.map(({ name, value }) => `${name}: ${value}`).join("\n");
+  return [text, facts, link ?? ""].filter((part) => part !== "").join("\n\n");
+}
+
+function visible(what: string, text: string): string {
+  if (text) return text;
+  throw new Error(`The ${what} holds nothing that can be shown: write some text.`);
+}

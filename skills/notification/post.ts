@@ -1,0 +1,137 @@
+import { patiently, retryAfter, type ToolContext, untoldPause } from "skillflow";
+
+export interface Post {
+  /** Who is asked, in words. */
+  readonly service: string;
+  /** The config field that holds the address. */
+  readonly field: string;
+  readonly url: URL;
+  readonly body: string;
+  /** Made anew for each attempt. */
+  readonly headers?: () => Readonly<Record<string, string>>;
+  /** The receiver knows a repeated message by its key: a server's failure may be met with another attempt. */
+  readonly isRepeatable?: boolean;
+  /** The status that is meant, for a service that reports failures with 200. */
+  readonly statusOf?: (answer: Answer) => number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/**
+ * Posts JSON. Asks again after a 429, as told and within a bound: nothing was done then. After any other failure only
+ * what is repeatable is sent again. Throws what to change, or that the outcome is unclear.
+ */
+export async function post(what: Post, context: ToolContext): Promise<Answer> {
+  const timeout = AbortSignal.timeout(LONGEST_MS);
+  const signal = AbortSignal.any([context.signal, timeout]);
+  const pauseAfter = (failure: unknown, attempt: number) => pauseOf(failure, attempt, what.isRepeatable === true);
+  try {
+    return await patiently({ signal, pauseAfter }, () => attempt(what, { ...context, signal }));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw new Error(timeout.aborted ? `${what.service} ${SILENT}` : adviceFor(error, what));
+  }
+}
+
+/** For one message: all attempts and the pauses between them. */
+const LONGEST_MS = 30_000;
+const LONGEST_ANSWER = 64_000;
+
+class Refusal extends Error {
+  constructor(readonly answer: Answer) {
+    super(`status ${answer.status}`);
+  }
+}
+
+async function attempt(what: Post, { fetch, signal }: ToolContext): Promise<Answer> {
+  const response = await fetch(what.url, {
+    method: "POST",
+    redirect: "manual",
+    signal,
+    headers: { "content-type": "application/json", "user-agent": "skillflow", ...what.headers?.() },
+    body: what.body,
+  });
+  const raw = { status: response.status, headers: response.headers, text: await readText(response) };
+  const answer = { ...raw, status: what.statusOf?.(raw) ?? raw.status };
+  if (answer.status >= 200 && answer.status < 300) return answer;
+  throw new Refusal(answer);
+}
+
+/** The beginning of an answer; the rest is left unread. */
+async function readText({ body }: Response): Promise<string> {
+  if (!body) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= LONGEST_ANSWER) break;
+  }
+  return Buffer.concat(chunks).toString("utf8", 0, LONGEST_ANSWER);
+}
+
+function pauseOf(failure: unknown, attempt: number, isRepeatable: boolean): number | undefined {
+  if (!(failure instanceof Refusal)) return undefined;
+  const { answer } = failure;
+  if (answer.status !== 429 && !(isRepeatable && answer.status >= 500)) return undefined;
+  return toldPause(answer) ?? untoldPause(attempt);
+}
+
+/** From the header; Discord also tells it in the body, in seconds. */
+function toldPause({ headers, text }: Answer): number | undefined {
+  const told = member(parseJson(text), "retry_after");
+  return retryAfter(headers.get("retry-after")) ?? (typeof told === "number" && told >= 0 ? told * 1000 : undefined);
+}
+
+function adviceFor(error: unknown, what: Post): string {
+  if (error instanceof Refusal) return refusalAdvice(error.answer, what);
+  if (!(error instanceof TypeError)) return error instanceof Error ? error.message : String(error);
+  const code = member(error.cause, "code");
+  const outcome = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(String(code)) ? "Nothing was sent." : UNCLEAR;
+  return `${what.service} could not be reached${code ? ` (${String(code)})` : ""}. ${outcome}`;
+}
+
+const UNCLEAR = "Whether the message was sent is unclear: do not send it again unseen.";
+const SILENT = `did not answer within ${LONGEST_MS / 1000} s. ${UNCLEAR}`;
+
+function refusalAdvice(answer: Answer, { service, field }: Post): string {
+  const { status } = answer;
+  const what = `(${[status, said(answer)].filter((part) => part !== "").join(": ")})`;
+  if (status === 429) {
+    const until = new Date(Date.now() + (toldPause(answer) ?? untoldPause(1))).toISOString();
+    return `${service}'s rate limit holds until ${until}. Nothing was sent; send it again after that.`;
+  }
+  if (status >= 500) return `${service} failed ${what}. ${UNCLEAR}`;
+  if (status < 400) return `${service} answered with a redirect (${status}), which is not followed: correct ${field}.`;
+  if ([401, 403, 404, 410].includes(status)) {
+    return `${service} does not know the webhook, or it may not post ${what}: ${field} is wrong, or was switched off.`;
+  }
+  if (status === 413) return `The message is too long for ${service} ${what}: shorten the text.`;
+  return `${service} refused the message ${what}: change what it names, or send less.`;
+}
+
+/** The service's own words, as far as they help. */
+function said({ text }: Answer): string {
+  const json = parseJson(text);
+  const message = member(json, "message") ?? member(member(json, "error"), "message") ?? member(json, "error");
+  const errors = member(json, "errors");
+  const words = [typeof message === "string" ? message : json ? "" : text, errors ? JSON.stringify(errors) : ""];
+  return words.join(" ").replace(/\s+/g, " ").trim().slice(0, 400);
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export function member(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}

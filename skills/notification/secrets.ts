@@ -1,0 +1,27 @@
+import { createRedactor, type Redactor, type Secret, type ToolContext } from "skillflow";
+import { setting } from "./channel.ts";
+
+const ADDRESSES = ["DISCORD_WEBHOOK_URL", "TEAMS_WEBHOOK_URL", "NOTIFICATION_WEBHOOK_URL", "SMTP_URL"] as const;
+
+/** Keeps addresses out of what services say about them: whole, and the parts that would let somebody post. */
+export function redactorFor(context: ToolContext): Redactor {
+  const addresses = ADDRESSES.flatMap((name) => partsOf(setting(context, name)).map((value) => ({ name, value })));
+  const name = "NOTIFICATION_WEBHOOK_SECRET";
+  const secrets: readonly Secret[] = [...addresses, { name, value: setting(context, name) }];
+  return createRedactor(secrets.filter(({ value }) => value !== ""));
+}
+
+const SHORTEST_TOKEN = 12;
+
+function partsOf(text: string): readonly string[] {
+  if (!URL.canParse(text)) return [text];
+  const { pathname, search, searchParams, username, password } = new URL(text);
+  const tokens = [...pathname.split("/"), ...searchParams.values()].filter((part) => part.length >= SHORTEST_TOKEN);
+  const path = pathname.length > 1 ? [pathname, pathname + search] : [];
+  return [text, ...path, ...tokens, ...[password, username].flatMap(bothForms)];
+}
+
+function bothForms(part: string): readonly string[] {
+  const plain = part.replace(/(%[0-9a-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll("%", ""), "hex").toString());
+  return [part, plain];
+}

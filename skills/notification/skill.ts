@@ -1,0 +1,53 @@
+import { defineSkill } from "skillflow";
+import { notificationTools } from "./tools.ts";
+
+export default defineSkill({
+  id: "notification",
+  name: "Notifications",
+  description: "One message to people and systems: console, file, signed webhook, Discord, Microsoft Teams, e-mail.",
+  category: "notification",
+  config: {
+    DISCORD_WEBHOOK_URL: {
+      description: "A Discord webhook's address. It posts to the one channel it was made for.",
+      env: "DISCORD_WEBHOOK_URL",
+    },
+    TEAMS_WEBHOOK_URL: {
+      description: "A Microsoft Teams webhook's address: of a workflow, or of an incoming webhook.",
+      env: "TEAMS_WEBHOOK_URL",
+    },
+    NOTIFICATION_WEBHOOK_URL: {
+      description: "Where the channel `webhook` posts its JSON.",
+      env: "NOTIFICATION_WEBHOOK_URL",
+    },
+    NOTIFICATION_WEBHOOK_SECRET: {
+      description: "Signs what is posted to NOTIFICATION_WEBHOOK_URL (HMAC-SHA256). Unsigned when absent.",
+      env: "NOTIFICATION_WEBHOOK_SECRET",
+    },
+    SMTP_URL: {
+      description: "The mail server: smtps://user:password@host:465, or smtp://…:587, percent-encoded where needed.",
+      env: "SMTP_URL",
+    },
+    NOTIFICATION_EMAIL_FROM: {
+      description: "The sender of e-mail: an address, or Name <address>.",
+      env: "NOTIFICATION_EMAIL_FROM",
+      secret: false,
+    },
+    NOTIFICATION_EMAIL_TO: {
+      description: "The recipients of e-mail, separated by commas.",
+      env: "NOTIFICATION_EMAIL_TO",
+      secret: false,
+    },
+    NOTIFICATION_FILE: {
+      description: "The file that the channel `file` appends to, one JSON object a line; inside the working directory.",
+      env: "NOTIFICATION_FILE",
+      secret: false,
+    },
+    NOTIFICATION_HOSTS: {
+      description:
+        "The only hosts that webhooks may be on, separated by commas; *.example.com for all below. When absent: the vendors' own for Discord and Teams, any for `webhook`.",
+      env: "NOTIFICATION_HOSTS",
+      secret: false,
+    },
+  },
+  tools: notificationTools,
+});

@@ -1,0 +1,102 @@
+import { defineTool, type JsonObject, type ToolContext, trim } from "skillflow";
+import * as z from "zod";
+import type { Channel, Send } from "./channel.ts";
+import { consoleChannel } from "./console.ts";
+import { discordChannel } from "./discord.ts";
+import { emailChannel } from "./email.ts";
+import { fileChannel } from "./file.ts";
+import { createNotice, type Notice, noticeInput } from "./notice.ts";
+import { redactorFor } from "./secrets.ts";
+import { teamsChannel } from "./teams.ts";
+import { webhookChannel } from "./webhook.ts";
+
+const NAMES = ["console", "file", "webhook", "discord", "teams", "email"] as const;
+type Name = (typeof NAMES)[number];
+
+const CHANNELS: Readonly<Record<Name, Channel>> = {
+  console: consoleChannel,
+  file: fileChannel,
+  webhook: webhookChannel,
+  discord: discordChannel,
+  teams: teamsChannel,
+  email: emailChannel,
+};
+
+export const notificationTools = [
+  defineTool({
+    name: "send",
+    description: "Sends one message to one or several channels and tells what became of it on each.",
+    effect: "write",
+    input_schema: z.strictObject({
+      channels: z.array(z.enum(NAMES).describe("A channel.")).min(1).max(NAMES.length).describe("Where to send it."),
+      ...noticeInput,
+    }),
+    handler: async ({ channels, ...input }, context) => {
+      context.signal.throwIfAborted();
+      const notice = createNotice(input);
+      const names = [...new Set(channels)];
+      const outcomes = await Promise.all(names.map((name) => deliver(name, notice, context)));
+      const delivered = outcomes.filter(({ outcome }) => outcome === "delivered").length;
+      if (delivered === 0) throw new Error(`Nothing was delivered. ${outcomes.map(inWords).join(" ")}`);
+      return trim({ delivered, channels: outcomes });
+    },
+  }),
+  defineTool({
+    name: "channels",
+    description: "Lists the channels and tells which can be used, and what the others lack. Sends nothing.",
+    effect: "read",
+    input_schema: z.strictObject({}),
+    handler: async (_input, context) => {
+      context.signal.throwIfAborted();
+      const states = NAMES.map(async (name) => {
+        const opened = await openChannel(name, context);
+        return { channel: name, state: opened.state, ...("reason" in opened ? { reason: opened.reason } : {}) };
+      });
+      return { channels: await Promise.all(states) };
+    },
+  }),
+];
+
+type Opened =
+  | { readonly state: "configured"; readonly send: Send }
+  | { readonly state: "not_configured" | "misconfigured"; readonly reason: string };
+
+type Outcome =
+  | { readonly channel: Name; readonly outcome: "delivered"; readonly receipt?: JsonObject }
+  | { readonly channel: Name; readonly outcome: "failed" | "not_configured"; readonly reason: string };
+
+/** One channel's failure is its outcome, never another's. */
+async function deliver(channel: Name, notice: Notice, context: ToolContext): Promise<Outcome> {
+  const opened = await openChannel(channel, context);
+  if (opened.state !== "configured") {
+    const outcome = opened.state === "misconfigured" ? "failed" : opened.state;
+    return { channel, outcome, reason: opened.reason };
+  }
+  try {
+    const receipt = await opened.send(notice);
+    return { channel, outcome: "delivered", ...(Object.keys(receipt).length > 0 ? { receipt } : {}) };
+  } catch (error) {
+    return { channel, outcome: "failed", reason: reasonOf(error, context) };
+  }
+}
+
+async function openChannel(name: Name, context: ToolContext): Promise<Opened> {
+  const { needs, open } = CHANNELS[name];
+  const missing = needs.filter((key) => !context.config[key]?.trim());
+  if (missing.length > 0) return { state: "not_configured", reason: `Not set: ${missing.join(", ")}.` };
+  try {
+    return { state: "configured", send: await open(context) };
+  } catch (error) {
+    return { state: "misconfigured", reason: reasonOf(error, context) };
+  }
+}
+
+/** Why it failed, without a secret; when the call itself was ended, that is no channel's outcome. */
+function reasonOf(error: unknown, context: ToolContext): string {
+  context.signal.throwIfAborted();
+  return redactorFor(context).text(error instanceof Error ? error.message : String(error));
+}
+
+function inWords(outcome: Outcome): string {
+  return outcome.outcome === "delivered" ? "" : `${outcome.channel}: ${outcome.reason}`;
+}

@@ -1,0 +1,786 @@
+import { execFileSync } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import type { JsonObject, ToolContext } from "skillflow";
+import { type LoopbackRequest, toolContext } from "skillflow/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import notification from "../../skills/notification/skill.ts";
+import { hostileText } from "../cli/hostile-text.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { headerOf, MAIL_PASSWORD, MAIL_USER, type MailService, parseMail, startMail } from "../services/mail.ts";
+import {
+  cardLines,
+  DISCORD_PATH,
+  hasDiscordContract,
+  type Script,
+  startWebhooks,
+  TEAMS_PATH,
+  textsOf,
+  WEBHOOK_PATH,
+  type WebhookService,
+} from "../services/webhooks.ts";
+
+const SECRET = "canary-signing-secret";
+const NOTICE: JsonObject = {
+  title: "Checkout is down",
+  text: "5xx since 08:00.\n\nRolling *back* to `v41`.",
+  severity: "critical",
+  fields: [
+    { name: "Service", value: "checkout" },
+    { name: "Since", value: "08:00 UTC" },
+  ],
+  link: "https://example.com/issues/7?tab=log",
+};
+const HTTP = ["webhook", "discord", "teams"] as const;
+const FIELDS = {
+  webhook: ["NOTIFICATION_WEBHOOK_URL", WEBHOOK_PATH],
+  discord: ["DISCORD_WEBHOOK_URL", DISCORD_PATH],
+  teams: ["TEAMS_WEBHOOK_URL", TEAMS_PATH],
+} as const;
+
+let workDir = "";
+let outside = "";
+beforeAll(async () => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), "skillflow-notification-")));
+  [workDir, outside] = [join(base, "work"), join(base, "outside")];
+  await Promise.all([workDir, outside].map((folder) => mkdir(folder)));
+});
+afterAll(() => rm(join(workDir, ".."), { recursive: true, force: true }));
+
+let service: WebhookService | undefined;
+let mail: MailService | undefined;
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all([service?.close(), mail?.close()]);
+  [service, mail] = [undefined, undefined];
+});
+
+async function startHttp(script?: Script, parts: Partial<ToolContext> = {}): Promise<ToolContext> {
+  service = await startWebhooks(script);
+  return toolContext({ workDir, config: httpConfig(service.url), ...parts });
+}
+
+function httpConfig(url: string): Record<string, string> {
+  const addresses = Object.values(FIELDS).map(([field, path]) => [field, `${url}${path}`]);
+  return { ...Object.fromEntries(addresses), NOTIFICATION_WEBHOOK_SECRET: SECRET, NOTIFICATION_HOSTS: "127.0.0.1" };
+}
+
+async function startSmtp(options?: Parameters<typeof startMail>[0]): Promise<ToolContext> {
+  mail = await startMail(options);
+  return toolContext({ workDir, config: mailConfig(`smtp://127.0.0.1:${mail.port}`) });
+}
+
+function mailConfig(url: string): Record<string, string> {
+  return {
+    SMTP_URL: url,
+    NOTIFICATION_EMAIL_FROM: "Skillflow <bot@example.com>",
+    NOTIFICATION_EMAIL_TO: 'ops@example.com, "On call" <oncall@example.com>',
+  };
+}
+
+function loggingContext(parts: Partial<ToolContext> = {}) {
+  const logged: string[] = [];
+  const silent = () => undefined;
+  const logger = { debug: silent, warn: silent, info: (message: string) => void logged.push(message) };
+  return { logged, context: toolContext({ workDir, logger, ...parts }) };
+}
+
+function send(channels: readonly string[], context: ToolContext, notice: JsonObject = NOTICE): Promise<JsonObject> {
+  return callTool(notification, "send", { ...notice, channels: [...channels] }, context) as Promise<JsonObject>;
+}
+
+/** The reason why one channel, which was the only one, did not deliver. */
+async function reasonOf(channel: string, context: ToolContext, notice?: JsonObject): Promise<string> {
+  const { message } = await failureOf(() => send([channel], context, notice));
+  return message.replace(`Nothing was delivered. ${channel}: `, "");
+}
+
+function firstRequest(): LoopbackRequest {
+  const [request] = service?.requests ?? [];
+  if (!request) throw new Error("nothing was asked");
+  return request;
+}
+
+describe("several channels at once", () => {
+  it("each have the message, and each outcome is told", async () => {
+    const http = await startHttp();
+    const smtp = await startSmtp();
+    const config = { ...http.config, ...smtp.config, NOTIFICATION_FILE: "several.jsonl" };
+    const { logged, context } = loggingContext({ config });
+    const result = await send(["console", "file", "webhook", "discord", "teams", "email"], context);
+    expect(result).toEqual({
+      delivered: 6,
+      channels: [
+        { channel: "console", outcome: "delivered" },
+        { channel: "file", outcome: "delivered" },
+        { channel: "webhook", outcome: "delivered", receipt: { signed: true } },
+        { channel: "discord", outcome: "delivered", receipt: { message_id: "1300000000000000001" } },
+        { channel: "teams", outcome: "delivered" },
+        { channel: "email", outcome: "delivered", receipt: { recipients: 2 } },
+      ],
+    });
+    expect([logged.length, service?.requests.length, mail?.messages.length]).toEqual([1, 3, 1]);
+  });
+
+  it("do not fail with one of them", async () => {
+    const context = await startHttp(({ url }) =>
+      url === WEBHOOK_PATH ? { status: 403, body: { error: "expired" } } : undefined,
+    );
+    expect(await send(["webhook", "teams", "email", "teams"], context)).toEqual({
+      delivered: 1,
+      channels: [
+        { channel: "webhook", outcome: "failed", reason: expect.stringContaining("403: expired") },
+        { channel: "teams", outcome: "delivered" },
+        {
+          channel: "email",
+          outcome: "not_configured",
+          reason: "Not set: SMTP_URL, NOTIFICATION_EMAIL_FROM, NOTIFICATION_EMAIL_TO.",
+        },
+      ],
+    });
+    expect(service?.teams).toHaveLength(1);
+  });
+
+  it("fail the call when none delivered, with each one's reason", async () => {
+    const context = await startHttp(() => ({ status: 404, text: "" }));
+    await expect(send(["discord", "file"], context)).rejects.toThrow(
+      /^Nothing was delivered. discord: .*\(404\): DISCORD_WEBHOOK_URL is wrong.* file: Not set: NOTIFICATION_FILE\.$/,
+    );
+  });
+});
+
+describe("the list of channels", () => {
+  it("tells what is configured, what is missing and what is wrong, and sends nothing", async () => {
+    const http = await startHttp();
+    const config = { ...http.config, TEAMS_WEBHOOK_URL: "https://example.com/x", NOTIFICATION_FILE: "../x" };
+    expect(await callTool(notification, "channels", {}, { ...http, config })).toEqual({
+      channels: [
+        { channel: "console", state: "configured" },
+        { channel: "file", state: "misconfigured", reason: "NOTIFICATION_FILE holds `..`." },
+        { channel: "webhook", state: "configured" },
+        { channel: "discord", state: "configured" },
+        {
+          channel: "teams",
+          state: "misconfigured",
+          reason: "TEAMS_WEBHOOK_URL is on a host that NOTIFICATION_HOSTS does not list.",
+        },
+        { channel: "email", state: "not_configured", reason: expect.stringContaining("SMTP_URL") },
+      ],
+    });
+    expect(service?.requests).toHaveLength(0);
+  });
+});
+
+describe("the console and the file", () => {
+  it("log the message so that no line of it begins a command", async () => {
+    const { logged, context } = loggingContext();
+    await send(["console"], context, { ...NOTICE, text: "::error::x\n##[group]y" });
+    expect(logged).toEqual([
+      [
+        "Notification: [critical] Checkout is down",
+        "  | ::error::x",
+        "  | ## [group]y",
+        "  | ",
+        "  | Service: checkout",
+        "  | Since: 08:00 UTC",
+        "  | ",
+        "  | https://example.com/issues/7?tab=log",
+      ].join("\n"),
+    ]);
+  });
+
+  it("append one JSON object a line, also through a link that stays inside", async () => {
+    await symlink("real.jsonl", join(workDir, "linked.jsonl"));
+    await writeFile(join(workDir, "real.jsonl"), "");
+    for (const NOTIFICATION_FILE of ["real.jsonl", "linked.jsonl", join(workDir, "real.jsonl")]) {
+      await send(["file"], toolContext({ workDir, config: { NOTIFICATION_FILE } }));
+    }
+    const lines = (await readFile(join(workDir, "real.jsonl"), "utf8")).trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      Array(3).fill({ at: expect.stringMatching(/^\d{4}-.*Z$/), call: "test/1", ...NOTICE }),
+    );
+  });
+
+  it("are refused where the path leads out, is no file or has no folder", async () => {
+    await symlink(join(outside, "there.jsonl"), join(workDir, "dangling.jsonl"));
+    await writeFile(join(outside, "kept.jsonl"), "kept");
+    await symlink(join(outside, "kept.jsonl"), join(workDir, "out.jsonl"));
+    await symlink(outside, join(workDir, "out"));
+    execFileSync("mkfifo", [join(workDir, "pipe")]);
+    const refusals = {
+      "../outside/kept.jsonl": /holds `\.\.`/,
+      "a\\b": /holds a backslash/,
+      "out.jsonl": /is a link that leads out/,
+      "out/new.jsonl": /is a link that leads out/,
+      "dangling.jsonl": /cannot be written \(ELOOP\)/,
+      [join(outside, "kept.jsonl")]: /is outside of the directory/,
+      [join(outside, "new.jsonl")]: /is outside of the directory/,
+      "none/new.jsonl": /is in a folder that does not exist: create it/,
+      ".": /cannot be written \(EISDIR\)/,
+      pipe: /cannot be written \(ENXIO\)/,
+    };
+    for (const [NOTIFICATION_FILE, refusal] of Object.entries(refusals)) {
+      const context = toolContext({ workDir, config: { NOTIFICATION_FILE } });
+      expect([NOTIFICATION_FILE, await reasonOf("file", context)]).toEqual([
+        NOTIFICATION_FILE,
+        expect.stringMatching(refusal),
+      ]);
+    }
+    expect(await readFile(join(outside, "kept.jsonl"), "utf8")).toBe("kept");
+  });
+});
+
+describe("the generic webhook", () => {
+  it("gets the notice as JSON, signed over time and body", async () => {
+    const context = await startHttp();
+    await send(["webhook"], context);
+    const { headers, body } = firstRequest();
+    const time = String(headers["x-skillflow-timestamp"]);
+    const digest = createHmac("sha256", SECRET).update(`${time}.${body}`).digest("hex");
+    expect(headers["x-skillflow-signature"]).toBe(`sha256=${digest}`);
+    expect(time).toMatch(/^\d{10}$/);
+    expect(JSON.parse(body)).toEqual({ id: headers["idempotency-key"], ...NOTICE });
+  });
+
+  it("is unsigned without a secret, and says so", async () => {
+    const context = await startHttp();
+    const { NOTIFICATION_WEBHOOK_SECRET: _, ...config } = context.config;
+    expect(await send(["webhook"], { ...context, config })).toMatchObject({
+      channels: [{ receipt: { signed: false } }],
+    });
+    expect(firstRequest().headers).not.toHaveProperty("x-skillflow-signature");
+  });
+
+  it("gets the same key from every attempt of a call, and another from another call or message", async () => {
+    const context = await startHttp((_, before) =>
+      before === 0 ? { status: 503, text: "", headers: { "retry-after": "0" } } : undefined,
+    );
+    await send(["webhook"], context);
+    await send(["webhook"], context);
+    await send(["webhook"], { ...context, callId: "ünlike\r\nx: y/2" });
+    await send(["webhook"], context, { ...NOTICE, title: "Another" });
+    const keys = service?.requests.map(({ headers }) => headers["idempotency-key"]) ?? [];
+    expect(keys).toHaveLength(5);
+    expect(new Set(keys.slice(0, 3)).size).toBe(1);
+    expect(new Set(keys).size).toBe(3);
+    expect(keys[3]).toMatch(/^%C3%BCnlike%0D%0Ax%3A%20y%2F2:[0-9a-f]{12}$/);
+  });
+});
+
+describe("Discord", () => {
+  it("gets an embed that mentions nobody, and says which message it made", async () => {
+    const context = await startHttp();
+    await send(["discord"], context);
+    expect(firstRequest().url).toBe(`${DISCORD_PATH}?wait=true`);
+    expect(service?.discord[0]).toEqual({
+      embeds: [
+        {
+          title: "[critical] Checkout is down",
+          description: `${NOTICE["text"]}\n\n${NOTICE["link"]}`,
+          color: 0xe74c3c,
+          fields: NOTICE["fields"],
+        },
+      ],
+      allowed_mentions: { parse: [] },
+    });
+  });
+
+  it("keeps the thread that the address names", async () => {
+    const context = await startHttp();
+    const config = { ...context.config, DISCORD_WEBHOOK_URL: `${service?.url}${DISCORD_PATH}?thread_id=42` };
+    await send(["discord"], { ...context, config });
+    expect(firstRequest().url).toBe(`${DISCORD_PATH}?thread_id=42&wait=true`);
+  });
+
+  it("is checked against Discord's published contract", async ({ skip }) => {
+    skip(!hasDiscordContract, "shared/contracts/discord/openapi.json is not beside this repository");
+    const context = await startHttp();
+    await send(["discord"], context, longest("x"));
+    expect(service?.discord).toHaveLength(1);
+  });
+
+  it.each([
+    ["@everyone and @HERE <@1> <@&2> <#3> </deploy:4>", "@ everyone and @ HERE < @1> < @&2> < #3> < /deploy:4>"],
+    ["[bank](https://evil.example)", "[bank] (https://evil.example)"],
+    ["[https://bank.example](https://evil.example)", "[https://bank.example ] (https://evil.example)"],
+    ["[x](<https://evil.example>)", "[x] (< https://evil.example>)"],
+    ["\\[x](https://evil.example)", "\\[x] (https://evil.example)"],
+    ["https://a.example/[x](https://evil.example/)", "https://a.example/%5Bx%5D%28https://evil.example/)"],
+    ["https://bank.example@evil.example/x", "https://bank.example @evil.example/x"],
+    [`https://bank.example${")".repeat(50)}@evil.example`, `https://bank.example ${")".repeat(50)}@evil.example`],
+    ["https:///bank.example@evil.example", "https:// /bank.example@evil.example"],
+    ["https://a.example/@everyone", "https://a.example/%40everyone"],
+    ["<t:1700000000:R> <:fire:1> <a:x:2>", "< t:1700000000:R> < :fire:1> < a:x:2>"],
+    ["a <\u200b@1> [x]\u200b(https://e.example)", "a < @1> [x] (https://e.example)"],
+    ["if a<b && c > d: `x[0](y)` **bold**", "if a<b && c > d: `x[0] (y)` **bold**"],
+    ["See (https://example.com/a?b=1), or **https://example.com**.", undefined],
+  ])("gets %j as %j", async (text, sent = text) => {
+    const context = await startHttp();
+    await send(["discord"], context, { title: "t", text });
+    expect(service?.discord[0]?.embeds[0]?.description).toBe(sent);
+  });
+
+  it("says that its answer is not Discord's", async () => {
+    const context = await startHttp(() => ({ text: "<html>" }));
+    expect(await reasonOf("discord", context)).toMatch(/not of Discord's form: check DISCORD_WEBHOOK_URL.*unclear/);
+  });
+
+  it("names the field at fault", async () => {
+    const errors = { embeds: { _errors: [{ code: "BASE_TYPE_MAX_LENGTH", message: "Must be 10 or fewer" }] } };
+    const context = await startHttp(() => ({
+      status: 400,
+      body: { message: "Invalid Form Body", code: 50035, errors },
+    }));
+    expect(await reasonOf("discord", context)).toMatch(/refused the message \(400: Invalid Form Body .*10 or fewer/);
+  });
+
+  it.each(["/api/webhooks/1/token/slack", "/api/channels/1", "/"])("has no webhook at %s", async (path) => {
+    const config = { DISCORD_WEBHOOK_URL: `https://discord.com${path}` };
+    expect(await reasonOf("discord", toolContext({ config }))).toMatch(/is not a webhook's address/);
+  });
+});
+
+describe("Teams", () => {
+  it("gets a card of plain text", async () => {
+    const context = await startHttp();
+    await send(["teams"], context);
+    expect(firstRequest().url).toBe(TEAMS_PATH);
+    expect(service?.teams.flatMap(cardLines)).toEqual([
+      "[critical] Checkout is down",
+      "5xx since 08:00.",
+      "Rolling *back* to `v41`.",
+      "Service: checkout",
+      "Since: 08:00 UTC",
+      "https://example.com/issues/7?tab=log",
+    ]);
+  });
+
+  it.each([
+    [413, /too long for Teams/],
+    [429, /rate limit holds until/],
+    [404, /TEAMS_WEBHOOK_URL is wrong/],
+  ])("told with 200 that it failed with %i, says so", async (status, reason) => {
+    const text = `Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error ${status} with ContextId x.`;
+    const context = await startHttp(() => ({ text, headers: { "retry-after": "600" } }));
+    expect(await reasonOf("teams", context)).toMatch(reason);
+    expect(service?.requests).toHaveLength(1);
+  });
+
+  it("told with 200 of another failure, does not take it for a success", async () => {
+    const context = await startHttp(() => ({ text: "Webhook Bad Request: message delivery failed" }));
+    expect(await reasonOf("teams", context)).toMatch(/Teams failed \(502.*unclear/);
+  });
+});
+
+/** As much as the schema allows, of one character. */
+function longest(unit: string): JsonObject {
+  const of = (length: number) => unit.repeat(length).slice(0, length);
+  const field = { name: of(60), value: of(300) };
+  const link = `https://example.com/${"(".repeat(480)}`;
+  return { title: of(150), text: of(3500), severity: "critical", fields: Array(10).fill(field), link };
+}
+
+describe("the longest message", () => {
+  it.each(["x", "é", "漢", "😀", '"', "[x](", "<@1>", "@everyone", "a\n", "https://e.example@", "{{"])(
+    "of %j fits Discord and Teams",
+    async (unit) => {
+      const context = await startHttp();
+      expect(fits(sendSchema(), { ...longest(unit), channels: ["teams"] })).toBe(true);
+      expect(await send(["discord", "teams"], context, longest(unit))).toMatchObject({ delivered: 2 });
+    },
+  );
+
+  it("says how much of it is missing", async () => {
+    const context = await startHttp();
+    await send(["teams", "discord"], context, { ...longest("a\n"), fields: [] });
+    expect(service?.teams.flatMap(cardLines)).toContainEqual(expect.stringMatching(/^… \[\d+ more lines\]$/));
+    await send(["discord"], context, longest("[]("));
+    expect(service?.discord[1]?.embeds[0]?.description).toMatch(/… \[\d+ more characters\]/);
+  });
+});
+
+function sendSchema(): unknown {
+  return notification.tools.find((tool) => tool.name === "send")?.input_schema;
+}
+
+describe("webhooks that fail", () => {
+  const busy = { status: 429, text: "", headers: { "retry-after": "0" } };
+
+  it.each(HTTP)("%s is asked again after a 429, as told", async (channel) => {
+    const context = await startHttp((_, before) => (before === 0 ? busy : undefined));
+    expect(await send([channel], context)).toMatchObject({ delivered: 1 });
+    expect(service?.requests).toHaveLength(2);
+  });
+
+  it("Discord is asked again as its JSON tells", async () => {
+    const body = { message: "You are being rate limited.", retry_after: 0.001, global: false };
+    const context = await startHttp((_, before) => (before === 0 ? { status: 429, body } : undefined));
+    expect(await send(["discord"], context)).toMatchObject({ delivered: 1 });
+    expect(service?.requests).toHaveLength(2);
+  });
+
+  it("Discord is not waited for when its JSON tells a long time", async () => {
+    const context = await startHttp(() => ({ status: 429, body: { retry_after: 64.57, global: true } }));
+    expect(await reasonOf("discord", context)).toMatch(/Discord's rate limit holds until .*Nothing was sent/);
+    expect(service?.requests).toHaveLength(1);
+  });
+
+  it.each(HTTP)("%s is given up when it stays busy", async (channel) => {
+    const context = await startHttp(() => busy);
+    expect(await reasonOf(channel, context)).toMatch(/rate limit holds until/);
+    expect(service?.requests).toHaveLength(3);
+  });
+
+  it.each([
+    ["webhook", 3],
+    ["discord", 1],
+    ["teams", 1],
+  ])("%s is asked %i times when it fails with 500", async (channel, times) => {
+    const context = await startHttp(() => ({ status: 500, text: "oops", headers: { "retry-after": "0" } }));
+    expect(await reasonOf(channel, context)).toMatch(/failed \(500: oops\).*unclear: do not send it again unseen/);
+    expect(service?.requests).toHaveLength(times);
+  });
+
+  it.each(HTTP)("%s is not followed to another place", async (channel) => {
+    const context = await startHttp(() => ({ status: 307, text: "", headers: { location: "/elsewhere" } }));
+    expect(await reasonOf(channel, context)).toMatch(/answered with a redirect \(307\).*correct [A-Z_]+_URL/);
+    expect(service?.requests).toHaveLength(1);
+  });
+
+  it.each(HTTP)("%s that cannot be reached got nothing", async (channel) => {
+    const context = await startHttp();
+    await service?.close();
+    expect(await reasonOf(channel, context)).toMatch(/could not be reached \(ECONNREFUSED\)\. Nothing was sent\.$/);
+  });
+
+  it.each(HTTP)("%s that hangs up leaves the outcome unclear", async (channel) => {
+    const context = await startHttp();
+    const hangUp: typeof fetch = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+    expect(await reasonOf(channel, { ...context, fetch: hangUp })).toMatch(
+      /could not be reached \(ECONNRESET\).*unclear/,
+    );
+  });
+
+  it.each(HTTP)("%s that is silent is left in time", async (channel) => {
+    const clock = new AbortController();
+    vi.spyOn(AbortSignal, "timeout").mockReturnValue(clock.signal);
+    const context = await startHttp();
+    const silent: typeof fetch = (_url, init) => {
+      setImmediate(() => clock.abort(new DOMException("late", "TimeoutError")));
+      return new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
+    };
+    expect(await reasonOf(channel, { ...context, fetch: silent })).toMatch(/did not answer within 30 s.*unclear/);
+  });
+
+  it.each(HTTP)("%s is no longer waited for once the call is aborted", { timeout: 5000 }, async (channel) => {
+    const controller = new AbortController();
+    const fetchThenAbort: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      setImmediate(() => controller.abort(new Error("the run ended")));
+      return response;
+    };
+    const later = () => ({ status: 429, text: "", headers: { "retry-after": "25" } });
+    const context = await startHttp(later, { signal: controller.signal, fetch: fetchThenAbort });
+    await expect(send(["console", channel], context)).rejects.toThrow("the run ended");
+    expect(service?.requests).toHaveLength(1);
+  });
+});
+
+describe("addresses of webhooks", () => {
+  const address = (channel: (typeof HTTP)[number], url: string, hosts?: string) =>
+    toolContext({
+      config: { [FIELDS[channel][0]]: url, ...(hosts ? { NOTIFICATION_HOSTS: hosts } : {}) },
+      fetch: () => Promise.reject(new Error("asked")),
+    });
+
+  it.each([
+    ["discord", "https://discord.com/api/webhooks/1/t"],
+    ["discord", "https://canary.discord.com/api/v10/webhooks/1/t"],
+    ["teams", "https://prod-1.westeurope.logic.azure.com:443/workflows/x/triggers/manual/paths/invoke?sig=y"],
+    ["teams", "https://default1.2.environment.api.powerplatform.com:443/powerautomate/x"],
+    ["teams", "https://contoso.webhook.office.com/webhookb2/x"],
+    ["webhook", "http://hooks.internal:8080/x"],
+    ["webhook", "https://a.example.com/x", "other.example, *.example.com"],
+    ["webhook", "https://[::1]/x", "[::1]"],
+    ["discord", "http://proxy.internal/api/webhooks/1/t", "PROXY.internal"],
+  ] as const)("%s may ask %s", async (channel, url, hosts?: string) => {
+    expect(await reasonOf(channel, address(channel, url, hosts))).toBe("asked");
+  });
+
+  it.each([
+    ["discord", "https://discord.com.evil.example/api/webhooks/1/t"],
+    ["discord", "http://discord.com/api/webhooks/1/t"],
+    ["discord", "https://evildiscord.com/api/webhooks/1/t"],
+    ["teams", "https://logic.azure.com.evil.example/x"],
+    ["teams", "https://evillogic.azure.com/x"],
+    ["discord", "https://discord.com/api/webhooks/1/t", "hooks.example.com"],
+    ["webhook", "https://example.com/x", "*.example.com"],
+    ["webhook", "https://example.com.evil.example/x", "example.com"],
+    ["webhook", "ftp://example.com/canary"],
+    ["webhook", "example.com/canary"],
+    ["webhook", "https://user:canary@example.com/x"],
+    ["webhook", "https://example.com/x", "https://example.com"],
+    ["webhook", "https://example.com/x", "*"],
+  ] as const)("%s may not ask %s", async (channel, url, hosts?: string) => {
+    const reason = await reasonOf(channel, address(channel, url, hosts));
+    expect(reason).toMatch(/^[A-Z_]+ (is (not|on)|holds|lists) /);
+    expect(reason).not.toContain("canary");
+  });
+});
+
+describe("e-mail", () => {
+  it("arrives as text and as escaped HTML, from and to whom the config says", async () => {
+    const context = await startSmtp();
+    await send(["email"], context, { ...NOTICE, text: "a < b\n<img src=x>" });
+    const [message] = mail?.messages ?? [];
+    const [whole, text, html] = parseMail(message?.raw ?? "");
+    expect(message).toMatchObject({ from: "bot@example.com", to: ["ops@example.com", "oncall@example.com"] });
+    expect(whole && headerOf(whole, "subject")).toBe("[critical] Checkout is down");
+    expect(whole && headerOf(whole, "auto-submitted")).toBe("auto-generated");
+    expect(text?.content).toContain("a < b\n<img src=x>\n\nService: checkout");
+    expect(html?.content).toContain("a &#60; b<br>\n&#60;img src=x&#62;<br>");
+  });
+
+  it("has the same Message-ID for every attempt of a call, and another for another call", async () => {
+    const context = await startSmtp();
+    for (const callId of ["run/a", "run/a", "run/b"]) await send(["email"], { ...context, callId });
+    const ids = mail?.messages.map(({ raw }) => parseMail(raw).map((part) => headerOf(part, "message-id"))[0]) ?? [];
+    expect(ids[0]).toMatch(/^<skillflow\.[0-9a-f]{40}@example\.com>$/);
+    expect([ids[1] === ids[0], ids[2] === ids[0]]).toEqual([true, false]);
+  });
+
+  const url = (password: string, host = "127.0.0.1") =>
+    `smtp://${encodeURIComponent(MAIL_USER)}:${encodeURIComponent(password)}@${host}:${mail?.port}`;
+  const withUrl = (context: ToolContext, SMTP_URL: string) => ({ ...context, config: { ...context.config, SMTP_URL } });
+
+  it("is sent after logging in", async () => {
+    const context = await startSmtp();
+    expect(await send(["email"], withUrl(context, url(MAIL_PASSWORD)))).toMatchObject({ delivered: 1 });
+  });
+
+  it("tells a refused password without telling the password, even if the server does", async () => {
+    const context = await startSmtp();
+    const reason = await reasonOf("email", withUrl(context, url("wrong canary/p@ss")));
+    expect(reason).toMatch(/refused the name or the password in SMTP_URL \(535 .*\[redacted:SMTP_URL\]/);
+    expect(reason).not.toContain("canary");
+  });
+
+  it("sends no password without encryption, except to this machine", async () => {
+    const context = await startSmtp();
+    // Reaches this machine, but is not known to.
+    const reason = await reasonOf("email", withUrl(context, url(MAIL_PASSWORD, "0.0.0.0")));
+    expect(reason).toMatch(/could not be encrypted .*use a port that offers TLS, or smtps:/);
+  });
+
+  it("refuses a certificate that nobody vouches for", async () => {
+    const context = await startSmtp({ disabledCommands: [] });
+    expect(await reasonOf("email", context)).toMatch(/certificate/);
+    expect(mail?.messages).toHaveLength(0);
+  });
+
+  it("is refused with its recipients, and delivered to those that the server takes", async () => {
+    const context = await startSmtp();
+    const to = (NOTIFICATION_EMAIL_TO: string) => ({
+      ...context,
+      config: { ...context.config, NOTIFICATION_EMAIL_TO },
+    });
+    expect(await reasonOf("email", to("nobody@example.com"))).toMatch(
+      /refused NOTIFICATION_EMAIL_TO \(550 unknown user\)\. Nothing was sent/,
+    );
+    expect(await send(["email"], to("nobody@example.com, ops@example.com"))).toMatchObject({
+      channels: [{ outcome: "delivered", receipt: { recipients: 1, refused: ["nobody@example.com"] } }],
+    });
+  });
+
+  it("is refused with its sender", async () => {
+    const refusal = Object.assign(new Error("not you"), { responseCode: 553 });
+    const context = await startSmtp({ onMailFrom: (_address, _session, done) => done(refusal) });
+    expect(await reasonOf("email", context)).toMatch(/refused NOTIFICATION_EMAIL_FROM \(553 not you\)/);
+  });
+
+  it.each([
+    [451, /does not take the message now \(451 busy\)\. Nothing was sent; send it again later/],
+    [554, /refused the message \(554 busy\)/],
+  ])("tells a server's %i", async (responseCode, reason) => {
+    const context = await startSmtp({
+      onData: (stream, _session, done) => {
+        stream.on("end", () => done(Object.assign(new Error("busy"), { responseCode })));
+        stream.resume();
+      },
+    });
+    expect(await reasonOf("email", context)).toMatch(reason);
+  });
+
+  it("stops when the call is aborted while the server keeps the message", async () => {
+    const controller = new AbortController();
+    const context = await startSmtp({
+      onData: (stream) => {
+        stream.on("end", () => controller.abort(new Error("the call took too long")));
+        stream.resume();
+      },
+    });
+    await expect(send(["email", "console"], { ...context, signal: controller.signal })).rejects.toThrow(
+      "the call took too long",
+    );
+  });
+
+  it("is left in time by a server that never greets", async () => {
+    const clock = new AbortController();
+    vi.spyOn(AbortSignal, "timeout").mockReturnValue(clock.signal);
+    const context = await startSmtp({ onConnect: () => setImmediate(() => clock.abort()) });
+    expect(await reasonOf("email", context)).toMatch(/did not finish within 30 s.*unclear/);
+  });
+
+  it("says that nothing was sent when the server cannot be reached", async () => {
+    const context = await startSmtp();
+    await mail?.close();
+    expect(await reasonOf("email", context)).toMatch(/could not be reached.*ECONNREFUSED.*Nothing was sent/);
+  });
+
+  it.each([
+    ["SMTP_URL", "mail.example.com:25"],
+    ["SMTP_URL", "https://canary@mail.example.com"],
+    ["SMTP_URL", "smtp://u:canary@mail.example.com/?tls.rejectUnauthorized=false"],
+    ["SMTP_URL", "smtp://u:canary#x@mail.example.com"],
+    ["SMTP_URL", "smtp://u:canary%zz@mail.example.com"],
+    ["NOTIFICATION_EMAIL_FROM", "a@example.com, b@example.com"],
+    ["NOTIFICATION_EMAIL_FROM", "a@example.com\r\nBcc: b@evil.example"],
+    ["NOTIFICATION_EMAIL_TO", "A\nBcc: b@evil.example <a@example.com>"],
+    ["NOTIFICATION_EMAIL_TO", "ops"],
+    ["NOTIFICATION_EMAIL_TO", "a@example.com,,b@example.com"],
+    ["NOTIFICATION_EMAIL_TO", Array(21).fill("a@example.com").join()],
+  ])("refuses %s %j before anything is sent", async (field, value) => {
+    const context = await startSmtp();
+    const reason = await reasonOf("email", { ...context, config: { ...context.config, [field]: value } });
+    expect(reason).toMatch(new RegExp(`^${field} (is not|holds)`));
+    expect(reason).not.toContain("canary");
+    expect(mail?.messages).toHaveLength(0);
+  });
+});
+
+describe("a model's text, whatever it is,", () => {
+  const pieces = fc.constantFrom(
+    ..."@everyone|@here|<@1>|<@&2>|<#3>|<t:1:R>|](|](https://evil.example)|{{DATE(2026-01-01,SHORT)}}".split("|"),
+    "\r\nBcc: all@evil.example\r\n\r\n",
+    "https://bank.example@evil.example",
+    "http://",
+    "<at>x</at>",
+    "\r\n.\r\n",
+    "##[error]",
+    "\n::error::",
+  );
+  const text = fc
+    .array(fc.oneof(pieces, hostileText), { maxLength: 8 })
+    .map((parts) => `x${parts.join("")}`.slice(0, 300));
+  const hostile = fc.record({
+    title: text.map((title) => title.slice(0, 150)),
+    text,
+    fields: fc.array(fc.record({ name: text.map((name) => name.slice(0, 60)), value: text }), { maxLength: 2 }),
+  });
+  const holds = (property: (notice: JsonObject) => Promise<void>, numRuns = 100) =>
+    fc.assert(fc.asyncProperty(hostile, property), { numRuns });
+  const control = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/u;
+
+  it("is no mention, no link elsewhere and no command in Discord", async () => {
+    const context = await startHttp();
+    await holds(async (notice) => {
+      await send(["discord"], context, notice);
+      const texts = service?.discord.at(-1)?.embeds.flatMap(textsOf) ?? [];
+      for (const each of texts) {
+        expect(each).not.toMatch(/\]\(|<[@#:/]|<\w+:|@everyone|@here/i);
+        expect(each).not.toMatch(control);
+        expect(each).not.toMatch(/https?:\/\/[^\s/?#]*@/i);
+      }
+    });
+  });
+
+  it("is only text in a Teams card", async () => {
+    const context = await startHttp();
+    await holds(async (notice) => {
+      const before = service?.teams.length ?? 0;
+      await send(["teams"], context, notice);
+      const lines = service?.teams.slice(before).flatMap(cardLines) ?? [];
+      expect(lines.length).toBeGreaterThan(1);
+      expect(lines.join("\n")).not.toMatch(/\{\{/);
+      expect(lines.join("\n")).not.toMatch(control);
+    });
+  });
+
+  it("adds no header, no recipient and no element to an e-mail", async () => {
+    const context = await startSmtp();
+    const expected = "from to subject message-id date mime-version content-type auto-submitted".split(" ").sort();
+    await holds(async (notice) => {
+      await send(["email"], context, notice);
+      const message = mail?.messages.at(-1);
+      const [whole, plain, html, ...others] = parseMail(message?.raw ?? "");
+      expect(message?.to).toEqual(["ops@example.com", "oncall@example.com"]);
+      expect(whole?.headers.map(([name]) => name).sort()).toEqual(expected);
+      expect(others).toEqual([]);
+      expect(html?.content.replace(/<\/?(p|strong)>|<br>/g, "")).not.toMatch(/[<>"'`]/);
+      expect(plain?.content).not.toMatch(control);
+    }, 30);
+    expect(mail?.messages).toHaveLength(30);
+  });
+
+  it("stays in its lines in the console", async () => {
+    const { logged, context } = loggingContext();
+    await holds(async (notice) => {
+      await send(["console"], context, notice);
+      const [first, ...others] = logged.at(-1)?.split("\n") ?? [];
+      expect(first).toMatch(/^Notification: /);
+      expect(others.every((line) => line.startsWith("  | "))).toBe(true);
+      expect(logged.at(-1)).not.toMatch(/##\[/);
+      expect(logged.at(-1)).not.toMatch(control);
+    });
+  });
+
+  it("stays in its line in the file, and in its members in the webhook's body", async () => {
+    const http = await startHttp();
+    const context = { ...http, config: { ...http.config, NOTIFICATION_FILE: "hostile.jsonl" } };
+    await holds(async (notice) => {
+      expect(await send(["file", "webhook"], context, notice)).toMatchObject({ delivered: 2 });
+      const members = Object.keys(JSON.parse(service?.requests.at(-1)?.body ?? "{}"));
+      expect(members).toEqual(["id", "title", "text", "fields"]);
+    });
+    const lines = (await readFile(join(workDir, "hostile.jsonl"), "utf8")).trimEnd().split("\n");
+    expect(lines).toHaveLength(100);
+    for (const line of lines) expect(Object.keys(JSON.parse(line))).toEqual(["at", "call", "title", "text", "fields"]);
+  });
+});
+
+describe("the input", () => {
+  it.each([
+    ["a host", { url: "https://evil.example" }],
+    ["an unknown channel", { channels: ["sms"] }],
+    ["no channel", { channels: [] }],
+    ["a link with a user name", { link: "https://bank.example@evil.example/" }],
+    ["a link that is a script", { link: "javascript:alert(1)" }],
+    ["a link with a space", { link: "https://example.com/ x" }],
+    ["an endless text", { text: "x".repeat(3501) }],
+  ])("is refused with %s", (_what, change) => {
+    expect(fits(sendSchema(), { ...NOTICE, channels: ["console"] })).toBe(true);
+    expect(fits(sendSchema(), { ...NOTICE, channels: ["console"], ...change })).toBe(false);
+  });
+
+  it.each(["title", "text"])("is refused when its %s shows nothing", async (member) => {
+    const notice = { ...NOTICE, [member]: "\u200b\u202e\n" };
+    await expect(send(["console"], toolContext(), notice)).rejects.toThrow(
+      `The ${member} holds nothing that can be shown`,
+    );
+  });
+});
+
+for (const channel of HTTP) {
+  describeSkill(notification, {
+    config: httpConfig,
+    inputs: { send: { ...NOTICE, channels: [channel] }, channels: {} },
+    offline: ["channels"],
+    flood: (_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ id: "1300000000000000001", content: "x".repeat(50_000) }));
+    },
+  });
+}
