@@ -13,6 +13,12 @@ export const logTools = [
     description:
       "Runs one ClickHouse SELECT over the declared source: FROM logs (recent), history (older), spans or metrics.",
     effect: "read",
+    needs: [
+      "BETTERSTACK_QUERY_ENDPOINT",
+      "BETTERSTACK_QUERY_USERNAME",
+      "BETTERSTACK_QUERY_PASSWORD",
+      "BETTERSTACK_SOURCE",
+    ],
     input_schema: z.strictObject({
       sql: z
         .string()

@@ -46,6 +46,7 @@ export const messageTools = [
     name: "send_thread_reply",
     description: "Replies in a message's thread. Needs the bot token, and `ts` and `channel` from send_message.",
     effect: "write",
+    needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
@@ -70,6 +71,7 @@ export const messageTools = [
       "Replaces a message that this bot posted. Needs the bot token, and `ts` and `channel` from send_message.",
     effect: "write",
     idempotent: true,
+    needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),

@@ -26,6 +26,7 @@ export const writingTools = [
     name: "insert",
     description: "Adds rows to a listed table and returns them as stored. All of them or none.",
     effect: "write",
+    needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
       rows: z.array(assignments).min(1).max(100).describe("The rows. Columns left out get their defaults."),
@@ -56,6 +57,7 @@ export const writingTools = [
     name: "update",
     description: "Sets columns in the rows of a listed table that meet conditions, and returns the rows as stored.",
     effect: "write",
+    needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
       set: assignments.describe("The columns to set, and their new values."),
@@ -83,6 +85,7 @@ export const writingTools = [
     name: "delete",
     description: "Deletes the rows of a listed table that meet conditions, and returns them as they were.",
     effect: "write",
+    needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({ table, where: rowsMeant, max_rows: maxRows }),
     handler: (input, context) => {
       const place = writable(input.table, context);

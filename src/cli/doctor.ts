@@ -1,5 +1,7 @@
+import { missingForTool } from "../core/config.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { modelAvailability } from "../core/model-name.ts";
+import { exposedName } from "../core/skill.ts";
 import type { Workflow } from "../core/workflow.ts";
 import {
   gatherSkills,
@@ -21,6 +23,14 @@ interface Finding {
   readonly reason: string | null;
   readonly fix: string | null;
   readonly nodes: readonly string[];
+  readonly tools?: readonly ToolFinding[];
+}
+
+/** A tool that its skill's config leaves out although the skill is there, and such as it offers. */
+interface ToolFinding {
+  readonly name: string;
+  readonly state: "not_configured" | "configured";
+  readonly reason: string | null;
 }
 
 export const doctor: Action = async (io, [file], flags) => {
@@ -86,6 +96,7 @@ function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly
       reason: null,
       fix: null,
       nodes,
+      tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
     };
   }
   const missing = fields.filter(({ field, value }) => field.required && value === undefined);
@@ -97,6 +108,11 @@ function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly
     fix: fix || null,
     nodes,
   };
+}
+
+function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolFinding {
+  const reason = missingForTool(tool, fields) ?? null;
+  return { name: exposedName(skill.id, tool.name), state: reason === null ? "configured" : "not_configured", reason };
 }
 
 function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
@@ -112,10 +128,14 @@ function someNodeLostAll(workflow: Workflow, skills: readonly Finding[]): boolea
   );
 }
 
-function describeFinding({ id, state, reason, fix, nodes }: Finding, paint: Paint): string {
+function describeFinding({ id, state, reason, fix, nodes, tools = [] }: Finding, paint: Paint): string {
   const good = state === "available" || state === "configured";
   const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainText).join(", ")}`) : "";
   const why = reason === null ? "" : `  ${plainText(reason)}`;
   const how = fix === null || good ? "" : `\n    ${paint("dim", plainText(fix))}`;
-  return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}`;
+  const lost = tools.filter((tool) => tool.reason !== null);
+  const without = lost.map(
+    ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainText(lack ?? "")}`,
+  );
+  return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}${without.join("")}`;
 }

@@ -21,6 +21,7 @@ import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
+import { plainText } from "./reports/inert.ts";
 import { findRecording, findRun } from "./runs.ts";
 import { type Paint, painter, programName } from "./terminal.ts";
 import { describeShortfall, describeVerdict } from "./verdict.ts";
@@ -137,8 +138,8 @@ function openProgress(io: Io, flags: Flags, { record }: PreparedRun, paint: Pain
 }
 
 function skillLogger(io: Io, flags: Flags, skill: string) {
-  const say = (level: string) => (message: string) => {
-    if (level === "warn" || flags.verbose === true) void io.err(`${skill} ${level}: ${message}\n`);
+  const say = (shown: boolean) => (message: string) => {
+    if (shown) void io.err(`${skill}: ${plainText(message)}\n`);
   };
-  return { debug: say("debug"), info: say("info"), warn: say("warn") };
+  return { debug: say(flags.verbose === true), info: say(flags.quiet !== true), warn: say(true) };
 }

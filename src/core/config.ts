@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ConfigField, Skill } from "./skill.ts";
+import type { ConfigField, Skill, Tool } from "./skill.ts";
 import { workflowLimitsSchema } from "./workflow.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
@@ -56,6 +56,15 @@ export function missingConfig(fields: readonly ResolvedField[]): string | undefi
   const missing = fields.filter(({ field, value }) => field.required && value === undefined);
   if (missing.length === 0) return undefined;
   return missing.map(describeMissing).join("; ");
+}
+
+/** Why one tool of an available skill is left out; undefined when it is offered. */
+export function missingForTool(
+  { needs = [] }: Pick<Tool, "needs">,
+  fields: readonly ResolvedField[],
+): string | undefined {
+  const missing = fields.filter(({ key, value }) => needs.includes(key) && value === undefined);
+  return missing.length === 0 ? undefined : missing.map(describeMissing).join("; ");
 }
 
 function describeMissing({ key, field, empty }: ResolvedField): string {

@@ -55,6 +55,8 @@ export interface Tool {
   readonly effect: Effect;
   /** May be repeated by the executor after an unclear failure. */
   readonly idempotent?: boolean;
+  /** Config fields without which this one tool is left out, beside those that its skill requires. */
+  readonly needs?: readonly string[];
   /** Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model. */
   readonly handler: (input: never, context: ToolContext) => unknown;
 }

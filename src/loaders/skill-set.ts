@@ -1,6 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { configValues, type Environment, missingConfig, type ResolvedField, resolveConfig } from "../core/config.ts";
+import {
+  configValues,
+  type Environment,
+  missingConfig,
+  missingForTool,
+  type ResolvedField,
+  resolveConfig,
+} from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import type { SkillRecord } from "../core/event.ts";
 import { describeTool, type Skill, type Tool } from "../core/skill.ts";
@@ -170,8 +177,13 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     available: unavailable === undefined,
     ...(unavailable === undefined ? {} : { reason: unavailable }),
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
-    tools: unavailable === undefined ? skill.tools.map((tool: Tool) => describeTool(skill, tool)) : [],
+    tools: unavailable === undefined ? offeredTools(entry).map((tool) => describeTool(skill, tool)) : [],
   };
+}
+
+/** The tools of an available skill whose own needs are met. */
+function offeredTools({ skill, fields }: SkillEntry): readonly Tool[] {
+  return skill.tools.filter((tool) => missingForTool(tool, fields) === undefined);
 }
 
 export function handlerConfig(entry: SkillEntry): Readonly<Record<string, string>> {
