@@ -31,11 +31,11 @@ export default defineSkill({
   category: "git",
   config: {
     GIT_REPOSITORY: {
-      description: "The repository's directory or bundle; default: the working directory",
+      description: "The repository's directory or bundle; default: the working directory.",
       env: "GIT_REPOSITORY",
       secret: false,
     },
-    PATH: { description: "Where the git program is looked for", env: "PATH", secret: false },
+    PATH: { description: "Where the git program is looked for.", env: "PATH", secret: false },
   },
   tools: [
     defineTool({
