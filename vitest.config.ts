@@ -14,6 +14,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    maxWorkers: 2,
     reporters: ["default", "./test/summary-reporter.ts"],
   },
 });
