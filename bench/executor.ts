@@ -54,6 +54,7 @@ export async function driveChain(store: Store, length: number): Promise<State> {
       priceOf: () => null,
       clock: { sleep: async () => undefined, random: () => 0 },
       onProgress: () => undefined,
+      onAnswering: () => undefined,
     }),
     callTool: async () => ({ output: null }),
     redactor: { text: (text) => text, value: (value) => value, tooShort: [] },

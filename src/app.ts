@@ -26,7 +26,7 @@ import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { digestPrompt } from "./run/digest.ts";
-import { driveRun, tellProgress } from "./run/drive.ts";
+import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
 import { fileStore, readRecording } from "./stores/file.ts";
 
 export function openStore(project: Project): Store {
@@ -414,6 +414,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
     priceOf: isOffline(settings.model) ? () => 0 : priceOf,
     clock: realClock,
     onProgress,
+    onAnswering: (node, characters) => tellAnswering(watch.observers, node, characters),
   });
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };

@@ -49,7 +49,11 @@ export function liveProgress(options: ProgressOptions): Observer & { close(): vo
       if (event.type !== "workflow:end") draw();
     },
     onProgress({ message }) {
-      present.doing = message;
+      clear();
+      write(`  ${options.paint("yellow", "…")} ${oneLine(message, options.columns - 4)}\n`);
+    },
+    onAnswering({ characters }) {
+      present.doing = `answering (${characters} characters)`;
     },
     close() {
       clearInterval(timer);
@@ -156,6 +160,9 @@ export function plainProgress(write: (text: string) => void): Observer {
     onEvent(event) {
       const words = plainWords(event);
       if (words !== undefined) write(`${oneLine(`${event.type} ${words}`, 500)}\n`);
+    },
+    onProgress({ node, message }) {
+      write(`${oneLine(`node:progress ${node} ${message}`, 500)}\n`);
     },
   };
 }

@@ -83,6 +83,8 @@ export interface Store {
 /** Watches a run. Its failures never reach the run (X2, D42). */
 export interface Observer {
   onEvent(event: RunEvent): unknown;
-  /** What is shown while it happens and never recorded: a message about a node at work. */
+  /** `node:progress`: a message about a node at work, shown while it happens and never recorded. */
   onProgress?(progress: { readonly node: string; readonly message: string }): unknown;
+  /** How much of an answer has arrived so far: live too. */
+  onAnswering?(answering: { readonly node: string; readonly characters: number }): unknown;
 }

@@ -103,11 +103,15 @@ export function faultOfBody(body: unknown): Fault | undefined {
 /** The error for a connection that failed. */
 export function unreachable(service: Service, error: unknown): SkillflowError {
   const { host } = new URL(service.baseURL);
-  return new SkillflowError("model.unreachable", `Cannot reach ${service.name} at ${host}: ${reasonOf(error)}`, {
-    hint: "Check the network and the service's base URL.",
-    cause: error,
-    repeatable: {},
-  });
+  return new SkillflowError(
+    "model.unreachable",
+    `Cannot reach ${service.name.replace(/^The /, "the ")} at ${host}: ${reasonOf(error)}`,
+    {
+      hint: "Check the network and the service's base URL.",
+      cause: error,
+      repeatable: {},
+    },
+  );
 }
 
 function reasonOf(error: unknown): string {

@@ -19,6 +19,7 @@ export interface AskOptions {
   readonly priceOf: (model: string, usage: Usage) => number | null;
   readonly clock: Clock;
   readonly onProgress: (node: string, message: string) => void;
+  readonly onAnswering: (node: string, characters: number) => void;
 }
 
 export type Ask = (step: AskStep, signal: AbortSignal) => Promise<EventBody>;
@@ -58,7 +59,7 @@ async function reply(options: AskOptions, step: AskStep, signal: AbortSignal): P
   let characters = 0;
   const onDelta = (text: string) => {
     characters += text.length;
-    options.onProgress(node, `answering (${characters} characters)`);
+    options.onAnswering(node, characters);
   };
   const { parts, stop, usage } = await model.reply(prompt, { key, purpose, node, model: name, signal, onDelta });
   return {

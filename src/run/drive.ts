@@ -56,6 +56,10 @@ export function tellProgress(observers: readonly Observer[], node: string, messa
   for (const observer of observers) watch(() => observer.onProgress?.({ node, message }));
 }
 
+export function tellAnswering(observers: readonly Observer[], node: string, characters: number): void {
+  for (const observer of observers) watch(() => observer.onAnswering?.({ node, characters }));
+}
+
 function watch(look: () => unknown): void {
   try {
     Promise.resolve(look()).catch(ignoreObserver);

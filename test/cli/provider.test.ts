@@ -54,7 +54,7 @@ const TROUBLES: readonly Trouble[] = [
     answer: { instead: "reset" },
     code: 4,
     error: "model.unreachable",
-    says: /Cannot reach The model server at 127\.0\.0\.1:\d+/,
+    says: /Cannot reach the model server at 127\.0\.0\.1:\d+/,
   },
   {
     when: "breaks off in the middle of each answer",

@@ -230,6 +230,7 @@ function driveRunOf(
       priceOf: () => 0,
       clock: { random: () => 0, sleep: () => Promise.reject(new Error("nothing is worth waiting for")) },
       onProgress: () => undefined,
+      onAnswering: () => undefined,
     }),
     callTool: effects.callTool,
     redactor: createRedactor([]),

@@ -43,6 +43,7 @@ function setUp(errors: readonly unknown[], options: Partial<AskOptions> & { rand
     priceOf: (_, { inputTokens, outputTokens }) => inputTokens + outputTokens,
     clock,
     onProgress: (node, message) => messages.push(`${node}: ${message}`),
+    onAnswering: (node, characters) => messages.push(`${node}: answering (${characters} characters)`),
     ...options,
   });
   return { ask, waits, tries, messages };

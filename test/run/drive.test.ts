@@ -44,6 +44,7 @@ async function drive(record: RunRecord, options: DriveOptions = {}) {
       priceOf: () => 0,
       clock: { random: () => 0, sleep: async (_, stop) => stop.throwIfAborted() },
       onProgress: () => undefined,
+      onAnswering: () => undefined,
     }),
     callTool: createCall({
       run: record.run,
