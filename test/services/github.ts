@@ -33,7 +33,7 @@ export interface Asked {
 }
 
 /** A test's own answer; undefined for the published one. */
-export type Script = (asked: Asked) => Answer | undefined;
+export type Script = (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
 
 export const TOKEN = "ghp_canary0123456789";
 
@@ -54,7 +54,7 @@ export async function startGitHub(script: Script = () => undefined): Promise<Git
     const before = operations.filter((id) => id === operation.id).length;
     operations.push(operation.id);
     const asked = { operation: operation.id, parameters, body: bodyOf(request), before, example: exampleOf(operation) };
-    send(response, operation, script(asked) ?? {}, parameters);
+    send(response, operation, (await script(asked)) ?? {}, parameters);
   });
   return { ...loopback, refusals, operations };
 }

@@ -40,7 +40,7 @@ export interface Asked {
 }
 
 /** A test's own answer; undefined for the workspace's. */
-export type Script = (asked: Asked) => Answer | undefined;
+export type Script = (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
 
 export const KEY = "lin_api_canary0123456789";
 
@@ -58,7 +58,7 @@ export async function startLinear(script: Script = () => undefined): Promise<Lin
     const operation = /^(?:query|mutation) (\w+)/.exec(query)?.[1] ?? "";
     const before = operations.length;
     operations.push(operation);
-    const scripted = script({ operation, isWrite: query.startsWith("mutation"), variables, before });
+    const scripted = await script({ operation, isWrite: query.startsWith("mutation"), variables, before });
     if (scripted) return send(response, scripted);
     if (request.headers.authorization !== KEY) return send(response, { status: 401, body: UNAUTHENTICATED });
     const faults = validate(openSchema(), parse(query)).map((error) => error.message);

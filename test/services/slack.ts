@@ -12,7 +12,10 @@ export interface SlackService extends Loopback {
 }
 
 /** An answer in place of Slack's own; undefined for that one. `before` counts the requests so far. */
-export type Script = (request: LoopbackRequest, before: number) => SlackAnswer | undefined;
+export type Script = (
+  request: LoopbackRequest,
+  before: number,
+) => SlackAnswer | undefined | Promise<SlackAnswer | undefined>;
 
 export interface SlackAnswer {
   readonly status?: number;
@@ -32,7 +35,7 @@ export async function startSlack(script: Script = () => undefined): Promise<Slac
   const messages: Message[] = [];
   let before = 0;
   const loopback = await startLoopback(async (request, response) => {
-    const scripted = script(request, before++);
+    const scripted = await script(request, before++);
     if (scripted) return send(response, scripted);
     const webhook = request.url === WEBHOOK_PATH;
     send(response, webhook ? answerWebhook(request, messages) : answerApi(request, messages));
