@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
 import { catalogTools } from "./catalog.ts";
 import { functionTools } from "./functions.ts";
 import { readingTools } from "./reading.ts";
@@ -39,5 +40,6 @@ export default defineSkill({
       secret: false,
     },
   },
+  probe: describeAccess,
   tools: [...readingTools, ...writingTools, ...functionTools, ...catalogTools],
 });

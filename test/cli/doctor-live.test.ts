@@ -14,6 +14,7 @@ async function diagnose(env: Readonly<Record<string, string>>, handler: Paramete
     SENTRY_BASE_URL: `${service.url}/sentry`,
     DD_API_URL: `${service.url}/datadog`,
     BETTERSTACK_API_URL: `${service.url}/betterstack`,
+    SUPABASE_URL: `${service.url}/supabase`,
   };
   const { stdout } = await runProgram(["doctor", "--live", "--json"], { cwd, env: { ...addresses, ...env } });
   await service.close();
@@ -57,6 +58,22 @@ describe("doctor --live", () => {
     });
     expect(of("datadog")).toMatchObject({ state: "available", reason: "both keys are accepted" });
     expect(of("betterstack")).toMatchObject({ state: "available", reason: "the token reads monitors" });
+  });
+
+  it("tells how many tables can be read", async () => {
+    const api = {
+      swagger: "2.0",
+      definitions: { orders: { properties: { id: {} } } },
+      paths: { "/orders": { get: {} } },
+    };
+    const { of, requests } = await diagnose(
+      { SUPABASE_SERVICE_ROLE_KEY: "canary-role" },
+      async (_request, response) => {
+        sendJson(response, 200, api);
+      },
+    );
+    expect(of("supabase")).toMatchObject({ state: "available", reason: "tables that can be read: 1" });
+    expect(requests.every(({ method }) => method === "GET")).toBe(true);
   });
 
   it("tells what does not work and why, without a secret, even if the service quotes it", async () => {
