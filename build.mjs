@@ -11,6 +11,7 @@ const packages = [
   "@anthropic-ai/sdk",
   "openai",
   "@octokit/*",
+  "@sentry/*",
   "@slack/*",
   "@linear/*",
   "@supabase/*",

@@ -25,6 +25,9 @@ const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skil
 #OPENAI_BASE_URL=
 # The default model, as --model takes it
 #SKILLFLOW_MODEL=
+
+# The Sentry project that is told of faults of skillflow itself; without it nobody is
+#SENTRY_DSN=
 `;
 
 function loadSkill(id: string): Promise<Skill> {

@@ -148,6 +148,15 @@ export function environmentRedactor(project: Project): Redactor {
   return createRedactor(secretsOf(project.host.env, [], project));
 }
 
+/** For what leaves the machine: all that the environment and the command line hold, secret by its name or long. */
+export function reportRedactor(env: Environment, argv: readonly string[]): Redactor {
+  const held = Object.entries(env).map(([name, value = ""]) => ({ name, value }));
+  const given = argv.flatMap((text) => [text, ...text.split("=")]).map((value) => ({ name: "argument", value }));
+  return createRedactor(
+    [...held, ...given].filter(({ name, value }) => SECRET_NAME.test(name) || value.length >= SECRET_LENGTH),
+  );
+}
+
 function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, { project, user }: Project) {
   const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
   const named = Object.keys(env).filter((name) => SECRET_NAME.test(name) && (env[name]?.length ?? 0) >= SECRET_LENGTH);

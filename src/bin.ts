@@ -13,6 +13,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", toldTo
 
 const code = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
+    runtime: { node: process.version, platform: process.platform },
     host: { env: process.env, cwd: process.cwd(), self, isAlive },
     out: (text) => write(process.stdout, text),
     err: (text) => write(process.stderr, text).catch(toldToTheWriter),

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import type { Environment } from "../core/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact.ts";
 import type { Host } from "../project.ts";
@@ -6,6 +7,8 @@ import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
 /** What the program is given of its process. */
 export interface Terminal extends Omit<Io, "protect"> {
+  /** What it runs on, as it names itself. */
+  readonly runtime: { readonly node: string; readonly platform: string };
   /** Tells what was thrown where nobody waits for it, as a library may do. */
   onFault(tell: (error: unknown) => void): void;
 }
@@ -31,12 +34,24 @@ export type Flags = Readonly<Record<string, unknown>>;
 /** What a command does: its positional arguments and flags; gives the exit code. */
 export type Action = (io: Io, args: readonly string[], flags: Flags) => Promise<number>;
 
+/** A command that has begun: its name, and the environment that it sees. */
+interface Begun {
+  readonly command: string;
+  readonly env: Environment;
+}
+
 /** Runs a command line and gives its exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const io = guard(terminal);
+  const guarded = guard(terminal);
   let code = 0;
-  const program = buildProgram(io, (result) => {
-    code = result;
+  let begun: Begun = { command: "none", env: terminal.host.env };
+  const program = buildProgram(guarded.io, {
+    begin(command) {
+      begun = command;
+    },
+    finish(result) {
+      code = result;
+    },
   });
   const fault = new Promise<never>((_, reject) => terminal.onFault(reject));
   try {
@@ -44,18 +59,45 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    return await reportFailure(io, error, argv);
+    await tellFailure(guarded.io, error, argv);
+    if (error instanceof SkillflowError) return exitCodeOf(error.code);
+    await reportToSentry(guarded, error, { ...begun, ...terminal.runtime, argv });
+    return exitCodeOf("internal.fault");
   }
 }
 
-function guard(terminal: Terminal): Io {
+interface Guarded {
+  readonly io: Io;
+  clean(text: string): string;
+  /** Text for people, halted or not. */
+  say(text: string): Promise<void>;
+  /** The command stops as if it were interrupted, and says nothing more. */
+  halt(reason: string): void;
+}
+
+function guard(terminal: Terminal): Guarded {
   let clean = (text: string) => text;
-  return {
+  let isHalted = false;
+  const stops: ((reason: string) => void)[] = [];
+  const io: Io = {
     ...terminal,
-    out: (text) => terminal.out(clean(text)).catch(refuseOutput),
-    err: (text) => terminal.err(clean(text)),
+    out: async (text) => (isHalted ? undefined : terminal.out(clean(text)).catch(refuseOutput)),
+    err: async (text) => (isHalted ? undefined : terminal.err(clean(text))),
     protect(redactor) {
       clean = redactor.text;
+    },
+    onInterrupt(stop) {
+      stops.push(stop);
+      terminal.onInterrupt(stop);
+    },
+  };
+  return {
+    io,
+    clean: (text) => clean(text),
+    say: (text) => terminal.err(clean(text)),
+    halt(reason) {
+      isHalted = true;
+      for (const stop of stops) stop(reason);
     },
   };
 }
@@ -67,7 +109,12 @@ function refuseOutput(error: unknown): never {
   throw new SkillflowError("output.failed", `the output could not be written: ${messageOf(error)}`, { cause: error });
 }
 
-function buildProgram(io: Io, finish: (code: number) => void): Command {
+interface Course {
+  begin(command: Begun): void;
+  finish(code: number): void;
+}
+
+function buildProgram(io: Io, course: Course): Command {
   const program = new Command("skillflow")
     .description("Runs workflows whose nodes are worked on by a model with skills.")
     .version(VERSION, "-V, --version")
@@ -79,15 +126,15 @@ function buildProgram(io: Io, finish: (code: number) => void): Command {
       writeErr: (text) => void io.err(text),
     })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });
-  for (const spec of COMMANDS) addCommand(program, spec, io, finish);
+  for (const spec of COMMANDS) addCommand(program, spec, io, course);
   return program;
 }
 
-function addCommand(parent: Command, spec: CommandSpec, io: Io, finish: (code: number) => void): void {
+function addCommand(parent: Command, spec: CommandSpec, io: Io, course: Course): void {
   const command = parent.command(spec.usage).description(spec.summary);
   command.copyInheritedSettings(parent);
   if (spec.commands) {
-    for (const inner of spec.commands) addCommand(command, inner, io, finish);
+    for (const inner of spec.commands) addCommand(command, inner, io, course);
     return;
   }
   if (spec.details) command.addHelpText("after", `\n${spec.details}`);
@@ -104,16 +151,38 @@ function addCommand(parent: Command, spec: CommandSpec, io: Io, finish: (code: n
       .flat()
       .filter((value) => value !== undefined) as string[];
     const { withEnvFile } = await import("./terminal.ts");
+    const seen = withEnvFile(io, flags);
+    course.begin({ command: nameOf(command), env: seen.host.env });
     const action = await spec.load?.();
-    finish((await action?.(withEnvFile(io, flags), args, flags)) ?? 0);
+    course.finish((await action?.(seen, args, flags)) ?? 0);
   });
 }
 
-async function reportFailure(io: Io, error: unknown, argv: readonly string[]): Promise<number> {
+/** `runs show`: without the program's own name. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
+}
+
+async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {
   const flags = { verbose: argv.includes("--verbose"), color: !argv.includes("--no-color") };
   const { describeFailure } = await import("./terminal.ts");
   if (!hasReaderLeft(error)) await io.err(describeFailure(error, flags, io));
-  return error instanceof SkillflowError ? exitCodeOf(error.code) : exitCodeOf("internal.fault");
+}
+
+/** Where SENTRY_DSN names a project. A report that fails changes nothing. */
+async function reportToSentry(
+  { clean, halt, say }: Guarded,
+  error: unknown,
+  { env, argv, ...begun }: Begun & Terminal["runtime"] & { readonly argv: readonly string[] },
+): Promise<void> {
+  const dsn = env.SENTRY_DSN;
+  if (!dsn || argv.includes("--offline")) return;
+  halt("stopped by a fault of skillflow itself");
+  const outcome = await import("./crash.ts")
+    .then(({ reportFault }) => reportFault(dsn, { error, version: VERSION, ...begun }, { clean, env, argv }))
+    .catch((failure) => `not reported: ${messageOf(failure)}`);
+  if (argv.includes("--verbose")) await say(`the fault was ${outcome}\n`);
 }
 
 /** As in `skillflow runs list | head`: known to whoever left. */
