@@ -93,7 +93,7 @@ export function fileStore(options: FileStoreOptions): Store {
     },
     async list() {
       if (!existsSync(directory)) return [];
-      const names = readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
+      const names = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
       const dated = names.map((name) => ({
         name,
         at: statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
@@ -102,6 +102,14 @@ export function fileStore(options: FileStoreOptions): Store {
       return newestFirst.map(({ name }) => name.slice(0, -".jsonl".length));
     },
   };
+}
+
+function readDirectory(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    throw storeError(error, `the run directory ${directory} cannot be read`);
+  }
 }
 
 /** A recording outside a store: a run's file that was copied somewhere. */
