@@ -46,5 +46,8 @@ await build({
   },
   logLevel: "warning",
 });
-for (const id of skills) cpSync(join("skills", id, "SKILL.md"), join("dist", "skills", id, "SKILL.md"));
+for (const id of skills) {
+  const document = join("skills", id, "SKILL.md");
+  if (existsSync(document)) cpSync(document, join("dist", document));
+}
 chmodSync("dist/bin.js", 0o755);

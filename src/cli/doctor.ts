@@ -45,7 +45,8 @@ export const doctor: Action = async (io, [file], flags) => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
   });
-  const ok = !workflow || !someNodeLostAll(workflow, skills);
+  const bare = workflow ? nodesWithout(workflow, skills) : [];
+  const ok = bare.length === 0;
   if (flags.json === true) {
     await io.out(`${JSON.stringify({ skills, models, ok }, undefined, 2)}\n`);
   } else {
@@ -56,7 +57,10 @@ export const doctor: Action = async (io, [file], flags) => {
     await io.out(
       `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
-    if (!ok) await io.err(`\n${paint("red", "✘")} a node lost all of its skills: it would run without any tool\n`);
+    if (!ok)
+      await io.err(`
+${paint("red", "✘")} without any of their skills: ${bare.map(plainText).join(", ")}
+`);
   }
   return ok ? 0 : 3;
 };
@@ -119,12 +123,13 @@ function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
   return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (node.skills?.includes(skill) ? [id] : []));
 }
 
-function someNodeLostAll(workflow: Workflow, skills: readonly Finding[]): boolean {
+/** The nodes that list skills and have none left. */
+function nodesWithout(workflow: Workflow, skills: readonly Finding[]): string[] {
   const usable = new Set(
     skills.filter(({ state }) => state === "available" || state === "configured").map(({ id }) => id),
   );
-  return Object.values(workflow.nodes).some(
-    (node) => (node.skills?.length ?? 0) > 0 && !node.skills?.some((skill) => usable.has(skill)),
+  return Object.entries(workflow.nodes).flatMap(([id, { skills: listed = [] }]) =>
+    listed.length > 0 && !listed.some((skill) => usable.has(skill)) ? [id] : [],
   );
 }
 
