@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { parse } from "yaml";
 import { checkInput } from "./core/check.ts";
-import { type Environment, secretValues } from "./core/config.ts";
-import { type Diagnostic, hasErrors, messageOf, SkillflowError } from "./core/errors.ts";
+import { secretValues } from "./core/config.ts";
+import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
-import { checkModels, isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
-import type { Model, Observer, Store, StoredRun } from "./core/ports.ts";
+import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
+import type { Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
@@ -22,11 +21,12 @@ import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
-import { digestPrompt } from "./run/digest.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
+import { secretsOf } from "./secrets.ts";
 import { fileStore, readRecording } from "./stores/file.ts";
 
 export function openStore(project: Project): Store {
@@ -136,35 +136,6 @@ function invalid(
   return new SkillflowError(code, what, { diagnostics });
 }
 
-const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
-
-/** Variables that are secret by their name, whether or not this run has a use for them. */
-const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
-/** Shorter ones may be ordinary words. */
-const SECRET_LENGTH = 16;
-
-/** Keeps the secrets of the environment out of what is said before a run's own are known. */
-export function environmentRedactor(project: Project): Redactor {
-  return createRedactor(secretsOf(project.host.env, [], project));
-}
-
-/** For what leaves the machine: all that the environment and the command line hold, secret by its name or long. */
-export function reportRedactor(env: Environment, argv: readonly string[]): Redactor {
-  const held = Object.entries(env).map(([name, value = ""]) => ({ name, value }));
-  const given = argv.flatMap((text) => [text, ...text.split("=")]).map((value) => ({ name: "argument", value }));
-  return createRedactor(
-    [...held, ...given].filter(({ name, value }) => SECRET_NAME.test(name) || value.length >= SECRET_LENGTH),
-  );
-}
-
-function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, { project, user }: Project) {
-  const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
-  const named = Object.keys(env).filter((name) => SECRET_NAME.test(name) && (env[name]?.length ?? 0) >= SECRET_LENGTH);
-  const names = new Set([...PROVIDER_KEYS, ...configs, ...named]);
-  const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
-  return [...own, ...[...entries].flatMap((entry) => (entry ? secretValues(entry.fields) : []))];
-}
-
 function fetchAuth({ host, project, user }: Project) {
   const hosts = { ...user?.config.fetch?.auth, ...project?.config.fetch?.auth };
   const auth = Object.fromEntries(Object.entries(hosts).map(([name, variable]) => [name, host.env[variable]]));
@@ -204,93 +175,6 @@ const ONE_TOKEN = { inputTokens: 1, cachedTokens: 0, outputTokens: 1 };
 function newRunId(): string {
   const stamp = new Date().toISOString().replace(/[-:]/g, "").slice(0, 15).replace("T", "-");
   return `${stamp}-${randomBytes(2).toString("hex")}`;
-}
-
-// ---- models
-
-interface ModelSetup {
-  readonly host: Host;
-  readonly serving: string;
-  readonly fetch: typeof fetch;
-  /** Of a resumed run. */
-  readonly past: readonly RunEvent[];
-  readonly onPromptChanged: (changed: ChangedPrompt) => void;
-}
-
-/** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
-function modelFinder(setup: ModelSetup) {
-  const serving = parseModel(setup.serving);
-  const opened = new Map<string, Promise<Model>>();
-  return async (text: string) => {
-    const wanted = parseModel(text);
-    const provider = isOffline(setup.serving) ? serving.provider : (wanted.provider ?? serving.provider);
-    const key = provider ?? "anthropic";
-    const model = opened.get(key) ?? openModel(key, serving.name, setup);
-    opened.set(key, model);
-    return { model: await model, name: wanted.name };
-  };
-}
-
-async function openModel(provider: Provider, servingName: string, setup: ModelSetup): Promise<Model> {
-  const { env, cwd } = setup.host;
-  requireKey(provider, env);
-  const common = { fetch: setup.fetch };
-  switch (provider) {
-    case "anthropic": {
-      const { anthropicModel } = await import("./models/anthropic.ts");
-      return anthropicModel({
-        ...common,
-        apiKey: env.ANTHROPIC_API_KEY ?? "",
-        ...defined("baseURL", env.ANTHROPIC_BASE_URL),
-      });
-    }
-    case "openai": {
-      const { openaiModel } = await import("./models/openai.ts");
-      return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...defined("baseURL", env.OPENAI_BASE_URL) });
-    }
-    case "openai-compatible": {
-      const { compatibleModel } = await import("./models/openai-compatible.ts");
-      const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
-      return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
-    }
-    case "replay": {
-      const { replayModel } = await import("./models/replay.ts");
-      const recording = readRecording(resolve(cwd, servingName));
-      return replayModel({ recording, digest: digestPrompt, onChanged: setup.onPromptChanged });
-    }
-    case "script": {
-      const { scriptModel } = await import("./models/script.ts");
-      return scriptModel(await readScript(resolve(cwd, servingName)), setup.past);
-    }
-  }
-}
-
-/** A model that answers from a file has that file, before anything runs. */
-async function checkServingFile(model: string, cwd: string): Promise<void> {
-  const { provider, name } = parseModel(model);
-  if (provider === "script") await readScript(resolve(cwd, name));
-  if (provider === "replay") readRecording(resolve(cwd, name));
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
-
-async function readScript(path: string) {
-  const { scriptSchema } = await import("./models/script.ts");
-  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
-  const checked = scriptSchema.safeParse(parseScript(path));
-  if (checked.success) return checked.data;
-  const problems = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-  throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
-}
-
-function parseScript(path: string): unknown {
-  try {
-    return parse(readFileSync(path, "utf8"));
-  } catch (error) {
-    throw new SkillflowError("recording.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
-  }
 }
 
 // ---- driving a run

@@ -49,9 +49,11 @@ function roomOf(path: string): string {
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
-  cli: ["app", "project", "core"],
-  app: ["project", "proxy", "run", "loaders", "models", "stores", "core"],
+  cli: ["app", "project", "secrets", "core"],
+  app: ["project", "providers", "secrets", "proxy", "run", "loaders", "models", "stores", "core"],
   project: ["loaders", "core"],
+  providers: ["project", "run", "models", "stores", "core"],
+  secrets: ["project", "core"],
   proxy: ["core"],
   run: ["core"],
   loaders: ["core"],

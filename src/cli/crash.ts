@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ErrorEvent, StackFrame } from "@sentry/node";
-import { reportRedactor } from "../app.ts";
 import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
+import { reportRedactor } from "../secrets.ts";
 
 /** A fault of skillflow itself, and what may be told with it. */
 export interface Fault {

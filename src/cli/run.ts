@@ -1,5 +1,4 @@
 import {
-  environmentRedactor,
   type FinishedRun,
   openStore,
   type PreparedRun,
@@ -16,6 +15,7 @@ import type { Observer } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
+import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";

@@ -1,0 +1,99 @@
+import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import { messageOf, SkillflowError } from "./core/errors.ts";
+import type { RunEvent } from "./core/event.ts";
+import { isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
+import type { Model } from "./core/ports.ts";
+import type { ChangedPrompt } from "./core/prompt.ts";
+import { defined } from "./core/settings.ts";
+import type { Host } from "./project.ts";
+import { digestPrompt } from "./run/digest.ts";
+import { readRecording } from "./stores/file.ts";
+
+/** Opens the models that a run names. With app.ts the only file that names adapters. */
+
+export interface ModelSetup {
+  readonly host: Host;
+  readonly serving: string;
+  readonly fetch: typeof fetch;
+  /** Of a resumed run. */
+  readonly past: readonly RunEvent[];
+  readonly onPromptChanged: (changed: ChangedPrompt) => void;
+}
+
+/** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
+export function modelFinder(setup: ModelSetup) {
+  const serving = parseModel(setup.serving);
+  const opened = new Map<string, Promise<Model>>();
+  return async (text: string) => {
+    const wanted = parseModel(text);
+    const provider = isOffline(setup.serving) ? serving.provider : (wanted.provider ?? serving.provider);
+    const key = provider ?? "anthropic";
+    const model = opened.get(key) ?? openModel(key, serving.name, setup);
+    opened.set(key, model);
+    return { model: await model, name: wanted.name };
+  };
+}
+
+async function openModel(provider: Provider, servingName: string, setup: ModelSetup): Promise<Model> {
+  const { env, cwd } = setup.host;
+  requireKey(provider, env);
+  const common = { fetch: setup.fetch };
+  switch (provider) {
+    case "anthropic": {
+      const { anthropicModel } = await import("./models/anthropic.ts");
+      return anthropicModel({
+        ...common,
+        apiKey: env.ANTHROPIC_API_KEY ?? "",
+        ...defined("baseURL", env.ANTHROPIC_BASE_URL),
+      });
+    }
+    case "openai": {
+      const { openaiModel } = await import("./models/openai.ts");
+      return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...defined("baseURL", env.OPENAI_BASE_URL) });
+    }
+    case "openai-compatible": {
+      const { compatibleModel } = await import("./models/openai-compatible.ts");
+      const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
+      return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
+    }
+    case "replay": {
+      const { replayModel } = await import("./models/replay.ts");
+      const recording = readRecording(resolve(cwd, servingName));
+      return replayModel({ recording, digest: digestPrompt, onChanged: setup.onPromptChanged });
+    }
+    case "script": {
+      const { scriptModel } = await import("./models/script.ts");
+      return scriptModel(await readScript(resolve(cwd, servingName)), setup.past);
+    }
+  }
+}
+
+/** A model that answers from a file has that file, before anything runs. */
+export async function checkServingFile(model: string, cwd: string): Promise<void> {
+  const { provider, name } = parseModel(model);
+  if (provider === "script") await readScript(resolve(cwd, name));
+  if (provider === "replay") readRecording(resolve(cwd, name));
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+async function readScript(path: string) {
+  const { scriptSchema } = await import("./models/script.ts");
+  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  const checked = scriptSchema.safeParse(parseScript(path));
+  if (checked.success) return checked.data;
+  const problems = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
+}
+
+function parseScript(path: string): unknown {
+  try {
+    return parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new SkillflowError("recording.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
+  }
+}
