@@ -92,7 +92,8 @@ main > section { margin-top: 2.75rem; scroll-margin-top: 1rem; }
 dd > .list, td .list { padding-left: 1rem; }
 .records { width: 100%; border-collapse: collapse; font-size: 0.94rem; }
 .records th { text-align: left; font-weight: 500; font-size: 0.85rem; color: var(--soft); padding: 0 1rem 0.35rem 0; border-bottom: 1px solid var(--line); }
-.records td { vertical-align: top; padding: 0.5rem 1rem 0.5rem 0; border-bottom: 1px solid var(--line); }
+.records td { vertical-align: top; padding: 0.5rem 1rem 0.5rem 0; border-bottom: 1px solid var(--line); min-width: 7.5rem; }
+.records td:has(code, .list) { min-width: 9.5rem; }
 .records tr:last-child td { border-bottom: 0; }
 .records th:last-child, .records td:last-child { padding-right: 0; }
 .cite { font-family: var(--mono); font-size: 0.86em; }
