@@ -36,7 +36,7 @@ function follow(leaving: Leaving, { edge }: Option): Step {
     reason: edge.when ?? "only path",
     edge: edge.index,
   };
-  return { kind: "decide", key: `${leaving.key}/follow/${leaving.asks}`, bodies: [body] };
+  return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };
 }
 
 function askRoute(
@@ -56,7 +56,7 @@ function askRoute(
     return view.data;
   });
   const unsaid = missing.filter((message) => !state.warned.has(message));
-  const key = `${leaving.key}/route/${leaving.asks}`;
+  const key = `${leaving.key}/route/${leaving.answers.length}`;
   if (unsaid.length > 0) {
     return { kind: "decide", key: `${key}/warn`, bodies: unsaid.map((message) => ({ type: "warning", message })) };
   }
@@ -122,7 +122,7 @@ function end(
   const body: EventBody = { type: "workflow:end", results, status, reason, ...(error ? { error } : {}) };
   return {
     kind: "decide",
-    key: `end/${state.visits}/${state.leaving?.asks ?? 0}/${state.usage.modelCalls}`,
+    key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
     bodies: [body],
   };
 }

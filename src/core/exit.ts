@@ -23,7 +23,7 @@ export function leaveUnfinished(state: State, visit: Visit): Step {
 
 export function leave(visit: Visit, result: NodeResult, unfinished = false): Step {
   const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
-  return { kind: "decide", key: `${visit.key}/exit/${visit.asks}`, bodies: [body] };
+  return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }
 
 function partialData(visit: Visit): JsonObject {

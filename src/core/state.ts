@@ -100,8 +100,6 @@ export interface Visit {
   turns: Turn[];
   /** Model invocations of this attempt that were answered (N6). */
   replies: number;
-  /** Model invocations of this visit, answered or not: numbers their step keys. */
-  asks: number;
   pending: PendingCall[];
   calls: ToolCall[];
   /** The text of a reply without calls: the attempt's answer. */
@@ -142,8 +140,6 @@ export interface Leaving {
   readonly failed: boolean;
   /** `3:assess` */
   readonly key: string;
-  /** Routing calls so far: numbers their step keys. */
-  asks: number;
   /** Their answers since the run was last resumed; undefined where the call failed. */
   answers: (string | undefined)[];
   /** Of the node, when it failed. */
@@ -263,7 +259,6 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
     key: `${state.visits}:${node}`,
     node,
     iteration,
-    asks: 0,
     ...freshAttempt(state, 0, undefined),
   };
 }
@@ -294,7 +289,6 @@ function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void
   if (event.purpose === "judge") judgeOf(visit, event).push(text);
   if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
   if (event.purpose !== "work") return;
-  visit.asks += 1;
   visit.replies += 1;
   if (event.parts.length > 0) visit.turns.push({ role: "assistant", parts: event.parts });
   visit.pending = pendingCalls(visit, event.parts);
@@ -302,7 +296,6 @@ function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void
 }
 
 function noteAnswer(leaving: Leaving, answer: string | undefined): void {
-  leaving.asks += 1;
   leaving.answers.push(answer);
 }
 
@@ -318,7 +311,7 @@ function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): 
 function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
   const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
   return calls.map((part, index) => ({
-    key: `${visit.key}/${visit.attempt}/${visit.asks}/${index}`,
+    key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
     id: part.id,
     tool: part.tool,
     input: part.type === "call" ? part.input : part.text,
@@ -348,7 +341,6 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
   if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
   if (event.purpose === "reflect") visit.reflection = null;
   if (event.purpose !== "work") return;
-  visit.asks += 1;
   visit.failure = { message, code, ...(hint ? { hint } : {}) };
 }
 
@@ -406,7 +398,6 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
     node,
     failed: result.status === "failed",
     key: visit.key,
-    asks: 0,
     answers: [],
     error: exitError(visit, result),
     routeError: undefined,

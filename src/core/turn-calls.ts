@@ -25,7 +25,7 @@ export function carryOut(program: Program, state: State, visit: Visit, node: Wor
   const unannounced = group.filter((call) => call.announced === undefined);
   if (unannounced.length > 0) return announce(visit, unannounced, tools.find, tools.offered);
   const done = visit.pending.filter((call) => call.outcome).length;
-  const key = `${visit.key}/${visit.attempt}/${visit.asks}/calls/${done}`;
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
   const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.epoch));
   if (doubtful.length > 0) {

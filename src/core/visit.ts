@@ -17,7 +17,7 @@ import type { WorkflowNode } from "./workflow.ts";
 export function work(program: Program, state: State, visit: Visit): Step {
   const node = program.node(visit.node);
   if (visit.failure) return leaveFailed(visit, node, visit.failure);
-  if (visit.replies === 0 && visit.attempt === 0 && visit.asks === 0) {
+  if (visit.replies === 0 && visit.attempt === 0) {
     const unmet = unmetRequirement(program, state, visit);
     if (unmet) return leave(visit, unmet);
   }
@@ -50,7 +50,7 @@ function contextRoot(state: State): JsonObject {
 function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
   const most = node.max_turns ?? state.settings.max_turns;
   if (visit.replies >= most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
-  const key = `${visit.key}/${visit.attempt}/${visit.asks}`;
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
   const model = node.model ?? program.workflow.model ?? state.settings.model;
   return ask(state, { key, purpose: "work", node: visit.node, model, prompt: workPrompt(program, state, visit, node) });
 }
@@ -109,7 +109,7 @@ function noteSilence(program: Program, state: State, visit: Visit, node: Workflo
     code: "model.silent",
     message,
   };
-  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.asks}/silent`, bodies: [body] };
+  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
 }
 
 /** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
@@ -125,6 +125,6 @@ function correct(visit: Visit, silent: boolean, problems: readonly string[]): St
   const reason = silent
     ? "Your answer was empty. Give your answer now."
     : `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
-  const key = `${visit.key}/${visit.attempt}/${visit.asks}/rejected`;
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
   return { kind: "decide", key, bodies: [{ type: "reply:rejected", node: visit.node, reason }] };
 }
