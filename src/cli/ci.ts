@@ -18,7 +18,7 @@ export function githubActions(io: Io): GithubActions | undefined {
   const { env } = io.host;
   if (env.GITHUB_ACTIONS !== "true") return undefined;
   const say = async (lines: readonly string[]) => {
-    for (const line of lines) await io.err(`${line}\n`);
+    for (const line of lines) await io.command(line);
   };
   return {
     mask: (secrets) => say(maskCommands(secrets)),

@@ -15,7 +15,7 @@ import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
-import { type Paint, painter } from "./terminal.ts";
+import { jsonText, type Paint, painter } from "./terminal.ts";
 
 interface Finding {
   readonly id: string;
@@ -48,13 +48,13 @@ export const doctor: Action = async (io, [file], flags) => {
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const ok = bare.length === 0;
   if (flags.json === true) {
-    await io.out(`${JSON.stringify({ skills, models, ok }, undefined, 2)}\n`);
+    await io.out(jsonText({ skills, models, ok }));
   } else {
     const paint = painter(io, flags);
-    await io.out(
+    await io.outText(
       `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
-    await io.out(
+    await io.outText(
       `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
     if (!ok)

@@ -21,7 +21,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
   if (existsSync(path) && !given.endsWith(".jsonl")) {
     const { workflow, diagnostics } = readWorkflow(project, given);
     if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });
-    await io.out(
+    await io.outText(
       await draw(
         () => workflowMermaid(workflow),
         () => workflowDot(workflow),
@@ -31,7 +31,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
   }
   const { stored } = await findRecording(openStore(project), project, given);
   const result = describeResult(stored.record, stored.events.reduce(fold, begin(stored.record)));
-  await io.out(
+  await io.outText(
     await draw(
       () => runMermaid(stored.record, result),
       () => runDot(stored.record, result),

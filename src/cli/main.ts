@@ -6,7 +6,7 @@ import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
 /** What the program is given of its process. */
-export interface Terminal extends Omit<Io, "protect"> {
+export interface Terminal extends Omit<Io, "protect" | "outText" | "command"> {
   /** What it runs on, as it names itself. */
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Tells what was thrown where nobody waits for it, as a library may do. */
@@ -23,6 +23,10 @@ export interface Io {
   /** Whether the text for people goes to a terminal. */
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** What was asked for, in words for people. */
+  outText(text: string): Promise<void>;
+  /** A workflow command for the CI system, which reads the text for people. */
+  command(line: string): Promise<void>;
   /** From now on secrets are kept out of both streams (trust 5). */
   protect(redactor: Redactor): void;
   readInput(): Promise<string>;
@@ -42,7 +46,7 @@ interface Begun {
 
 /** Runs a command line and gives its exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const guarded = guard(terminal);
+  const guarded = guard(terminal, await inertFor(terminal));
   let code = 0;
   let begun: Begun = { command: "none", env: terminal.host.env };
   const program = buildProgram(guarded.io, {
@@ -75,14 +79,22 @@ interface Guarded {
   halt(reason: string): void;
 }
 
-function guard(terminal: Terminal): Guarded {
+/** GitHub Actions reads what is printed for commands: text of models and tools must not become one (trust 13). */
+async function inertFor({ host }: Terminal): Promise<(text: string) => string> {
+  if (host.env.GITHUB_ACTIONS !== "true") return (text) => text;
+  return (await import("./reports/inert.ts")).logText;
+}
+
+function guard(terminal: Terminal, forLog: (text: string) => string): Guarded {
   let clean = (text: string) => text;
   let isHalted = false;
   const stops: ((reason: string) => void)[] = [];
   const io: Io = {
     ...terminal,
     out: async (text) => (isHalted ? undefined : terminal.out(clean(text)).catch(refuseOutput)),
-    err: async (text) => (isHalted ? undefined : terminal.err(clean(text))),
+    outText: (text) => io.out(forLog(clean(text))),
+    err: async (text) => (isHalted ? undefined : terminal.err(forLog(clean(text)))),
+    command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
     protect(redactor) {
       clean = redactor.text;
     },
@@ -94,7 +106,7 @@ function guard(terminal: Terminal): Guarded {
   return {
     io,
     clean: (text) => clean(text),
-    say: (text) => terminal.err(clean(text)),
+    say: (text) => terminal.err(forLog(clean(text))),
     halt(reason) {
       isHalted = true;
       for (const stop of stops) stop(reason);

@@ -23,7 +23,7 @@ import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./o
 import { liveProgress, plainProgress } from "./progress.ts";
 import { plainText } from "./reports/inert.ts";
 import { findRecording, findRun } from "./runs.ts";
-import { type Paint, painter, programName } from "./terminal.ts";
+import { jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
 import { describeShortfall, describeVerdict } from "./verdict.ts";
 
 export const run: Action = async (io, [file = ""], flags) => {
@@ -102,7 +102,7 @@ async function watchRun(
   const progress = openProgress(io, flags, prepared, paint);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
-  const stream: Observer = { onEvent: (event) => io.out(`${JSON.stringify(event)}\n`).catch(lose) };
+  const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
   const changed: ChangedPrompt[] = [];
   const finished = await start({
     observers: [progress, ...(flags.stream === true ? [stream] : [])],
@@ -117,7 +117,7 @@ async function watchRun(
   const written: WrittenFile[] = [];
   await writeOutputs(io, outputs, finished, written).catch(lose);
   await github?.report(finished, written).catch(lose);
-  if (flags.json === true) await io.out(`${JSON.stringify(finished.result, undefined, 2)}\n`).catch(lose);
+  if (flags.json === true) await io.out(jsonText(finished.result)).catch(lose);
   const verdict = {
     paint,
     width: Math.min(io.columns, 110),

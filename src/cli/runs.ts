@@ -9,7 +9,7 @@ import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
-import { describeFailure, duration, painter, programName } from "./terminal.ts";
+import { describeFailure, duration, jsonLine, jsonText, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 
 /** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
@@ -55,7 +55,7 @@ export const listRuns: Action = async (io, _args, flags) => {
     }
   }
   if (flags.json === true) {
-    await io.out(`${JSON.stringify({ runs: lines }, undefined, 2)}\n`);
+    await io.out(jsonText({ runs: lines }));
     return 0;
   }
   const paint = painter(io, flags);
@@ -63,7 +63,7 @@ export const listRuns: Action = async (io, _args, flags) => {
   for (const { run, workflow, at, status, durationMs } of lines) {
     const colour = status === "succeeded" ? "green" : status === "failed" ? "red" : "yellow";
     const when = at.slice(0, 19).replace("T", " ");
-    await io.out(
+    await io.outText(
       `${run.padEnd(22)} ${paint(colour, status.padEnd(11))} ${when}  ${duration(durationMs).padStart(9)}  ${plainText(workflow)}\n`,
     );
   }
@@ -85,20 +85,20 @@ export const showRun: Action = async (io, [given = ""], flags) => {
   const store = openStore(openProject(io.host, projectOptions(flags)));
   const stored = await store.read(await findRun(store, given));
   if (flags.stream === true) {
-    for (const event of stored.events) await io.out(`${JSON.stringify(event)}\n`);
+    for (const event of stored.events) await io.out(jsonLine(event));
     return 0;
   }
   const finished = resultOf(stored);
   if (flags.json === true) {
-    await io.out(`${JSON.stringify(finished.result, undefined, 2)}\n`);
+    await io.out(jsonText(finished.result));
     return 0;
   }
   const paint = painter(io, flags);
-  await io.out(
+  await io.outText(
     `${paint("bold", plainText(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`,
   );
-  for (const line of stored.events.flatMap(pathLine)) await io.out(`${paint("dim", line)}\n`);
-  await io.out(describeVerdict(finished, { paint, width: Math.min(io.columns, 110), program: programName(io) }));
+  for (const line of stored.events.flatMap(pathLine)) await io.outText(`${paint("dim", line)}\n`);
+  await io.outText(describeVerdict(finished, { paint, width: Math.min(io.columns, 110), program: programName(io) }));
   return 0;
 };
 

@@ -2,6 +2,7 @@ import { SkillflowError } from "../core/errors.ts";
 import { publishedSchemas } from "../core/published.ts";
 import { nearest } from "../core/values.ts";
 import type { Action } from "./main.ts";
+import { jsonText } from "./terminal.ts";
 
 export const printSchema: Action = async (io, [name = ""]) => {
   const schemas = publishedSchemas();
@@ -12,6 +13,6 @@ export const printSchema: Action = async (io, [name = ""]) => {
       hint: near ? `did you mean ${near}?` : `one of ${[...schemas.keys()].join(", ")}`,
     });
   }
-  await io.out(`${JSON.stringify(schema, undefined, 2)}\n`);
+  await io.out(jsonText(schema));
   return 0;
 };

@@ -5,18 +5,18 @@ import { openProject, type Project, type SkillEntry } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
-import { amount, describeDiagnostic, oneLine, type Paint, painter } from "./terminal.ts";
+import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "./terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const entries = await allSkills(project);
   const { diagnostics } = project.skills;
   if (flags.json === true) {
-    await io.out(`${JSON.stringify({ skills: entries.map(skillDocument), diagnostics }, undefined, 2)}\n`);
+    await io.out(jsonText({ skills: entries.map(skillDocument), diagnostics }));
     return 0;
   }
   const paint = painter(io, flags);
-  for (const entry of entries) await io.out(`${skillLine(entry, paint, widthOf(io))}\n`);
+  for (const entry of entries) await io.outText(`${skillLine(entry, paint, widthOf(io))}\n`);
   for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
   return 0;
 };
@@ -50,10 +50,10 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   if (flags.json === true) {
     const { frontmatter = {}, skill } = entry;
     const document = { ...skillDocument(entry), frontmatter, instruction: skill.instruction ?? null };
-    await io.out(`${JSON.stringify(document, undefined, 2)}\n`);
+    await io.out(jsonText(document));
     return 0;
   }
-  await io.out(`${describeSkill(entry, painter(io, flags), widthOf(io)).join("\n")}\n`);
+  await io.outText(`${describeSkill(entry, painter(io, flags), widthOf(io)).join("\n")}\n`);
   return 0;
 };
 

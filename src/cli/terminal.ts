@@ -5,7 +5,7 @@ import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
 import type { JsonObject } from "../core/values.ts";
 import { isObject } from "../core/values.ts";
 import type { Flags, Io } from "./main.ts";
-import { plainLine, plainText } from "./reports/inert.ts";
+import { logJson, plainLine, plainText } from "./reports/inert.ts";
 
 export type Format = Parameters<typeof styleText>[0];
 export type Paint = (format: Format, text: string) => string;
@@ -16,6 +16,16 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   const wanted = FORCE_COLOR ? FORCE_COLOR !== "0" : io.isTerminal && TERM !== "dumb";
   const colours = wanted && !NO_COLOR && flags.color !== false;
   return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
+}
+
+/** A document as it is printed. */
+export function jsonText(value: unknown): string {
+  return `${logJson(JSON.stringify(value, undefined, 2))}\n`;
+}
+
+/** A document on a line of its own. */
+export function jsonLine(value: unknown): string {
+  return `${logJson(JSON.stringify(value))}\n`;
 }
 
 /** How this program is called here: by its name, or through npm in a checkout. */

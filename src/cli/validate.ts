@@ -2,7 +2,8 @@ import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
-import { amount, describeDiagnostic, painter } from "./terminal.ts";
+import { logJson } from "./reports/inert.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
@@ -29,13 +30,13 @@ export const validate: Action = async (io, files, flags) => {
 };
 
 async function render(format: string, diagnostics: readonly Diagnostic[]): Promise<string> {
-  if (format === "sarif") return (await import("./reports/sarif.ts")).sarifOfDiagnostics(diagnostics);
+  if (format === "sarif") return logJson((await import("./reports/sarif.ts")).sarifOfDiagnostics(diagnostics));
   if (format === "github") {
     const { annotationOf } = await import("./github.ts");
     return diagnostics.map((diagnostic) => `${annotationOf(diagnostic)}\n`).join("");
   }
   const ok = !diagnostics.some((diagnostic) => diagnostic.severity === "error");
-  return `${JSON.stringify({ ok, diagnostics: diagnostics.map(located) }, undefined, 2)}\n`;
+  return jsonText({ ok, diagnostics: diagnostics.map(located) });
 }
 
 /** With the field's path as people write it, beside its keys. */

@@ -67,9 +67,14 @@ export function commandProperty(text: string): string {
   return escapeCommand(plainText(text), /[%\n:,]/g);
 }
 
-/** For a log that may be read for workflow commands: none begins in it. */
+/** For a log that is read for workflow commands: none begins in it, indented or not. Colours stay. */
 export function logText(text: string): string {
-  return withoutOldCommands(plainText(text)).replace(/^([ \t]*):(?=:)/gm, "$1: ");
+  return withoutOldCommands(text).replace(/^(\s*):(?=:)/gm, "$1: ");
+}
+
+/** For JSON in such a log: the same value, without what looks like a command. */
+export function logJson(json: string): string {
+  return json.replaceAll("##[", "\\u0023#[");
 }
 
 /** The message of a SARIF result, where `[text](1)` and `[text](https://…)` would be links. */

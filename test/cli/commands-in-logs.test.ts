@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { makeProject, runProgram } from "./program.ts";
+
+/** What a model says can not become a workflow command where GitHub Actions reads the log (trust 13). */
+
+const WORKFLOW = "id: w\nname: W\nentry: a\nnodes:\n  a: { name: A, instruction: Say it. }\nedges: []\n";
+const SAID = "fine\n::stop-commands::x\n  ::add-mask::y\n##[add-path]/evil ::error::mid";
+/** As the runner finds them: at a line's start behind white space, and of the old form anywhere. */
+const COMMAND = /^\s*::|##\[/m;
+const env = { GITHUB_ACTIONS: "true" };
+
+async function run(flags: readonly string[]) {
+  const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [{ text: SAID }] } });
+  const ended = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...flags], { cwd, env });
+  return { cwd, ended };
+}
+
+describe("on GitHub Actions", () => {
+  it("text of a model is shown, and is no command", async () => {
+    const { cwd, ended } = await run([]);
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toContain(": :stop-commands::x");
+    expect(ended.stderr).not.toMatch(COMMAND);
+    const shown = await runProgram(["runs", "show", "r"], { cwd, env });
+    expect(shown.stdout).toContain(": :stop-commands::x");
+    expect(shown.stdout).not.toMatch(COMMAND);
+  });
+
+  it.each([["--json"], ["--stream"]])("a document printed by %s holds the same text, and no command", async (flag) => {
+    const { ended } = await run([flag]);
+    expect(ended.stdout).not.toMatch(COMMAND);
+    const documents = flag === "--json" ? [ended.stdout] : ended.stdout.trimEnd().split("\n");
+    expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain(JSON.stringify(SAID));
+  });
+
+  it("a failed run still has its own commands", async () => {
+    const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [] } });
+    const failed = await runProgram(["run", "w.yml", "--model", "script:s.json"], { cwd, env });
+    expect(failed.stderr).toMatch(/^::error file=w\.yml,/m);
+  });
+});
