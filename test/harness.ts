@@ -1,13 +1,14 @@
 import type { Diagnostic } from "../src/core/errors.ts";
 import { fieldPath } from "../src/core/errors.ts";
 import type { EventBody, EventOf, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
+import { fold } from "../src/core/fold.ts";
 import { next } from "../src/core/interpreter.ts";
 import type { Purpose } from "../src/core/ports.ts";
 import { linkProgram } from "../src/core/program.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";
 import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
 import { sourceFields } from "../src/core/source.ts";
-import { begin, fold, type State } from "../src/core/state.ts";
+import { begin, type State } from "../src/core/state.ts";
 import type { Call, Step } from "../src/core/step.ts";
 import type { Json, JsonObject } from "../src/core/values.ts";
 import { type Workflow, workflowSchema } from "../src/core/workflow.ts";

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openRecording, prepareReplay, startRun } from "../src/app.ts";
 import { SkillflowError } from "../src/core/errors.ts";
+import { fold } from "../src/core/fold.ts";
 import type { ChangedPrompt } from "../src/core/prompt.ts";
 import { describeResult } from "../src/core/result.ts";
-import { begin, fold } from "../src/core/state.ts";
+import { begin } from "../src/core/state.ts";
 import { type Host, openProject } from "../src/project.ts";
 import { memoryStore } from "../src/stores/memory.ts";
 

@@ -1,9 +1,10 @@
 import { openRecording, openStore, openStoredRecording, type Recording } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
+import { fold } from "../core/fold.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
 import { describeResult } from "../core/result.ts";
-import { begin, fold } from "../core/state.ts";
+import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";

@@ -1,10 +1,11 @@
 import { type ErrorCode, SkillflowError } from "../core/errors.ts";
 import type { EventOf, RunEvent } from "../core/event.ts";
+import { fold } from "../core/fold.ts";
 import { next } from "../core/interpreter.ts";
 import type { Model, StepKey, StoredRun } from "../core/ports.ts";
 import { linkProgram } from "../core/program.ts";
 import type { ChangedPrompt, Prompt } from "../core/prompt.ts";
-import { begin, fold } from "../core/state.ts";
+import { begin } from "../core/state.ts";
 
 export interface ReplayOptions {
   readonly recording: StoredRun;

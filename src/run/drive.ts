@@ -1,10 +1,11 @@
 import type { EventBody, EventOf, RunEvent } from "../core/event.ts";
+import { fold } from "../core/fold.ts";
 import { attemptTimeLeft, next, runTimeLeft } from "../core/interpreter.ts";
 import type { Journal, Observer, StepKey } from "../core/ports.ts";
 import type { Program } from "../core/program.ts";
 import type { Redactor } from "../core/redact.ts";
 import type { Outcome } from "../core/skill.ts";
-import { begin, fold, type State } from "../core/state.ts";
+import { begin, type State } from "../core/state.ts";
 import { type Call, type Step, timeoutMessage } from "../core/step.ts";
 import type { Ask } from "./ask.ts";
 import type { CallTool } from "./call.ts";

@@ -1,7 +1,8 @@
 import type { Report } from "../../src/cli/reports/visits.ts";
 import type { EvalResult, EventBody, NodeResult, RunEvent, RunRecord, ToolCall } from "../../src/core/event.ts";
+import { fold } from "../../src/core/fold.ts";
 import { describeResult } from "../../src/core/result.ts";
-import { begin, fold } from "../../src/core/state.ts";
+import { begin } from "../../src/core/state.ts";
 import type { Json, JsonObject } from "../../src/core/values.ts";
 
 /** What a stranger might write into an alert, a log or a commit message; each names itself, so that a leak is found. */

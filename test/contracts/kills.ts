@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
+import { fold } from "../../src/core/fold.ts";
 import type { Journal, Observer, Store } from "../../src/core/ports.ts";
 import { linkProgram } from "../../src/core/program.ts";
 import { createRedactor } from "../../src/core/redact.ts";
 import { describeResult } from "../../src/core/result.ts";
 import type { Outcome } from "../../src/core/skill.ts";
-import { begin, fold, type State } from "../../src/core/state.ts";
+import { begin, type State } from "../../src/core/state.ts";
 import type { Call } from "../../src/core/step.ts";
 import { scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";

@@ -2,10 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkWorkflow } from "../../src/core/check.ts";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
+import { fold } from "../../src/core/fold.ts";
 import { next } from "../../src/core/interpreter.ts";
 import { linkProgram } from "../../src/core/program.ts";
 import { describeResult } from "../../src/core/result.ts";
-import { begin, fold } from "../../src/core/state.ts";
+import { begin } from "../../src/core/state.ts";
 import type { Workflow } from "../../src/core/workflow.ts";
 import {
   type Answer,
