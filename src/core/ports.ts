@@ -80,6 +80,70 @@ export interface Store {
   list(): Promise<readonly string[]>;
 }
 
+/** A file or folder of this machine as a foreign program sees it. */
+export interface Mount {
+  /** Absolute, on this machine. */
+  readonly source: string;
+  /** Absolute, as the program sees it. */
+  readonly target: string;
+  readonly writable: boolean;
+}
+
+/** All of them hold together; what is reached ends the program and all that it started. */
+export interface SandboxLimits {
+  readonly wallMs: number;
+  /** Of standard output and of standard error, each; what goes beyond is cut and marked. */
+  readonly outputBytes: number;
+  readonly memoryBytes?: number;
+  readonly cpuSeconds?: number;
+  readonly processes?: number;
+  /** Of any one file that it writes. */
+  readonly fileBytes?: number;
+}
+
+/** One foreign program to run, whole: what is not named here does not reach it. */
+export interface ForeignCommand {
+  /** The program and its arguments, each one argument, never a shell's text. A bare name is looked up on its PATH. */
+  readonly argv: readonly [program: string, ...args: string[]];
+  readonly stdin: string;
+  /** Variables beside the minimal base: PATH, HOME, LANG and a TMPDIR of its own. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Beside what every program needs to start (the system's programs and libraries, read-only). */
+  readonly mounts: readonly Mount[];
+  /** Where it starts, as it sees it. */
+  readonly cwd: string;
+  readonly network: boolean;
+  readonly limits: SandboxLimits;
+  readonly signal: AbortSignal;
+}
+
+export interface ForeignResult {
+  /** What ended it. `exit` is also a signal of its own making. */
+  readonly ended: "exit" | "time" | "memory" | "output" | "aborted";
+  /** Undefined when a signal ended it. */
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether either was cut at `outputBytes`. */
+  readonly truncated: boolean;
+}
+
+/**
+ * Runs one foreign program to its end.
+ *
+ * - Nothing of it outlives the call: when `run` resolves, its whole process tree is gone, also one that left its group.
+ * - It sees the environment, files and network that the command names, and nothing else of this machine, where
+ *   `isolates`; otherwise the command's environment, limits and end hold, and files are the user's.
+ * - A program that cannot be started throws `sandbox.failed`; what a program does, its exit status included, is a result.
+ * - `stdin` that is never read, and output that is never read by anyone else, do not hold it up.
+ */
+export interface Sandbox {
+  /** `process`, `bubblewrap`, `unshare`, … */
+  readonly name: string;
+  readonly isolates: boolean;
+  run(command: ForeignCommand): Promise<ForeignResult>;
+}
+
 /** Watches a run. Its failures never reach the run (X2, D42). */
 export interface Observer {
   onEvent(event: RunEvent): unknown;
