@@ -17,6 +17,9 @@ const packages = [
   "@supabase/*",
   "nodemailer",
   "zod-to-json-schema",
+  "jiti",
+  "@modelcontextprotocol/*",
+  "quickjs-emscripten",
 ];
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));

@@ -13,7 +13,7 @@ import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
-import { describeTool, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
+import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
@@ -145,7 +145,7 @@ function fetchAuth({ host, project, user }: Project) {
 /** `--require-skills`: the skills of every reachable node, before anything runs. */
 function requireSkills(workflow: Workflow, entries: SkillEntries): void {
   const lost = [...entries].flatMap(([id, entry]) => {
-    const reason = entry ? entry.unavailable : "no skill has this id";
+    const reason = entry ? (entry.unavailable ?? entry.withheld) : "no skill has this id";
     return reason === undefined ? [] : [`${id} (${reason})`];
   });
   if (lost.length === 0) return;
@@ -155,9 +155,13 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
 }
 
 function skillWarnings(skills: RunRecord["skills"]): string[] {
+  const named = (some: RunRecord["skills"]) => some.map(({ id, reason }) => `${id} (${reason})`).join(", ");
   const lost = skills.filter((skill) => !skill.available);
-  if (lost.length === 0) return [];
-  return [`skills left out: ${lost.map(({ id, reason }) => `${id} (${reason})`).join(", ")}`];
+  const held = skills.filter((skill) => skill.available && skill.reason !== undefined);
+  return [
+    ...(lost.length > 0 ? [`skills left out: ${named(lost)}`] : []),
+    ...(held.length > 0 ? [`skills without their tools: ${named(held)}`] : []),
+  ];
 }
 
 function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
@@ -370,7 +374,8 @@ export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs:
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
     redactor: createRedactor(secretValues(fields)),
   });
-  return call({ key: skill.id, tool: describeTool(skill, tool), input: {} }, new AbortController().signal);
+  const [descriptor] = describeTools(skill, [tool]);
+  return descriptor && call({ key: skill.id, tool: descriptor, input: {} }, new AbortController().signal);
 }
 
 /** Answers calls with what the same step was answered in a recorded run. */

@@ -2,11 +2,14 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Environment } from "./core/config.ts";
+import { type Diagnostic, SkillflowError } from "./core/errors.ts";
 import type { ProcessMark } from "./core/ports.ts";
 import type { Workflow } from "./core/workflow.ts";
+import type { SkillLevel } from "./loaders/discover.ts";
 import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
-import { openSkillSet, type SkillEntry, type SkillLevel, type SkillSet } from "./loaders/skill-set.ts";
+import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
 import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
+import { chooseSkills, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
 export type { SkillEntry };
 
@@ -25,6 +28,7 @@ export interface Project {
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
   readonly skills: SkillSet;
+  readonly choices: SkillChoices;
   readonly storeDirectory: string;
   readonly overrides: ReadonlyMap<string, string>;
 }
@@ -34,52 +38,83 @@ export interface ProjectOptions {
   readonly skillDirs: readonly string[];
   readonly discover: boolean;
   readonly store: string | undefined;
+  readonly skillFlags: SkillFlags;
 }
 
 export function openProject(host: Host, options: ProjectOptions): Project {
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
-  const configs = [project, user].filter((config) => config !== undefined);
-  const discover = options.discover && (project ?? user)?.config.skills?.discover !== false;
-  const skills = openSkillSet({
+  const choices = chooseSkills(options.skillFlags, host.env, { project, user });
+  const found = openSkillSet({
     builtin: builtinSkills(),
-    levels: skillLevels(host, options, configs, discover),
-    disabled: configs.flatMap(({ config }) => config.skills?.disabled ?? []),
+    levels: skillLevels(host, options, { project, user, choices }),
+    servers: choices.servers,
+    disabled: choices.disabled,
+    trust: choices.trust,
+    variables: choices.variables,
     overrides: options.overrides,
     env: host.env,
+    host: {
+      options: choices.formats,
+      runProgram: refuseForeign,
+      runForeign: refuseForeign,
+      nodePath: "node",
+    },
   });
+  const findings = choices.findings.map(configFinding);
+  const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
-  return { host, project, user, skills, storeDirectory, overrides: options.overrides };
+  return { host, project, user, skills, choices, storeDirectory, overrides: options.overrides };
 }
+
+function configFinding(message: string): Diagnostic {
+  return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
+}
+
+async function refuseForeign(): Promise<never> {
+  throw new SkillflowError("sandbox.missing", "code of skills cannot be run here");
+}
+
+const HERE = dirname(fileURLToPath(import.meta.url));
 
 /** Beside the program once built, beside its sources before. */
 function builtinSkills(): string {
-  const here = dirname(fileURLToPath(import.meta.url));
-  return [join(here, "skills"), join(here, "..", "skills")].find((path) => existsSync(path)) ?? join(here, "skills");
+  return [join(HERE, "skills"), join(HERE, "..", "skills")].find((path) => existsSync(path)) ?? join(HERE, "skills");
 }
 
-const PROJECT_FOLDERS = [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode"];
+/** The dotted folders that hold skills, highest first, by the document that counts; `skills/` is the project's alone. */
+const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
+  sweny: [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode", ""],
+  "skill-tools": [".agents", ".claude", ".opencode", "", ".skillflow", ".sweny", ".gemini"],
+};
 
-function skillLevels(
-  host: Host,
-  options: ProjectOptions,
-  configs: readonly LoadedConfig[],
-  discover: boolean,
-): readonly SkillLevel[] {
-  const extra = [
-    ...options.skillDirs.map((path) => resolve(host.cwd, path)),
-    ...configs.flatMap(({ directory, config }) =>
-      (config.skills?.extraDirs ?? []).map((path) => resolve(directory, path)),
-    ),
-  ];
+interface Said {
+  readonly project: LoadedConfig | undefined;
+  readonly user: LoadedConfig | undefined;
+  readonly choices: SkillChoices;
+}
+
+function skillLevels(host: Host, options: ProjectOptions, { project, user, choices }: Said): readonly SkillLevel[] {
   const root = projectRoot(host.cwd);
-  const inProject = [...PROJECT_FOLDERS.map((folder) => join(root, folder, "skills")), join(root, "skills")];
+  const extra = (path: string, trusted: boolean): SkillLevel => ({ kind: "extra", path, trusted });
+  const extraOf = (file: LoadedConfig | undefined, trusted: boolean) =>
+    (file?.config.skills?.extraDirs ?? []).map((path) => extra(resolve(file?.directory ?? ".", path), trusted));
+  const named = [
+    ...options.skillDirs.map((path) => extra(resolve(host.cwd, path), false)),
+    ...extraOf(project, false),
+    ...extraOf(user, true),
+  ];
+  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return named;
+  const folders = FOLDERS[choices.order];
+  const inProject = folders
+    .map((folder) => join(root, folder, "skills"))
+    .filter((path) => path !== join(HERE, "..", "skills"));
   const home = host.env.HOME;
-  const inHome = home && home !== root ? PROJECT_FOLDERS.map((folder) => join(home, folder, "skills")) : [];
+  const inHome = home && home !== root ? folders.filter(Boolean).map((folder) => join(home, folder, "skills")) : [];
   return [
-    ...extra.map((path): SkillLevel => ({ kind: "extra", path })),
-    ...(discover ? inProject.map((path): SkillLevel => ({ kind: "project", path })) : []),
-    ...(discover ? inHome.map((path): SkillLevel => ({ kind: "user", path })) : []),
+    ...named,
+    ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
+    ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted: true })),
   ];
 }
 

@@ -49,9 +49,12 @@ function roomOf(path: string): string {
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
-  cli: ["app", "project", "secrets", "core"],
-  app: ["project", "providers", "secrets", "proxy", "run", "loaders", "models", "stores", "core"],
-  project: ["loaders", "core"],
+  cli: ["app", "project", "secrets", "skill-choices", "core"],
+  protocol: ["app", "project", "secrets", "skill-choices", "core"],
+  app: ["project", "providers", "secrets", "proxy", "run", "loaders", "models", "stores", "sandbox", "core"],
+  project: ["skill-choices", "loaders", "sandbox", "core"],
+  "skill-choices": ["loaders", "core"],
+  sandbox: ["core"],
   providers: ["project", "run", "models", "stores", "core"],
   secrets: ["project", "core"],
   proxy: ["core"],
@@ -68,9 +71,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
-  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema)/;
+  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten)/;
 /** The rooms that wrap an SDK; the command line has one file of its own for its faults. */
-const SDK_ROOMS = /^(models|loaders|proxy|skills\/.*)$/;
+const SDK_ROOMS = /^(models|loaders|proxy|protocol|sandbox|skills\/.*)$/;
 const mayUseSdk = (path: string, target: string) =>
   SDK_ROOMS.test(roomOf(path)) || (path === "src/cli/crash.ts" && target === "@sentry/node");
 

@@ -28,6 +28,16 @@ const PROJECT: readonly OptionSpec[] = [
   ["--set <key=value>", "a config value that beats the environment", { repeatable: true }],
   ["--skills <dir>", "more skill folders", { repeatable: true }],
   ["--no-discover", "use no skill folders of the project or the user"],
+  ["--trust-skill <id>", "let code of this skill run", { repeatable: true }],
+  ["--skill-env <id=variable>", "hand a variable to a skill that cannot declare it", { repeatable: true }],
+  [
+    "--skill-order <name>",
+    "which order of skill folders counts (default: sweny)",
+    { choices: ["sweny", "skill-tools"] },
+  ],
+  ["--context-mode <mode>", "how skills' instructions reach the model", { choices: ["full", "readOnDemand"] }],
+  ["--allow-scripts", "let tools.json descriptors resolve values by their scripts"],
+  ["--allow-define-tool", "make the skill tool-maker available"],
 ];
 
 const STORE: OptionSpec = ["--store <dir>", "where runs are kept (default: .skillflow/runs)"];

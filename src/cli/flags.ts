@@ -27,6 +27,14 @@ export function projectOptions(flags: Flags): ProjectOptions {
     skillDirs: list(flags, "skills"),
     discover: flags.discover !== false,
     store: text(flags, "store"),
+    skillFlags: {
+      trust: list(flags, "trustSkill"),
+      order: text(flags, "skillOrder"),
+      contextMode: text(flags, "contextMode"),
+      allowScripts: flags.allowScripts === true,
+      allowDefineTool: flags.allowDefineTool === true,
+      variables: list(flags, "skillEnv").map((pair) => splitPair("--skill-env", pair)),
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { SkillflowError } from "../core/errors.ts";
-import { exposedName } from "../core/skill.ts";
+import { describeTools } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project, type SkillEntry } from "../project.ts";
 import { projectOptions } from "./flags.ts";
@@ -58,22 +58,19 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
 };
 
 /** The public shape of a skill (cli "Shapes"); values of config are never in it. */
-function skillDocument({ skill, format, source, shadows, fields, unavailable }: SkillEntry) {
+function skillDocument(entry: SkillEntry) {
+  const { skill, format, kind, source, shadows, fields, unavailable, withheld } = entry;
   return {
     id: skill.id,
     name: skill.name,
     format,
     category: skill.category,
-    kind: skill.tools.length > 0 ? "tools" : "instruction",
+    kind,
+    ...(skill.version === undefined ? {} : { version: skill.version }),
     description: skill.description,
-    source: {
-      kind: source.kind,
-      path: source.path,
-      priority: priorityOf(source.kind),
-      trusted: source.kind === "builtin",
-    },
+    source,
     available: unavailable === undefined,
-    reasons: unavailable === undefined ? [] : [unavailable],
+    reasons: [...new Set([unavailable, withheld])].filter((reason) => reason !== undefined),
     config: Object.fromEntries(
       fields.map(({ key, field, from }) => [
         key,
@@ -85,17 +82,9 @@ function skillDocument({ skill, format, source, shadows, fields, unavailable }: 
         },
       ]),
     ),
-    tools: skill.tools.map((tool) => ({
-      name: tool.name,
-      exposed: exposedName(skill.id, tool.name),
-      effect: tool.effect,
-    })),
+    tools: describeTools(skill, skill.tools).map(({ name, exposed, effect }) => ({ name, exposed, effect })),
     shadows,
   };
-}
-
-function priorityOf(kind: SkillEntry["source"]["kind"]): number {
-  return ["builtin", "user", "project", "extra", "inline"].indexOf(kind);
 }
 
 function describeSkill(
@@ -112,9 +101,9 @@ function describeSkill(
         : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
     return `  ${key.padEnd(22)} ${value}${field.required ? " (required)" : ""}  ${paint("dim", field.description)}`;
   });
-  const tools = skill.tools.map((tool) => {
-    const effect = tool.effect === "write" ? paint("yellow", "write") : paint("green", "read ");
-    return `  ${effect} ${exposedName(skill.id, tool.name).padEnd(30)} ${paint("dim", oneLine(tool.description, Math.max(40, columns - 42)))}`;
+  const tools = describeTools(skill, skill.tools).map(({ exposed, effect, description }) => {
+    const shown = effect === "write" ? paint("yellow", "write") : paint("green", "read ");
+    return `  ${shown} ${exposed.padEnd(30)} ${paint("dim", oneLine(description, Math.max(40, columns - 42)))}`;
   });
   return [
     `${paint("bold", plainText(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ConfigField, Skill, Tool } from "./skill.ts";
-import { workflowLimitsSchema } from "./workflow.ts";
+import { mcpServerSchema, workflowLimitsSchema } from "./workflow.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,10 +13,25 @@ export const projectConfigSchema = z.strictObject({
   skills: z
     .strictObject({
       extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),
+      modules: z
+        .array(z.string().min(1))
+        .optional()
+        .describe("plug-ins as code: a file or a folder, relative to this file, or an npm package"),
       disabled: z.array(z.string()).optional(),
       discover: z.boolean().optional(),
+      order: z.enum(["sweny", "skill-tools"]).optional().describe("which document's order of skill folders counts"),
+      contextMode: z.enum(["full", "readOnDemand"]).optional().describe("how skills' instructions reach the model"),
+      descriptor: z.enum(["current", "seed"]).optional().describe("how tools.json descriptors behave"),
+      allowScripts: z.boolean().optional().describe("resolveCommand scripts of descriptors; counts in the user's file"),
+      defineTool: z.boolean().optional().describe("the skill tool-maker; counts in the user's file"),
+      trust: z.array(z.string()).optional().describe("skills whose code may run; counts in the user's file"),
+      env: z
+        .record(z.string(), z.array(z.string().min(1)))
+        .optional()
+        .describe("skill -> variables handed to it, where its format cannot declare them"),
     })
     .optional(),
+  mcpServers: z.record(z.string(), mcpServerSchema).optional().describe("skill id -> its MCP server"),
   fetch: z
     .strictObject({
       auth: z.record(z.string(), z.string()).optional().describe("host -> name of the variable that holds its token"),

@@ -213,7 +213,7 @@ export const skillRecordSchema = z.object({
   name: z.string(),
   format: z.string(),
   available: z.boolean(),
-  reason: z.string().optional(),
+  reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
   instruction: z.string().optional(),
   tools: z.array(
     z.object({

@@ -1,6 +1,7 @@
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import type { EvalResult, EventBody, NodeResult } from "./event.ts";
 import { leave } from "./exit.ts";
+import { toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
 import { defaultFeedback, judgePrompt, reflectPrompt } from "./prompt.ts";
 import type { State, Visit } from "./state.ts";
@@ -13,7 +14,7 @@ import type { Evaluator, WorkflowNode } from "./workflow.ts";
 /** Every evaluator, in order (N28); judges are asked, the rest is judged here. */
 export function evaluate(program: Program, state: State, visit: Visit, node: WorkflowNode, data: JsonObject): Step {
   const evals: EvalResult[] = [];
-  const { same } = program.tools(visit.node, state.settings.writes);
+  const { same } = toolsAt(program, state, visit.node);
   for (const [index, evaluator] of (node.eval ?? []).entries()) {
     const judged = evaluateByCode(evaluator, data, visit.calls, same) ?? judgement(visit, index, evaluator);
     if (!judged) return askJudge(program, state, visit, node, data, index);

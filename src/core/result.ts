@@ -91,7 +91,9 @@ function outcomeOf(state: State): { status: RunResult["status"]; error: RunError
 
 function degradedSkills({ workflow, skills }: RunRecord, state: State): RunResult["degraded"] {
   const missing = new Map(
-    skills.filter((skill) => !skill.available).map((skill) => [skill.id, skill.reason ?? "unavailable"]),
+    skills.flatMap(({ id, available, reason }) => {
+      return available && reason === undefined ? [] : [[id, reason ?? "unavailable"] as const];
+    }),
   );
   return [...state.iterations.keys()].flatMap((node) =>
     (workflow.nodes[node]?.skills ?? []).flatMap((skill) => {

@@ -5,6 +5,20 @@ export const CATEGORIES = ["git", "observability", "tasks", "notification", "dat
 export type Category = (typeof CATEGORIES)[number];
 export type Effect = "read" | "write";
 
+/** The ways to write a skill, by the labels that people see. */
+export const FORMATS = [
+  "agent-skills",
+  "skill-tools",
+  "tool-descriptor",
+  "contract",
+  "sweny",
+  "skills-protocol",
+  "module",
+  "mcp",
+] as const;
+export type Format = (typeof FORMATS)[number];
+export type SkillKind = "instruction" | "tools" | "action" | "contract";
+
 export interface ConfigField {
   readonly description: string;
   /** Unresolved: the skill is unavailable. Default false. */
@@ -71,6 +85,8 @@ export interface Skill {
   readonly tools: readonly Tool[];
   readonly instruction?: string;
   readonly mcp?: McpServerConfig;
+  /** Semantic, where its format has one. */
+  readonly version?: string;
   /** One read-only call that shows whether the config works (`doctor --live`); throws what is wrong, may say what it saw. */
   readonly probe?: (context: ToolContext) => Promise<string | undefined>;
 }
@@ -103,15 +119,34 @@ export function defineTool<Input extends ZodType | JsonSchema>(tool: ToolDefinit
   return tool as AnyToolDefinition;
 }
 
-/** The name under which a model sees a tool: `<skill>_<tool>`, not doubled, illegal characters as `_` (D52). */
+/** What no provider takes more of in a tool's name. */
+const MOST_NAME = 64;
+
+/**
+ * The name under which a model sees a tool: `<skill>_<tool>`, not doubled, illegal characters as `_` (D52). A skill that
+ * is one tool by itself, as contracts are, is named once.
+ */
 export function exposedName(skill: string, tool: string): string {
-  const prefix = `${legalName(skill)}_`;
+  const prefix = legalName(skill);
   const name = legalName(tool);
-  return (name.startsWith(prefix) ? name : prefix + name).slice(0, 64);
+  const whole = name === prefix || name.startsWith(`${prefix}_`) ? name : `${prefix}_${name}`;
+  return whole.slice(0, MOST_NAME);
 }
 
 function legalName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+/** Names that are legal and unique in the skill: of those made equal, the later ones are numbered. */
+export function exposedNames(skill: string, tools: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return tools.map((tool) => {
+    const wanted = exposedName(skill, tool);
+    let name = wanted;
+    for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, MOST_NAME - `_${n}`.length)}_${n}`;
+    taken.add(name);
+    return name;
+  });
 }
 
 /** A tool without its handler: what the record of a run keeps and what the model is offered. */
@@ -126,11 +161,20 @@ export interface ToolDescriptor {
   readonly idempotent: boolean;
 }
 
-export function describeTool(skill: Skill, tool: Tool): ToolDescriptor {
+/** The tools as they are offered, in their order. */
+export function describeTools(skill: Skill, tools: readonly Tool[]): ToolDescriptor[] {
+  const names = exposedNames(
+    skill.id,
+    tools.map((tool) => tool.name),
+  );
+  return tools.map((tool, index) => describeTool(skill, tool, names[index] ?? tool.name));
+}
+
+function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor {
   return {
     skill: skill.id,
     name: tool.name,
-    exposed: exposedName(skill.id, tool.name),
+    exposed,
     description: tool.description,
     input_schema: tool.input_schema,
     ...(tool.output_schema ? { output_schema: tool.output_schema } : {}),

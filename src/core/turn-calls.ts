@@ -1,5 +1,6 @@
 import type { EventBody } from "./event.ts";
 import { leaveFailed } from "./exit.ts";
+import { toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
 import { compileSchema } from "./schema.ts";
 import type { ToolDescriptor } from "./skill.ts";
@@ -15,7 +16,7 @@ const IN_DOUBT =
 
 /** Side-by-side reads, or one write: announced in one record, then carried out. */
 export function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
-  const tools = program.tools(visit.node, state.settings.writes);
+  const tools = toolsAt(program, state, visit.node);
   const most = node.max_turns ?? state.settings.max_turns;
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached; ${visit.pending.length} requested tool calls were not carried out`;

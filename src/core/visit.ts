@@ -2,6 +2,7 @@ import { checkValues, evalsByName } from "./evaluate.ts";
 import type { EventBody, NodeResult } from "./event.ts";
 import { leave, leaveFailed } from "./exit.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
+import { toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
 import { joinSections, type Prompt } from "./prompt.ts";
 import { parseAnswer } from "./route.ts";
@@ -59,7 +60,7 @@ function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNod
 function workPrompt(program: Program, state: State, visit: Visit, node: WorkflowNode): Prompt {
   const preamble = visit.preamble === undefined ? [] : [visit.preamble];
   const sections = [...preamble, ...program.preface(visit.node), program.instruction(visit.node)];
-  const { offered } = program.tools(visit.node, state.settings.writes);
+  const { offered } = toolsAt(program, state, visit.node);
   return {
     text: joinSections(sections),
     context: state.context,

@@ -1,15 +1,71 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../core/skill.ts";
 import { isObject } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
+import { isWithin } from "./contain.ts";
 import { readYaml } from "./yaml-text.ts";
 
-/** A folder with a SKILL.md, read. */
+/** A skill's folder, whatever its format. */
+export interface SkillFolder {
+  /** Absolute and real. */
+  readonly directory: string;
+  /** The folder's own name, as it was found. */
+  readonly name: string;
+  /** Names of what lies directly in it. */
+  readonly names: ReadonlySet<string>;
+  /** A file of it as text; undefined where there is none. Throws what makes it unreadable: too large, a link that leads out. */
+  read(path: string): string | undefined;
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** Undefined when it is no folder. */
+export function openSkillFolder(path: string): SkillFolder | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+  const directory = realpathSync(path);
+  const names = new Set(readdirSync(directory));
+  const read = (file: string) => (names.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined);
+  return { directory, name: basename(path), names, read };
+}
+
+function readWithin(directory: string, file: string): string | undefined {
+  const path = join(directory, file);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile()) return undefined;
+  if (!isWithin(directory, realpathSync(path))) throw new Error(`${file} is a link that leads out of the folder`);
+  if (stats.size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
+  return readFileSync(path, "utf8");
+}
+
+/** What the files of a skill hold, as 16 hexadecimal digits: trust that was given to other content does not count. */
+export function digestFiles(path: string): string {
+  const hash = createHash("sha256");
+  for (const file of filesBelow(path)) {
+    const content = readFileSync(file);
+    hash.update(`${file.slice(path.length)}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+function filesBelow(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => !SKIPPED.has(entry.name));
+  const sorted = entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return sorted.flatMap((entry) => {
+    if (entry.isDirectory()) return filesBelow(join(path, entry.name));
+    return entry.isFile() ? [join(path, entry.name)] : [];
+  });
+}
+
+/** Folders that hold no skills and are no part of one. */
+export const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+
+/** A SKILL.md, read. */
 export interface SkillDocument {
   readonly id: string;
-  readonly directory: string;
   readonly description: string;
   readonly category: Category;
   readonly config: Readonly<Record<string, ConfigField>>;
@@ -19,67 +75,41 @@ export interface SkillDocument {
   readonly frontmatter: { readonly [key: string]: unknown };
 }
 
-export interface FolderScan {
-  readonly documents: readonly SkillDocument[];
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-const MOST_FOLDERS = 2000;
-const MOST_BYTES = 1024 * 1024;
-
-/** The skills of one directory's folders, by folder name; of two that claim an id the first wins (D33). */
-export function scanSkillFolders(directory: string): FolderScan {
-  if (!existsSync(directory) || !statSync(directory).isDirectory()) return { documents: [], diagnostics: [] };
-  const found = new Map<string, SkillDocument>();
-  const diagnostics: Diagnostic[] = [];
-  const names = readdirSync(directory).filter((name) => name !== "node_modules" && name !== ".git");
-  for (const name of names.sort().slice(0, MOST_FOLDERS)) {
-    const file = join(directory, name, "SKILL.md");
-    if (!existsSync(file)) continue;
-    const document = readSkillDocument(file);
-    if ("severity" in document) diagnostics.push(document);
-    else if (found.has(document.id))
-      diagnostics.push(problem(file, `another folder beside it is skill "${document.id}" already`));
-    else found.set(document.id, document);
-  }
-  return { documents: [...found.values()], diagnostics };
-}
-
-function problem(file: string, message: string): Diagnostic {
-  return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
-}
-
-/** Reads one SKILL.md (S12, D27, D34); a diagnostic says why it is skipped. */
-export function readSkillDocument(file: string): SkillDocument | Diagnostic {
-  const directory = join(file, "..");
+/** Reads a folder's SKILL.md (S12, D27, D34); a diagnostic says why the skill is skipped. */
+export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnostic {
+  const file = join(folder.directory, "SKILL.md");
   try {
-    if (statSync(file).size > MOST_BYTES) return problem(file, "it has more than 1 MB");
-    const parts = splitFrontmatter(readFileSync(file, "utf8"));
-    if (!parts) return problem(file, "it does not begin with frontmatter between --- lines");
+    const text = folder.read("SKILL.md");
+    if (text === undefined) return skipped(file, "there is no such file");
+    const parts = splitFrontmatter(text);
+    if (!parts) return skipped(file, "it does not begin with frontmatter between --- lines");
     const frontmatter: unknown = readYaml(parts.frontmatter);
-    if (!isObject(frontmatter)) return problem(file, "its frontmatter is no map");
-    return readFields(file, directory, frontmatter, parts.body.trim());
+    if (!isObject(frontmatter)) return skipped(file, "its frontmatter is no map");
+    return readFields(file, frontmatter, parts.body.trim());
   } catch (error) {
-    return problem(file, messageOf(error).split("\n")[0] ?? "");
+    return skipped(file, messageOf(error).split("\n")[0] ?? "");
   }
+}
+
+/** Why a whole skill is left out. */
+export function skipped(file: string, message: string): Diagnostic {
+  return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
 }
 
 function readFields(
   file: string,
-  directory: string,
   frontmatter: { readonly [key: string]: unknown },
   body: string,
 ): SkillDocument | Diagnostic {
   const { name, description, category, config, mcp } = frontmatter;
-  if (typeof name !== "string" || name === "") return problem(file, "its frontmatter has no name");
-  if (!/^(?!.*--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) || name.length > 64) {
-    return problem(file, `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`);
+  if (typeof name !== "string" || name === "") return skipped(file, "its frontmatter has no name");
+  if (!isSkillId(name)) {
+    return skipped(file, `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`);
   }
   const server = mcp === undefined ? undefined : mcpServerSchema.safeParse(mcp);
-  if (server && !server.success) return problem(file, "its mcp server needs a command or a url");
+  if (server && !server.success) return skipped(file, "its mcp server needs a command or a url");
   return {
     id: name,
-    directory,
     description: typeof description === "string" ? description : `Custom skill: ${name}`,
     category: CATEGORIES.find((known) => known === category) ?? "general",
     config: readConfig(config),
@@ -87,6 +117,11 @@ function readFields(
     mcp: server?.data,
     frontmatter,
   };
+}
+
+/** S12: kebab-case, 64 characters at most. */
+export function isSkillId(name: string): boolean {
+  return /^(?!.*--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 64;
 }
 
 /** A field without `env` reads the variable named like its key (D27). */

@@ -8,39 +8,78 @@ import {
   type ResolvedField,
   resolveConfig,
 } from "../core/config.ts";
-import type { Diagnostic } from "../core/errors.ts";
+import { type Diagnostic, messageOf } from "../core/errors.ts";
 import type { SkillRecord } from "../core/event.ts";
-import { describeTool, type Skill, type Tool } from "../core/skill.ts";
+import { compileSchema } from "../core/schema.ts";
+import {
+  type ConfigField,
+  describeTools,
+  type Format,
+  type McpServerConfig,
+  type Skill,
+  type SkillKind,
+  type Tool,
+  type ToolContext,
+} from "../core/skill.ts";
+import { toJson } from "../core/values.ts";
 import type { InlineSkill, Workflow } from "../core/workflow.ts";
-import { readSkillDocument, type SkillDocument, scanSkillFolders } from "./skill-folder.ts";
+import { discoverSkills, type SkillLevel } from "./discover.ts";
+import type { FolderFormat, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
+import { skillDocument } from "./skill-document.ts";
+import { digestFiles, openSkillFolder, readSkillDocument } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
+
+/** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
+const FORMATS: readonly FolderFormat[] = [skillDocument];
 
 export interface SkillSetOptions {
   /** The folder of the built-in skills. */
   readonly builtin: string;
-  /** Directories of skill folders, highest first, each with the name of its level. */
+  /** Where skills are looked for, highest first. */
   readonly levels: readonly SkillLevel[];
+  /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */
+  readonly servers: ReadonlyMap<string, ServerChoice>;
   readonly disabled: readonly string[];
+  /** Skills whose code the operator lets run: ids, or `id@digest` for exactly those files. */
+  readonly trust: ReadonlySet<string>;
+  /** Variables handed to a skill beside those that it declares. */
+  readonly variables: ReadonlyMap<string, readonly string[]>;
   readonly overrides: ReadonlyMap<string, string>;
   readonly env: Environment;
+  readonly host: Omit<LoaderHost, "env" | "invoke">;
 }
 
-export interface SkillLevel {
-  readonly kind: "extra" | "project" | "user";
+export interface ServerChoice {
+  readonly config: McpServerConfig;
+  /** The file that says so. */
   readonly path: string;
+  readonly kind: "project" | "user";
+}
+
+export interface SkillSource {
+  readonly kind: "inline" | SkillLevel["kind"] | "builtin";
+  readonly path: string | null;
+  /** Of two skills of one id the higher one wins. */
+  readonly priority: number;
+  /** Whether code of it may run. */
+  readonly trusted: boolean;
 }
 
 /** One skill of the set, all its layers joined (D32), and whether it can be used. */
 export interface SkillEntry {
   readonly skill: Skill;
-  readonly format: "module" | "agent-skills" | "sweny";
-  readonly source: { readonly kind: "inline" | SkillLevel["kind"] | "builtin"; readonly path: string | null };
+  readonly format: Format;
+  readonly kind: SkillKind;
+  readonly source: SkillSource;
   /** Where lower layers of the same id are. */
   readonly shadows: readonly string[];
   readonly fields: readonly ResolvedField[];
   /** Why it is unavailable; undefined when it is available. */
   readonly unavailable: string | undefined;
+  /** Why its code does not run although its instruction is there; undefined where nothing is held back. */
+  readonly withheld: string | undefined;
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 /** Every skill there is, found once and read when asked for. */
@@ -49,94 +88,217 @@ export interface SkillSet {
   readonly diagnostics: readonly Diagnostic[];
   /** Undefined for an id that nobody declares. `inline` are the skills of one workflow, the highest layer. */
   find(id: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
+  /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
+  digest(id: string): string | undefined;
 }
 
+/** One skill of one id, found at one level. */
 interface Layer {
-  readonly kind: SkillLevel["kind"];
-  readonly document: SkillDocument;
+  readonly level: SkillLevel;
+  readonly priority: number;
+  readonly path: string;
+  readonly loaded: LoadedSkill;
 }
+
+const STEP = 10;
 
 /** Finds the skills of all levels; of one id the higher level wins (S10). */
 export function openSkillSet(options: SkillSetOptions): SkillSet {
-  const custom = new Map<string, Layer[]>();
-  const diagnostics: Diagnostic[] = [];
-  for (const { kind, path } of options.levels) {
-    const scan = scanSkillFolders(path);
-    diagnostics.push(...scan.diagnostics);
-    for (const document of scan.documents) {
-      custom.set(document.id, [...(custom.get(document.id) ?? []), { kind, document }]);
-    }
-  }
-  const builtin = new Set(existsSync(options.builtin) ? foldersIn(options.builtin) : []);
-  const loaded = new Map<string, Promise<Skill>>();
-  const loadBuiltin = (id: string) => {
-    const known = loaded.get(id) ?? loadBuiltinSkill(join(options.builtin, id));
-    loaded.set(id, known);
-    return known;
-  };
-  return {
-    ids: new Set([...builtin, ...custom.keys()]),
-    diagnostics,
+  const host: LoaderHost = { ...options.host, env: options.env, invoke: (call, context) => invoke(call, context) };
+  const { layers, diagnostics } = findLayers(options.levels, host);
+  const builtins = openBuiltins(options.builtin);
+  const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
+  const set: SkillSet = {
+    ids,
+    diagnostics: [...diagnostics, ...shadowings(layers, builtins)],
     async find(id, inline) {
-      const base = builtin.has(id) ? await loadBuiltin(id) : undefined;
       const own = inline && Object.hasOwn(inline, id) ? inline[id] : undefined;
-      return joinLayers(
-        id,
-        own,
-        custom.get(id) ?? [],
-        base && { skill: base, path: join(options.builtin, id) },
+      return joinLayers(id, {
+        inline: own,
+        custom: layers.get(id) ?? [],
+        builtin: await builtins.load(id),
+        server: options.servers.get(id),
         options,
-      );
+      });
     },
+    digest: (id) =>
+      layers
+        .get(id)
+        ?.slice(0, 1)
+        .map(({ path }) => digestFiles(path))[0],
   };
+  const invoke: Invoke = (call, context) => invokeTool(set, call, context);
+  return set;
 }
 
-function foldersIn(directory: string): string[] {
-  const entries = readdirSync(directory, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
+  const layers = new Map<string, Layer[]>();
+  const diagnostics: Diagnostic[] = [];
+  for (const [index, level] of levels.entries()) {
+    const discovery = discoverSkills(level, FORMATS, host);
+    diagnostics.push(...discovery.diagnostics);
+    for (const { path, loaded } of discovery.found) {
+      const { id } = loaded.skill;
+      layers.set(id, [...(layers.get(id) ?? []), { level, priority: (levels.length - index) * STEP, path, loaded }]);
+    }
+  }
+  return { layers, diagnostics };
+}
+
+interface Builtins {
+  readonly ids: ReadonlySet<string>;
+  pathOf(id: string): string;
+  load(id: string): Promise<Skill | undefined>;
+}
+
+function openBuiltins(directory: string): Builtins {
+  const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
+  const ids = new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name));
+  const loaded = new Map<string, Promise<Skill>>();
+  return {
+    ids,
+    pathOf: (id) => join(directory, id),
+    async load(id) {
+      if (!ids.has(id)) return undefined;
+      const known = loaded.get(id) ?? loadBuiltinSkill(join(directory, id));
+      loaded.set(id, known);
+      return known;
+    },
+  };
 }
 
 async function loadBuiltinSkill(directory: string): Promise<Skill> {
   const code = ["skill.js", "skill.ts"].map((name) => join(directory, name)).find((file) => existsSync(file));
   const skill = await loadSkillModule(code ?? join(directory, "skill.js"));
-  const document = readSkillDocument(join(directory, "SKILL.md"));
-  return "severity" in document || !document.instruction ? skill : { ...skill, instruction: document.instruction };
+  const folder = openSkillFolder(directory);
+  const document = folder && readSkillDocument(folder);
+  return document && "instruction" in document && document.instruction
+    ? { ...skill, instruction: document.instruction }
+    : skill;
 }
 
-function joinLayers(
-  id: string,
-  inline: InlineSkill | undefined,
-  custom: readonly Layer[],
-  builtin: { readonly skill: Skill; readonly path: string } | undefined,
-  options: SkillSetOptions,
-): SkillEntry | undefined {
+/** Who wins an id, and over whom. */
+function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
+  return [...layers].flatMap(([id, [winner, ...losers]]) => {
+    if (!winner) return [];
+    const lower = losers.map(({ path, priority }) => `${path} (priority ${priority})`);
+    if (builtins.ids.has(id)) lower.push("the built-in skill (priority 0), whose tools stay");
+    return lower.map((loser): Diagnostic => {
+      const message = `skill "${id}": ${winner.path} (priority ${winner.priority}) shadows ${loser}`;
+      return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: winner.path };
+    });
+  });
+}
+
+interface Layers {
+  readonly inline: InlineSkill | undefined;
+  /** Highest first. */
+  readonly custom: readonly Layer[];
+  readonly builtin: Skill | undefined;
+  readonly server: ServerChoice | undefined;
+  readonly options: SkillSetOptions;
+}
+
+/** D32: instruction and server come from the highest layer that has them; a built-in skill's tools and config stay. */
+async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
+  const { inline, custom, builtin, server, options } = layers;
   const [top] = custom;
-  if (!inline && !top && !builtin) return undefined;
-  const document = top?.document;
+  if (!inline && !top && !builtin && !server) return undefined;
+  const source = sourceOf(id, layers);
+  const code = await codeOf(top, source.trusted, builtin);
+  const own = code.skill;
+  const mcp = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
+  const foreignCommand = mcp !== undefined && mcp === own?.mcp && mcp.command !== undefined && !source.trusted;
   const skill: Skill = {
     id,
-    name: inline?.name ?? builtin?.skill.name ?? id,
-    description: inline?.description ?? document?.description ?? builtin?.skill.description ?? "",
-    category: builtin?.skill.category ?? document?.category ?? "general",
-    config: { ...document?.config, ...builtin?.skill.config },
-    tools: builtin?.skill.tools ?? [],
-    ...only("instruction", firstText(inline?.instruction, document?.instruction, builtin?.skill.instruction)),
-    ...only("mcp", inline?.mcp ?? document?.mcp ?? builtin?.skill.mcp),
-    ...only("probe", builtin?.skill.probe),
+    name: inline?.name ?? builtin?.name ?? own?.name ?? id,
+    description: inline?.description ?? own?.description ?? builtin?.description ?? `MCP server ${id}`,
+    category: builtin?.category ?? own?.category ?? "general",
+    config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
+    tools: builtin?.tools ?? own?.tools ?? [],
+    ...only("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
+    ...only("mcp", foreignCommand ? undefined : mcp),
+    ...only("version", own?.version),
+    ...only("probe", builtin?.probe ?? own?.probe),
   };
+  const withheld = foreignCommand || code.withheld ? notTrusted(id) : undefined;
   const fields = resolveConfig(skill, options.overrides, options.env);
-  const paths = [...custom.map((layer) => layer.document.directory), ...(builtin ? [builtin.path] : [])];
+  const lacks = top?.loaded.unavailable ?? code.failed;
   return {
     skill,
-    format: builtin ? "module" : isPlain(document) && !inline ? "agent-skills" : "sweny",
-    source: inline
-      ? { kind: "inline", path: null }
-      : { kind: top?.kind ?? "builtin", path: document?.directory ?? builtin?.path ?? null },
-    shadows: inline ? paths : paths.slice(1),
+    format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
+    kind: builtin ? "tools" : (top?.loaded.kind ?? (skill.mcp ? "tools" : "instruction")),
+    source,
+    shadows: shadowsOf(layers, source),
     fields,
-    unavailable: unavailability(skill, fields, options.disabled),
-    frontmatter: document?.frontmatter,
+    unavailable: options.disabled.includes(id)
+      ? "disabled in .skillflow.yml"
+      : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
+    withheld,
+    frontmatter: top?.loaded.frontmatter,
+    diagnostics: top?.loaded.diagnostics ?? [],
   };
+}
+
+function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers): SkillSource {
+  const [top] = custom;
+  if (inline) return { kind: "inline", path: null, priority: (options.levels.length + 1) * STEP, trusted: true };
+  if (top) {
+    const { level, priority, path } = top;
+    return { kind: level.kind, path, priority, trusted: level.trusted || isTrusted(id, path, options.trust) };
+  }
+  if (builtin) return { kind: "builtin", path: join(options.builtin, id), priority: 0, trusted: true };
+  return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted: true };
+}
+
+/** By id, or by id and what its files held when it was allowed. */
+function isTrusted(id: string, path: string, trust: ReadonlySet<string>): boolean {
+  if (trust.has(id)) return true;
+  const isPinned = [...trust].some((entry) => entry.startsWith(`${id}@`));
+  return isPinned && trust.has(`${id}@${digestFiles(path)}`);
+}
+
+interface Code {
+  readonly skill: Skill | undefined;
+  readonly withheld: boolean;
+  /** Why the skill's module could not be loaded. */
+  readonly failed?: string;
+}
+
+/** The highest custom layer as far as trust goes: without it, what needs no code. */
+async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill | undefined): Promise<Code> {
+  if (!top) return { skill: undefined, withheld: false };
+  const { skill, runsCode, importCode } = top.loaded;
+  if (!runsCode || builtin) return { skill, withheld: false };
+  if (!trusted) return { skill: { ...skill, tools: [] }, withheld: true };
+  if (!importCode) return { skill, withheld: false };
+  try {
+    const imported = await importCode();
+    return {
+      skill: { ...imported, ...only("instruction", skill.instruction ?? imported.instruction) },
+      withheld: false,
+    };
+  } catch (error) {
+    return { skill, withheld: false, failed: messageOf(error) };
+  }
+}
+
+function notTrusted(id: string): string {
+  return `its code is not trusted: --trust-skill ${id} lets it run`;
+}
+
+function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
+  return Object.fromEntries(names.map((name) => [name, { description: "handed over by the operator", env: name }]));
+}
+
+function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {
+  const builtinPath = builtin ? [join(options.builtin, builtin.id)] : [];
+  return [...custom.map(({ path }) => path), ...builtinPath].filter((path) => path !== source.path);
+}
+
+function emptiness(skill: Skill, withheld: string | undefined): string | undefined {
+  if (skill.tools.length > 0 || skill.instruction || skill.mcp) return undefined;
+  return withheld ?? "it has neither tools nor an instruction";
 }
 
 function only<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
@@ -147,37 +309,34 @@ function firstText(...texts: readonly (string | undefined)[]): string | undefine
   return texts.find((text) => text !== undefined && text.trim() !== "");
 }
 
-/** Only the keys of the open Agent Skills format, none of the workflow format's own. */
-function isPlain(document: SkillDocument | undefined): boolean {
-  return (
-    document !== undefined && !["category", "config", "mcp"].some((key) => Object.hasOwn(document.frontmatter, key))
-  );
-}
-
-function unavailability(
-  skill: Skill,
-  fields: readonly ResolvedField[],
-  disabled: readonly string[],
-): string | undefined {
-  if (disabled.includes(skill.id)) return "disabled in .skillflow.yml";
-  const missing = missingConfig(fields);
-  if (missing) return missing;
-  if (skill.tools.length > 0 || skill.instruction) return undefined;
-  return skill.mcp ? "MCP servers are not supported by this version" : "it has neither tools nor an instruction";
+/** One call by name, whatever format the skill has; throws what keeps it from running. */
+async function invokeTool(set: SkillSet, call: Parameters<Invoke>[0], context: ToolContext) {
+  const entry = await set.find(call.skill);
+  const reason = entry
+    ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
+    : "no skill has this id";
+  if (!entry || reason !== undefined) throw new Error(`skill ${call.skill} cannot be called: ${reason}`);
+  const offered = offeredTools(entry);
+  const tool = call.tool === undefined ? offered[0] : offered.find((candidate) => candidate.name === call.tool);
+  if (!tool) throw new Error(`skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
+  const problems = compileSchema(tool.input_schema)(call.arguments);
+  if (problems.length > 0) throw new Error(`invalid input: ${problems.join("; ")}`);
+  return toJson(await tool.handler(call.arguments as never, { ...context, config: handlerConfig(entry) }));
 }
 
 /** What a run's record keeps of a skill. */
 export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRecord {
   if (!entry) return { id, name: id, format: "unknown", available: false, reason: "no skill has this id", tools: [] };
-  const { skill, format, unavailable } = entry;
+  const { skill, format, unavailable, withheld } = entry;
+  const reason = unavailable ?? withheld;
   return {
     id,
     name: skill.name,
     format,
     available: unavailable === undefined,
-    ...(unavailable === undefined ? {} : { reason: unavailable }),
+    ...(reason === undefined ? {} : { reason }),
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
-    tools: unavailable === undefined ? offeredTools(entry).map((tool) => describeTool(skill, tool)) : [],
+    tools: unavailable === undefined ? describeTools(skill, offeredTools(entry)) : [],
   };
 }
 

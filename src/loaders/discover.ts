@@ -1,0 +1,112 @@
+import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { type Diagnostic, messageOf } from "../core/errors.ts";
+import { isWithin } from "./contain.ts";
+import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import { openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-folder.ts";
+
+/** A place where skills are looked for. */
+export interface SkillLevel {
+  readonly kind: "extra" | "module" | "project" | "user";
+  /** Absolute: a directory of skill folders, or a skill folder itself. */
+  readonly path: string;
+  /** Whether skills found here are the operator's own (trust 6). */
+  readonly trusted: boolean;
+  /** Folders of this level may not be links that lead out of here; undefined where they may. */
+  readonly root?: string;
+}
+
+export interface FoundSkill {
+  readonly path: string;
+  readonly loaded: LoadedSkill;
+}
+
+export interface Discovery {
+  readonly found: readonly FoundSkill[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const MOST_FOLDERS = 2000;
+const MOST_DEPTH = 4;
+
+/** The skills of one level by folder name, each read by the first format that recognises its folder. */
+export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat[], host: LoaderHost): Discovery {
+  const found: FoundSkill[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const path of skillFolders(level, diagnostics)) {
+    const loaded = loadFolder(path, formats, host);
+    if ("severity" in loaded) diagnostics.push(loaded);
+    else found.push({ path: path.directory, loaded });
+  }
+  return { found, diagnostics };
+}
+
+function loadFolder(folder: SkillFolder, formats: readonly FolderFormat[], host: LoaderHost): LoadedSkill | Diagnostic {
+  try {
+    const format = formats.find((candidate) => candidate.recognises(folder));
+    return format?.load(folder, host) ?? skipped(folder.directory, "it is no skill");
+  } catch (error) {
+    return skipped(folder.directory, messageOf(error).split("\n")[0] ?? "");
+  }
+}
+
+/** A file that makes its folder a skill, in one format or another. */
+const MARKS = [
+  "SKILL.md",
+  "skill.toml",
+  "contract.yml",
+  "contract.yaml",
+  "contract.json",
+  "skill.ts",
+  "skill.mts",
+  "skill.js",
+  "skill.mjs",
+];
+
+/** Folders of skills, in the order of their names; looked for in folders that are none themselves. */
+function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
+  const folders: SkillFolder[] = [];
+  let seen = 0;
+  const visit = (path: string, depth: number) => {
+    if (++seen > MOST_FOLDERS) return;
+    const folder = tryOpen(path, diagnostics);
+    if (!folder) return;
+    if (level.root !== undefined && !isWithin(realpathOf(level.root), folder.directory)) {
+      diagnostics.push(skipped(path, "it is a link that leads out of the project"));
+    } else if (MARKS.some((mark) => folder.names.has(mark))) {
+      folders.push(folder);
+    } else if (depth < MOST_DEPTH) {
+      for (const name of subfolders(folder.directory)) visit(join(path, name), depth + 1);
+    }
+  };
+  visit(level.path, 0);
+  if (seen > MOST_FOLDERS)
+    diagnostics.push(skipped(level.path, `only the first ${MOST_FOLDERS} folders were looked at`));
+  return folders;
+}
+
+function tryOpen(path: string, diagnostics: Diagnostic[]): SkillFolder | undefined {
+  try {
+    return openSkillFolder(path);
+  } catch (error) {
+    diagnostics.push(skipped(path, messageOf(error)));
+    return undefined;
+  }
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function subfolders(directory: string): string[] {
+  const isFolder = (entry: Dirent) => entry.isDirectory() || entry.isSymbolicLink();
+  const entries = readdirSync(directory, { withFileTypes: true }).filter(isFolder);
+  return entries
+    .map((entry) => entry.name)
+    .filter((name) => !SKIPPED.has(name))
+    .sort();
+}

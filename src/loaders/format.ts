@@ -1,0 +1,57 @@
+import type { Environment } from "../core/config.ts";
+import type { Diagnostic } from "../core/errors.ts";
+import type { Sandbox } from "../core/ports.ts";
+import type { Format, Skill, SkillKind, ToolContext } from "../core/skill.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import type { SkillFolder } from "./skill-folder.ts";
+
+/** One way to write a skill as a folder. */
+export interface FolderFormat {
+  readonly format: Format;
+  /** Decides by the folder's file names, and by a file's outer shape where names are not enough (skill-formats 6.1). */
+  recognises(folder: SkillFolder): boolean;
+  /** Reads the folder; nothing of it is imported or run. The diagnostic says why the whole skill is skipped. */
+  load(folder: SkillFolder, host: LoaderHost): LoadedSkill | Diagnostic;
+}
+
+/** A skill as its folder has it. */
+export interface LoadedSkill {
+  /** Handlers start what they need when they are called, and not before. */
+  readonly skill: Skill;
+  readonly format: Format;
+  readonly kind: SkillKind;
+  /** As written, unknown keys kept; empty where there is none. */
+  readonly frontmatter: { readonly [key: string]: unknown };
+  /** Its tools run code of the folder, or programs that the folder names: needs trust (trust 6). */
+  readonly runsCode: boolean;
+  /** What it lacks beside config, such as a program on the PATH. */
+  readonly unavailable?: string;
+  /** The skill that the folder's module defines: imported on the first call, which only trust allows. */
+  readonly importCode?: () => Promise<Skill>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** How descriptors behave where the document and today's practice differ, and what the operator allows. */
+export interface FormatOptions {
+  readonly descriptor: "current" | "seed";
+  readonly allowScripts: boolean;
+}
+
+/** What the tools of foreign skills are carried out with. */
+export interface LoaderHost {
+  readonly env: Environment;
+  readonly options: FormatOptions;
+  /** Runs the operator's own programs, as the operator: not isolated. */
+  readonly runProgram: Sandbox["run"];
+  /** Runs code that came with a skill: isolated. */
+  readonly runForeign: Sandbox["run"];
+  /** The program that runs JavaScript. */
+  readonly nodePath: string;
+  /** Calls a tool of another skill, input checked, with that skill's config. */
+  readonly invoke: Invoke;
+}
+
+export type Invoke = (
+  call: { readonly skill: string; readonly tool?: string; readonly arguments: JsonObject; readonly version?: string },
+  context: ToolContext,
+) => Promise<Json>;

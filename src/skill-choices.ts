@@ -1,0 +1,136 @@
+import { resolve } from "node:path";
+import type { Environment } from "./core/config.ts";
+import { SkillflowError } from "./core/errors.ts";
+import type { FormatOptions } from "./loaders/format.ts";
+import type { LoadedConfig } from "./loaders/project-config.ts";
+import type { ServerChoice } from "./loaders/skill-set.ts";
+
+/** What a command line says about skills; what it leaves open is undefined. */
+export interface SkillFlags {
+  readonly trust: readonly string[];
+  readonly order: string | undefined;
+  readonly contextMode: string | undefined;
+  readonly allowScripts: boolean;
+  readonly allowDefineTool: boolean;
+  /** `ID=VAR` pairs. */
+  readonly variables: readonly (readonly [id: string, name: string])[];
+}
+
+/** Everything said about skills, by whoever may say it: flags beat the environment, the environment beats files. */
+export interface SkillChoices {
+  readonly order: "sweny" | "skill-tools";
+  readonly contextMode: "full" | "readOnDemand";
+  readonly trust: ReadonlySet<string>;
+  readonly defineTool: boolean;
+  readonly variables: ReadonlyMap<string, readonly string[]>;
+  readonly servers: ReadonlyMap<string, ServerChoice>;
+  readonly modules: readonly ModuleChoice[];
+  readonly disabled: readonly string[];
+  readonly formats: FormatOptions;
+  /** What a project's file says and may not say (trust 6). */
+  readonly findings: readonly string[];
+}
+
+/** A plug-in as code: a path, or the name of a package that is installed for `from`. */
+export interface ModuleChoice {
+  readonly specifier: string;
+  readonly from: string;
+  readonly trusted: boolean;
+}
+
+interface Files {
+  readonly project: LoadedConfig | undefined;
+  readonly user: LoadedConfig | undefined;
+}
+
+export function chooseSkills(flags: SkillFlags, env: Environment, { project, user }: Files): SkillChoices {
+  const own = user?.config.skills ?? {};
+  const shared = project?.config.skills ?? {};
+  return {
+    order: oneOf(
+      "order",
+      ["sweny", "skill-tools"],
+      flags.order ?? env.SKILLFLOW_SKILL_ORDER ?? shared.order ?? own.order,
+    ),
+    contextMode: oneOf(
+      "context mode",
+      ["full", "readOnDemand"],
+      flags.contextMode ?? env.SKILLFLOW_CONTEXT_MODE ?? shared.contextMode ?? own.contextMode,
+    ),
+    trust: new Set([...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(own.trust ?? [])]),
+    defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || own.defineTool === true,
+    variables: gatherVariables(flags, env, [own.env, shared.env]),
+    servers: gatherServers(project, user),
+    modules: [...moduleChoices(project, false), ...moduleChoices(user, true)],
+    disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
+    formats: {
+      descriptor: shared.descriptor ?? own.descriptor ?? "current",
+      allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || own.allowScripts === true,
+    },
+    findings: project ? refusedOf(project) : [],
+  };
+}
+
+function oneOf<Choice extends string>(what: string, choices: readonly [Choice, ...Choice[]], given?: string): Choice {
+  if (given === undefined || given === "") return choices[0];
+  const found = choices.find((choice) => choice === given);
+  if (found) return found;
+  throw new SkillflowError("usage.invalid", `the skills' ${what} is ${choices.join(" or ")}, not "${given}"`);
+}
+
+function listed(text = ""): string[] {
+  return text.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
+}
+
+function isOn(value: string | undefined): boolean {
+  return value === "1" || value === "true";
+}
+
+/** `SKILLFLOW_SKILL_ENV` holds `ID=VAR` pairs, with commas between them. */
+function gatherVariables(
+  { variables }: SkillFlags,
+  env: Environment,
+  files: readonly (Readonly<Record<string, readonly string[]>> | undefined)[],
+): ReadonlyMap<string, readonly string[]> {
+  const named = listed(env.SKILLFLOW_SKILL_ENV).map(
+    (pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const,
+  );
+  const written = files.flatMap((file) =>
+    Object.entries(file ?? {}).flatMap(([id, names]) => names.map((name) => [id, name] as const)),
+  );
+  const gathered = new Map<string, string[]>();
+  for (const [id, name] of [...variables, ...named, ...written]) gathered.set(id, [...(gathered.get(id) ?? []), name]);
+  return gathered;
+}
+
+/** The user's own servers win; commands of a project's file do not count. */
+function gatherServers(project: LoadedConfig | undefined, user: LoadedConfig | undefined) {
+  const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"]) =>
+    Object.entries(file?.config.mcpServers ?? {}).map(
+      ([id, config]) => [id, { config, path: file?.path ?? "", kind }] as const,
+    );
+  const harmless = choices(project, "project").filter(([, { config }]) => config.command === undefined);
+  return new Map<string, ServerChoice>([...harmless, ...choices(user, "user")]);
+}
+
+function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {
+  return (file?.config.skills?.modules ?? []).map((specifier) => ({
+    specifier: /^[./]/.test(specifier) ? resolve(file?.directory ?? ".", specifier) : specifier,
+    from: file?.directory ?? ".",
+    trusted,
+  }));
+}
+
+function refusedOf({ path, config }: LoadedConfig): string[] {
+  const { skills = {}, mcpServers = {} } = config;
+  const keys = (["trust", "allowScripts", "defineTool"] as const).filter(
+    (key) => skills[key] !== undefined && skills[key] !== false,
+  );
+  const commands = Object.entries(mcpServers).flatMap(([id, { command }]) =>
+    command === undefined ? [] : [`mcpServers.${id}.command`],
+  );
+  return [...keys.map((key) => `skills.${key}`), ...commands].map(
+    (key) =>
+      `${path}: ${key} does not count here: a project's file cannot raise trust. Set it in your own config file, by flag or by variable`,
+  );
+}
