@@ -9,7 +9,7 @@ import type { SkillLevel } from "./loaders/discover.ts";
 import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
 import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
 import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
-import { chooseSkills, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
+import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
 export type { SkillEntry };
 
@@ -38,13 +38,14 @@ export interface ProjectOptions {
   readonly skillDirs: readonly string[];
   readonly discover: boolean;
   readonly store: string | undefined;
-  readonly skillFlags: SkillFlags;
+  /** Absent: nothing was said. */
+  readonly skillFlags?: SkillFlags;
 }
 
 export function openProject(host: Host, options: ProjectOptions): Project {
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
-  const choices = chooseSkills(options.skillFlags, host.env, { project, user });
+  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user });
   const found = openSkillSet({
     builtin: builtinSkills(),
     levels: skillLevels(host, options, { project, user, choices }),

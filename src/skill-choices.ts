@@ -16,6 +16,15 @@ export interface SkillFlags {
   readonly variables: readonly (readonly [id: string, name: string])[];
 }
 
+export const NO_FLAGS: SkillFlags = {
+  trust: [],
+  order: undefined,
+  contextMode: undefined,
+  allowScripts: false,
+  allowDefineTool: false,
+  variables: [],
+};
+
 /** Everything said about skills, by whoever may say it: flags beat the environment, the environment beats files. */
 export interface SkillChoices {
   readonly order: "sweny" | "skill-tools";

@@ -1,15 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { readSkillDocument, scanSkillFolders, splitFrontmatter } from "../../src/loaders/skill-folder.ts";
-import {
-  handlerConfig,
-  openSkillSet,
-  recordSkill,
-  type SkillLevel,
-  type SkillSetOptions,
-} from "../../src/loaders/skill-set.ts";
+import type { SkillLevel } from "../../src/loaders/discover.ts";
+import { openSkillFolder, readSkillDocument, splitFrontmatter } from "../../src/loaders/skill-folder.ts";
+import { handlerConfig, openSkillSet, recordSkill, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));
 let directory = "";
@@ -27,7 +22,12 @@ const write = (path: string, text: string) => {
 };
 const skill = (path: string, frontmatter: string, body = "Body.") =>
   write(`${path}/SKILL.md`, `---\n${frontmatter}\n---\n${body}`);
-const read = (frontmatter: string, body?: string) => readSkillDocument(skill("x", frontmatter, body));
+const readFolder = (file: string) => {
+  const folder = openSkillFolder(dirname(file));
+  if (!folder) throw new Error(`${file} lies in no folder`);
+  return readSkillDocument(folder);
+};
+const read = (frontmatter: string, body?: string) => readFolder(skill("x", frontmatter, body));
 
 describe("a SKILL.md", () => {
   test("gives id, description, category, config and instruction", () => {
@@ -107,11 +107,11 @@ describe("a SKILL.md", () => {
     ["an open one", "---\nname: x\n"],
     ["nothing", ""],
   ])("%s skips the folder", (_, text) => {
-    expect(readSkillDocument(write("x/SKILL.md", text))).toMatchObject({ code: "SKILL_SKIPPED" });
+    expect(readFolder(write("x/SKILL.md", text))).toMatchObject({ code: "SKILL_SKIPPED" });
   });
 
   test("may have Windows line ends and a byte-order mark", () => {
-    expect(readSkillDocument(write("x/SKILL.md", "\uFEFF---\r\nname: x\r\n---\r\nBody.\r\n"))).toMatchObject({
+    expect(readFolder(write("x/SKILL.md", "\uFEFF---\r\nname: x\r\n---\r\nBody.\r\n"))).toMatchObject({
       id: "x",
       instruction: "Body.",
     });
@@ -122,41 +122,32 @@ describe("a SKILL.md", () => {
   });
 });
 
-describe("a directory of skills", () => {
-  test("that is missing, or a file, holds none", () => {
-    expect(scanSkillFolders(join(directory, "nope"))).toEqual({ documents: [], diagnostics: [] });
-    expect(scanSkillFolders(write("file", "x"))).toEqual({ documents: [], diagnostics: [] });
-  });
-
-  test("skips what is no skill and goes on (S12)", () => {
-    skill("b", "name: good");
-    skill("a", "name: Bad Name");
-    write("c/README.md", "no skill");
-    mkdirSync(join(directory, "d/SKILL.md"), { recursive: true });
-    const { documents, diagnostics } = scanSkillFolders(directory);
-    expect(documents.map(({ id }) => id)).toEqual(["good"]);
-    expect(diagnostics.map(({ file }) => file)).toEqual([join(directory, "a/SKILL.md"), join(directory, "d/SKILL.md")]);
-  });
-
-  test("of two folders claiming an id the first by name wins, with a diagnostic (D33)", () => {
-    skill("zz", "name: twin", "second");
-    skill("aa", "name: twin", "first");
-    const { documents, diagnostics } = scanSkillFolders(directory);
-    expect(documents).toMatchObject([{ id: "twin", instruction: "first" }]);
-    expect(diagnostics).toMatchObject([{ file: join(directory, "zz/SKILL.md") }]);
-  });
-});
-
 describe("a set of skills", () => {
   const open = (levels: readonly string[], options: Partial<SkillSetOptions> = {}) =>
     openSkillSet({
       builtin: join(directory, "builtin"),
-      levels: levels.map((level): SkillLevel => ({ kind: "project", path: join(directory, level) })),
+      levels: levels.map(levelAt),
+      servers: new Map(),
       disabled: [],
+      trust: new Set(),
+      variables: new Map(),
       overrides: new Map(),
       env: {},
+      host: {
+        options: { descriptor: "current", allowScripts: false },
+        runProgram: refuse,
+        runForeign: refuse,
+        nodePath: "node",
+      },
       ...options,
     });
+  const refuse = () => Promise.reject(new Error("nothing is run here"));
+  const levelAt = (path: string): SkillLevel => ({
+    kind: "project",
+    path: join(directory, path),
+    trusted: false,
+    root: directory,
+  });
   const builtin = (id: string, more = "") =>
     write(
       `builtin/${id}/skill.js`,
@@ -166,12 +157,123 @@ describe("a set of skills", () => {
                 { name: "act", description: "a", input_schema: { type: "object" }, handler: () => 1 }]${more} };`,
     );
 
-  test("the higher level wins an id (S10)", async () => {
+  test("the higher level wins an id, and it is said over whom (S10)", async () => {
     skill("high/x", "name: x", "high");
     skill("low/y", "name: x", "low");
-    const found = await open(["high", "low"]).find("x");
+    const set = open(["high", "low"]);
+    const found = await set.find("x");
     expect(found?.skill.instruction).toBe("high");
+    expect(found?.source).toMatchObject({ kind: "project", path: join(directory, "high/x"), priority: 20 });
     expect(found?.shadows).toEqual([join(directory, "low/y")]);
+    expect(set.diagnostics).toMatchObject([
+      {
+        code: "SKILL_SHADOWED",
+        message: `skill "x": ${join(directory, "high/x")} (priority 20) shadows ${join(directory, "low/y")} (priority 10)`,
+      },
+    ]);
+  });
+
+  test("a level that is missing, or a file, holds none", () => {
+    write("file", "x");
+    expect(open(["nope", "file"]).ids.size).toBe(0);
+    expect(open(["nope", "file"]).diagnostics).toEqual([]);
+  });
+
+  test("what is no skill is skipped, and the rest goes on (S12)", () => {
+    skill("own/b", "name: good");
+    skill("own/a", "name: Bad Name");
+    write("own/c/README.md", "no skill");
+    mkdirSync(join(directory, "own/d/SKILL.md"), { recursive: true });
+    const { ids, diagnostics } = open(["own"]);
+    expect([...ids]).toEqual(["good"]);
+    const left = diagnostics.filter(({ code }) => code === "SKILL_SKIPPED");
+    expect(left.map(({ file }) => file)).toEqual([
+      join(directory, "own/a/SKILL.md"),
+      join(directory, "own/d/SKILL.md"),
+    ]);
+  });
+
+  test("of two folders of one level the first by name wins, with a diagnostic (D33)", async () => {
+    skill("own/zz", "name: twin", "second");
+    skill("own/aa", "name: twin", "first");
+    const set = open(["own"]);
+    expect((await set.find("twin"))?.skill.instruction).toBe("first");
+    expect(set.diagnostics).toMatchObject([{ code: "SKILL_SHADOWED", file: join(directory, "own/aa") }]);
+  });
+
+  test("folders of skills may lie deeper, but not in one another", () => {
+    skill("own/team/sub/x", "name: x");
+    skill("own/team/sub/x/y", "name: y");
+    skill("own/a/b/c/d/e", "name: e");
+    skill("own/node_modules/n", "name: n");
+    expect([...open(["own"]).ids]).toEqual(["x"]);
+  });
+
+  test("a level may be a skill folder itself", () => {
+    skill("one", "name: one");
+    expect([...open(["one"]).ids]).toEqual(["one"]);
+  });
+
+  test("a folder that is a link out of the project is refused; one that stays inside is not", () => {
+    skill("elsewhere/x", "name: x");
+    skill("project/shared/y", "name: y");
+    mkdirSync(join(directory, "project/own"));
+    symlinkSync(join(directory, "elsewhere/x"), join(directory, "project/own/x"));
+    symlinkSync(join(directory, "project/shared/y"), join(directory, "project/own/y"));
+    const set = open([], { levels: [{ ...levelAt("project/own"), root: join(directory, "project") }] });
+    expect([...set.ids]).toEqual(["y"]);
+    expect(set.diagnostics).toMatchObject([{ message: "skipped: it is a link that leads out of the project" }]);
+  });
+
+  test("a SKILL.md that is a link out of its folder is refused", () => {
+    const secret = write("secret.md", "---\nname: s\n---\nsecret");
+    mkdirSync(join(directory, "own/x"), { recursive: true });
+    symlinkSync(secret, join(directory, "own/x/SKILL.md"));
+    expect(open(["own"]).ids.size).toBe(0);
+  });
+
+  test.each<[string, ReadonlySet<string>, boolean]>([
+    ["nobody's trust", new Set(), false],
+    ["its id", new Set(["x"]), true],
+    ["another's id", new Set(["y"]), false],
+    ["other content", new Set(["x@0123456789abcdef"]), false],
+  ])("%s decides whether a command of a found skill is there (S13)", async (_, trust, isThere) => {
+    skill("own/x", "name: x\nmcp: { command: run-it }");
+    const found = await open(["own"], { trust }).find("x");
+    expect(found?.skill.mcp !== undefined).toBe(isThere);
+    expect(found?.skill.instruction).toBe("Body.");
+    expect(found?.withheld).toBe(isThere ? undefined : "its code is not trusted: --trust-skill x lets it run");
+  });
+
+  test("trust in exactly these files ends when they change", async () => {
+    const file = skill("own/x", "name: x\nmcp: { command: run-it }");
+    const digest = open(["own"]).digest("x");
+    const trusting = () => open(["own"], { trust: new Set([`x@${digest}`]) }).find("x");
+    expect((await trusting())?.source.trusted).toBe(true);
+    writeFileSync(file, "---\nname: x\nmcp: { command: run-that }\n---\n");
+    expect((await trusting())?.source.trusted).toBe(false);
+  });
+
+  test("a server by address needs no trust", async () => {
+    skill("own/x", 'name: x\nmcp: { url: "http://127.0.0.1:1/" }');
+    expect((await open(["own"]).find("x"))?.skill.mcp).toEqual({ url: "http://127.0.0.1:1/" });
+  });
+
+  test("the operator's server takes the place of a skill's own, or is a skill by itself (S8)", async () => {
+    skill("own/x", 'name: x\nmcp: { url: "http://127.0.0.1:1/" }');
+    const config = { command: "mine" };
+    const choice = { config, path: "/config.yml", kind: "user" } as const;
+    const set = open(["own"], { servers: new Map(["x", "y"].map((id) => [id, choice])) });
+    expect((await set.find("x"))?.skill.mcp).toBe(config);
+    expect(await set.find("y")).toMatchObject({ format: "mcp", kind: "tools", unavailable: undefined });
+  });
+
+  test("variables are handed to a skill that cannot declare them", async () => {
+    skill("own/x", "name: x");
+    const found = await open(["own"], { variables: new Map([["x", ["A_KEY"]]]), env: { A_KEY: "k", OTHER: "o" } }).find(
+      "x",
+    );
+    expect(found && handlerConfig(found)).toEqual({ A_KEY: "k" });
   });
 
   test("a custom skill with a built-in's id replaces instruction, the tools stay (S11, D32)", async () => {

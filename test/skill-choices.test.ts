@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import type { ProjectConfig } from "../src/core/config.ts";
+import { chooseSkills, NO_FLAGS, type SkillFlags } from "../src/skill-choices.ts";
+
+interface Said {
+  readonly flags?: Partial<SkillFlags>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly project?: ProjectConfig;
+  readonly user?: ProjectConfig;
+}
+
+const file = (directory: string, config: ProjectConfig | undefined) =>
+  config && { path: `${directory}/config.yml`, directory, config };
+const choose = ({ flags, env = {}, project, user }: Said) =>
+  chooseSkills({ ...NO_FLAGS, ...flags }, env, { project: file("/project", project), user: file("/user", user) });
+
+describe("what is said about skills", () => {
+  test("has defaults", () => {
+    expect(choose({})).toMatchObject({
+      order: "sweny",
+      contextMode: "full",
+      defineTool: false,
+      formats: { descriptor: "current", allowScripts: false },
+      findings: [],
+    });
+  });
+
+  test("a flag beats the environment, which beats the project's file, which beats the user's", () => {
+    const all: Said = {
+      flags: { contextMode: "full", order: "sweny" },
+      env: { SKILLFLOW_CONTEXT_MODE: "readOnDemand", SKILLFLOW_SKILL_ORDER: "skill-tools" },
+      project: { skills: { contextMode: "full", order: "sweny" } },
+      user: { skills: { contextMode: "readOnDemand", order: "skill-tools" } },
+    };
+    const modes = [all, { ...all, flags: {} }, { ...all, flags: {}, env: {} }, { user: all.user }] as const;
+    expect(modes.map((said) => choose(said as Said).contextMode)).toEqual([
+      "full",
+      "readOnDemand",
+      "full",
+      "readOnDemand",
+    ]);
+    expect(modes.map((said) => choose(said as Said).order)).toEqual(["sweny", "skill-tools", "sweny", "skill-tools"]);
+  });
+
+  test.each<[string, Said]>([
+    ["order", { flags: { order: "mine" } }],
+    ["context mode", { env: { SKILLFLOW_CONTEXT_MODE: "some" } }],
+  ])("an unknown %s is refused", (what, said) => {
+    expect(() => choose(said)).toThrow(what);
+  });
+
+  test("trust comes from flags, the environment and the user's file together", () => {
+    const { trust } = choose({
+      flags: { trust: ["a"] },
+      env: { SKILLFLOW_TRUST_SKILL: "b, c,," },
+      user: { skills: { trust: ["d@0123456789abcdef"] } },
+    });
+    expect([...trust]).toEqual(["a", "b", "c", "d@0123456789abcdef"]);
+  });
+
+  test("a project's file raises no trust, and each attempt is a finding", () => {
+    const { trust, defineTool, formats, servers, findings } = choose({
+      project: {
+        skills: { trust: ["a"], allowScripts: true, defineTool: true },
+        mcpServers: { run: { command: "evil" }, ask: { url: "https://example.com/mcp" } },
+      },
+    });
+    expect([trust.size, defineTool, formats.allowScripts, [...servers.keys()]]).toEqual([0, false, false, ["ask"]]);
+    expect(findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1])).toEqual([
+      "skills.trust",
+      "skills.allowScripts",
+      "skills.defineTool",
+      "mcpServers.run.command",
+    ]);
+  });
+
+  test.each<[string, Said]>([
+    ["flags", { flags: { allowScripts: true, allowDefineTool: true } }],
+    ["variables", { env: { SKILLFLOW_ALLOW_SCRIPTS: "1", SKILLFLOW_ALLOW_DEFINE_TOOL: "true" } }],
+    ["the user's file", { user: { skills: { allowScripts: true, defineTool: true } } }],
+  ])("%s may allow scripts and tools that are defined at work", (_, said) => {
+    const { defineTool, formats } = choose(said);
+    expect([defineTool, formats.allowScripts]).toEqual([true, true]);
+  });
+
+  test("of two servers of one id the user's counts", () => {
+    const config = { command: "mine" };
+    const { servers } = choose({
+      project: { mcpServers: { x: { url: "https://example.com/mcp" } } },
+      user: { mcpServers: { x: config } },
+    });
+    expect(servers.get("x")).toEqual({ config, path: "/user/config.yml", kind: "user" });
+  });
+
+  test("variables for a skill add up", () => {
+    const { variables } = choose({
+      flags: { variables: [["a", "ONE"]] },
+      env: { SKILLFLOW_SKILL_ENV: "a=TWO,b=THREE" },
+      user: { skills: { env: { a: ["FOUR"] } } },
+      project: { skills: { env: { a: ["FIVE"] } } },
+    });
+    expect(Object.fromEntries(variables)).toEqual({ a: ["ONE", "TWO", "FOUR", "FIVE"], b: ["THREE"] });
+  });
+
+  test("a module's path is relative to the file that names it, and only the user's is trusted", () => {
+    const { modules } = choose({
+      project: { skills: { modules: ["./skills/pager.ts", "@acme/skillflow-statuspage"] } },
+      user: { skills: { modules: ["../mine.js"] } },
+    });
+    expect(modules).toEqual([
+      { specifier: "/project/skills/pager.ts", from: "/project", trusted: false },
+      { specifier: "@acme/skillflow-statuspage", from: "/project", trusted: false },
+      { specifier: "/mine.js", from: "/user", trusted: true },
+    ]);
+  });
+});
