@@ -1,32 +1,35 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { BLOB_TOOLS } from "./core/blob.ts";
 import { checkInput } from "./core/check.ts";
 import { secretValues } from "./core/config.ts";
 import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
-import type { Observer, Store, StoredRun } from "./core/ports.ts";
+import type { Blobs, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
-import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
+import { describeTools, EXECUTOR, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
 import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
-import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { gatherSkills, type Project, readWorkflow, type SkillEntries } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
+import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
 import { secretsOf } from "./secrets.ts";
+import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
 import { fileStore, readRecording } from "./stores/file.ts";
 
 export function openStore(project: Project): Store {
@@ -320,7 +323,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
       program: linkProgram(record),
       journal: opened.journal,
       ask,
-      callTool: toolCaller(host, prepared, settings, watch, limitedFetch),
+      callTool: toolCaller(project, prepared, settings, watch, limitedFetch),
       redactor,
       observers: [keep, ...watch.observers],
       signal: watch.signal,
@@ -333,7 +336,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
 }
 
 function toolCaller(
-  host: Host,
+  { host, storeDirectory }: Project,
   prepared: PreparedRun,
   settings: Settings,
   watch: Watch,
@@ -341,9 +344,11 @@ function toolCaller(
 ): CallTool {
   if (watch.recordedTools) return recordedCalls(watch.recordedTools);
   const { entries, record, redactor } = prepared;
+  const blobs = fileBlobs(join(storeDirectory, `${record.run}.blobs`));
   return createCall({
     run: record.run,
     findHandler(id, name) {
+      if (id === EXECUTOR) return { tool: blobTool(name, blobs), config: {} };
       const entry = entries.get(id);
       const tool = entry?.skill.tools.find((candidate) => candidate.name === name);
       return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
@@ -353,7 +358,16 @@ function toolCaller(
     fetch: limited,
     loggerFor: watch.loggerFor,
     redactor,
+    blobs,
   });
+}
+
+/** The executor's own tools for blobs, carried out. */
+function blobTool(name: string, blobs: Blobs): Tool {
+  const described = BLOB_TOOLS.find((tool) => tool.name === name) ?? BLOB_TOOLS[0];
+  const handler = (input: ReadBlob & SearchBlob) =>
+    name === "search_blob" ? searchBlob(blobs, input) : readBlob(blobs, input);
+  return { ...described, handler };
 }
 
 /** What a skill's read-only probe came to; undefined for a skill without one. */
@@ -373,6 +387,7 @@ export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs:
     fetch: await proxiedFetch(project.host.env),
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
     redactor: createRedactor(secretValues(fields)),
+    blobs: memoryBlobs(),
   });
   const [descriptor] = describeTools(skill, [tool]);
   return descriptor && call({ key: skill.id, tool: descriptor, input: {} }, new AbortController().signal);

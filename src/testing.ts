@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { RunEvent } from "./core/event.ts";
 import type { Observer } from "./core/ports.ts";
 import type { ToolContext } from "./core/skill.ts";
+import { memoryBlobs } from "./stores/blobs.ts";
 
 /** Public fakes for tests of workflows, skills and adapters. */
 
@@ -72,6 +73,7 @@ export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
     signal: new AbortController().signal,
     fetch: (input, init) => fetch(input, init),
     logger: { debug: silent, info: silent, warn: silent },
+    blobs: memoryBlobs(),
     ...parts,
   };
 }

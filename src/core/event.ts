@@ -90,6 +90,8 @@ const part = z.union([
   z.object({ type: z.literal("opaque"), provider: z.string(), value: json }),
 ]) as unknown as z.ZodType<Part>;
 
+const blobInfoSchema = z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() });
+
 /** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
 const bodies = [
   z.object({ type: z.literal("workflow:start"), workflow: z.string() }),
@@ -113,6 +115,7 @@ const bodies = [
     tool: z.string(),
     output: json.optional(),
     error: z.string().optional().describe("instead of output, when the call failed"),
+    blobs: z.array(blobInfoSchema).optional().describe("what of the output is kept as blobs, beside the run"),
     id: z.string(),
   }),
   z.object({

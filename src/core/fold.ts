@@ -167,6 +167,7 @@ function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
 
 function foldResult(state: State, event: EventOf<"tool:result">): void {
   const { visit } = state;
+  if (event.blobs) state.holdsBlobs = true;
   const call = visit?.pending.find((pending) => pending.key === event.id);
   if (!visit || !call) return;
   call.outcome = event.error === undefined ? { output: event.output ?? null } : { error: event.error };

@@ -10,6 +10,8 @@ export interface Program {
   edgesFrom(id: string): readonly NumberedEdge[];
   /** The tools offered at a node, in order, under names that are unique there. */
   tools(node: string, writes: Settings["writes"]): ToolSet;
+  /** Whether a node has tools at all (D25). */
+  hasSkills(node: string): boolean;
   /** Prompt sections before the instruction (N4): rules, context, then each available skill's instruction. */
   preface(node: string): readonly string[];
   instruction(node: string): string;
@@ -63,6 +65,7 @@ export function linkProgram(record: RunRecord): Program {
       toolSets.set(key, known);
       return known;
     },
+    hasSkills: (id) => available(id).length > 0,
     preface: (id) => [
       ...sourceSection(
         "## Rules — You MUST Follow These",

@@ -1,4 +1,5 @@
 import type { ZodType, z } from "zod";
+import type { BlobInfo, Blobs } from "./ports.ts";
 import type { Json, JsonObject, JsonSchema } from "./values.ts";
 
 export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
@@ -57,6 +58,8 @@ export interface ToolContext {
   /** Use this for HTTP: it carries the signal and holds the run's egress limits. */
   readonly fetch: typeof fetch;
   readonly logger: Logger;
+  /** Large data by handle: a result that names a blob lets the model read on in it. */
+  readonly blobs: Blobs;
 }
 
 export interface Tool {
@@ -149,6 +152,9 @@ export function exposedNames(skill: string, tools: readonly string[]): string[] 
   });
 }
 
+/** The reserved id under which the executor's own tools stand. */
+export const EXECUTOR = "skillflow";
+
 /** A tool without its handler: what the record of a run keeps and what the model is offered. */
 export interface ToolDescriptor {
   readonly skill: string;
@@ -184,4 +190,4 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
 }
 
 /** A call's outcome, as the run sees it. */
-export type Outcome = { readonly output: Json } | { readonly error: string };
+export type Outcome = { readonly output: Json; readonly blobs?: BlobInfo[] } | { readonly error: string };

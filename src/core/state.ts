@@ -40,6 +40,8 @@ export interface State {
   end: End | undefined;
   /** What the last failed model call failed with. */
   modelError: RunError | undefined;
+  /** Whether a result so far is kept as a blob. */
+  holdsBlobs: boolean;
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
 }
@@ -172,6 +174,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     halt: undefined,
     end: undefined,
     modelError: undefined,
+    holdsBlobs: false,
     warned: new Set(),
     lastEvent: undefined,
   };

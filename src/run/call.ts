@@ -1,9 +1,12 @@
+import { blobsIn } from "../core/blob.ts";
 import { messageOf } from "../core/errors.ts";
+import type { Blobs } from "../core/ports.ts";
 import type { Redactor } from "../core/redact.ts";
 import { compileSchema } from "../core/schema.ts";
 import type { Logger, Outcome, Tool } from "../core/skill.ts";
 import type { Call } from "../core/step.ts";
 import { type Json, type JsonSchema, toJson } from "../core/values.ts";
+import { cutText, holdLarge } from "./large.ts";
 
 /** What carries out a tool: its handler and the one skill's config that it may see. */
 export interface Handler {
@@ -20,19 +23,17 @@ export interface CallOptions {
   readonly fetch: typeof fetch;
   readonly loggerFor: (skill: string) => Logger;
   readonly redactor: Redactor;
+  readonly blobs: Blobs;
 }
 
 export type CallTool = (call: Call, signal: AbortSignal) => Promise<Outcome>;
-
-/** Results beyond this many characters of JSON are cut: their head and tail are kept. */
-export const MOST_RESULT = 65_536;
 
 /** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
 export function createCall(options: CallOptions): CallTool {
   return async (call, signal) => {
     const handler = options.findHandler(call.tool.skill, call.tool.name);
     if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
-    return redact(options.redactor, await runHandler(options, handler, call, signal));
+    return settle(options, await runHandler(options, handler, call, signal));
   };
 }
 
@@ -62,7 +63,9 @@ function contextOf(options: CallOptions, { config }: Handler, call: Call, signal
   const { run, workDir, loggerFor } = options;
   const guarded: typeof fetch = (input, init) =>
     options.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
-  return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, logger: loggerFor(call.tool.skill) };
+  const blobs = cleanBlobs(options.blobs, options.redactor);
+  const logger = loggerFor(call.tool.skill);
+  return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, logger, blobs };
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
@@ -79,22 +82,22 @@ function checked(output: Json, schema: JsonSchema | undefined): Outcome {
     : { error: `the result does not fit the tool's output schema: ${problems.join("; ")}` };
 }
 
-/** Redacted first, cut afterwards, so that no half of a secret survives (trust rule 5). */
-function redact(redactor: Redactor, outcome: Outcome): Outcome {
+/** Redacted first, held or cut afterwards, so that no half of a secret survives (trust rule 5). */
+async function settle({ redactor, blobs }: CallOptions, outcome: Outcome): Promise<Outcome> {
   if ("error" in outcome) return { error: cutText(redactor.text(outcome.error), 8192) };
-  return { output: cut(redactor.value(outcome.output)) };
+  const output = await holdLarge(redactor.value(outcome.output), blobs);
+  const named = await Promise.all(blobsIn(output).map(({ blob_id }) => blobs.info(blob_id)));
+  const known = named.filter((info) => info !== undefined);
+  return known.length === 0 ? { output } : { output, blobs: known };
 }
 
-function cut(output: Json): Json {
-  const text = typeof output === "string" ? output : JSON.stringify(output);
-  if (text.length <= MOST_RESULT) return output;
-  if (typeof output === "string") return cutText(output, MOST_RESULT);
-  return { truncated: true, characters: text.length, text: cutText(text, MOST_RESULT) };
-}
-
-function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const head = Math.floor(most * 0.75);
-  const tail = most - head - 100;
-  return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
+/** A handler's own blobs pass the redactor too, where they are text. */
+function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
+  return {
+    ...blobs,
+    create(content, kind) {
+      if (!/^text\/|json|xml|yaml/.test(kind)) return blobs.create(content, kind);
+      return blobs.create(Buffer.from(redactor.text(Buffer.from(content).toString("utf8"))), kind);
+    },
+  };
 }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../../src/core/redact.ts";
 import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
-import { type CallOptions, createCall, MOST_RESULT } from "../../src/run/call.ts";
+import { type CallOptions, createCall } from "../../src/run/call.ts";
+import { MOST_RESULT } from "../../src/run/large.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { toolContext } from "../../src/testing.ts";
 import { toolOf } from "../harness.ts";
 
@@ -18,6 +20,7 @@ function caller(handler: Handler, options: Partial<CallOptions> = {}, descriptor
     fetch: async () => new Response("none"),
     loggerFor: () => logger,
     redactor: createRedactor([]),
+    blobs: memoryBlobs(),
     ...options,
   });
   return (input: unknown = {}, signal = new AbortController().signal): Promise<Outcome> =>
@@ -61,19 +64,68 @@ describe("a result", () => {
     expect(await returning(value)).toEqual({ error: "no x" });
   });
 
-  test("of 100 MB of text is cut to its head and tail", async () => {
+  /** Blobs that take nothing: what is too large is cut then. */
+  const none = memoryBlobs({ mostBytes: 0, quotaBytes: 0 });
+
+  test("of 100 MB of text becomes a blob, and the model sees its ends", async () => {
+    const blobs = memoryBlobs();
     const value = `head${"x".repeat(100 * 1024 * 1024)}tail`;
-    const outcome = await returning(value);
+    const outcome = await caller(() => value, { blobs })();
+    const info = {
+      blob_id: expect.stringMatching(/^blob:[0-9a-f]{32}$/),
+      kind: "text/plain",
+      size_bytes: value.length,
+    };
+    expect(outcome).toEqual({
+      output: {
+        ...info,
+        lines: 1,
+        head: expect.stringMatching(/^headx+$/),
+        tail: expect.stringMatching(/^x+tail$/),
+        read_on_with: "read_blob, search_blob",
+      },
+      blobs: [info],
+    });
+    expect(JSON.stringify(outcome).length).toBeLessThan(2200);
+  });
+
+  test("with one large text keeps the rest as it is", async () => {
+    const outcome = await returning({ path: "a.log", content: "line\n".repeat(20_000), more: { n: 1 } });
+    expect(outcome).toMatchObject({ output: { path: "a.log", content: { lines: 20_000 }, more: { n: 1 } } });
+  });
+
+  test("of much JSON becomes one blob whose lines can be searched", async () => {
+    const outcome = await returning(Array.from({ length: 100_000 }, (_, index) => ({ index })));
+    expect(outcome).toMatchObject({ output: { kind: "application/json", lines: 300_002 } });
+  });
+
+  test("that no blob may hold is cut to its head and tail", async () => {
+    const outcome = await caller(() => `head${"x".repeat(1024 * 1024)}tail`, { blobs: none })();
     const output = "output" in outcome ? String(outcome.output) : "";
     expect(output.length).toBeLessThanOrEqual(MOST_RESULT);
     expect(output).toMatch(/^head.*tail$/s);
     expect(output).toMatch(/\[… \d+ characters left out …\]/);
   });
 
-  test("of much JSON is cut, and says so", async () => {
-    const outcome = await returning(Array.from({ length: 100_000 }, (_, index) => ({ index })));
+  test("of much JSON that no blob may hold is cut, and says so", async () => {
+    const outcome = await caller(() => Array.from({ length: 100_000 }, (_, index) => ({ index })), { blobs: none })();
     expect(outcome).toMatchObject({ output: { truncated: true, characters: expect.any(Number) } });
     expect(JSON.stringify(outcome).length).toBeLessThan(2 * MOST_RESULT);
+  });
+
+  test("that names a blob which nobody made brings none about", async () => {
+    const made = { blob_id: `blob:${"0".repeat(32)}`, kind: "text/plain", size_bytes: 1 };
+    expect(await returning(made)).toEqual({ output: made });
+  });
+
+  test("may name a blob that the handler made, free of secrets", async () => {
+    const blobs = memoryBlobs();
+    const redactor = createRedactor([{ name: "TOKEN", value: "s3cret-value" }]);
+    const make: Handler = (_, context) => context.blobs.create(Buffer.from("a s3cret-value"), "text/plain");
+    const outcome = await caller(make, { blobs, redactor })();
+    const [info] = "output" in outcome ? (outcome.blobs ?? []) : [];
+    const content = await blobs.read(info?.blob_id ?? "", 0, 100);
+    expect(Buffer.from(content).toString()).toBe("a [redacted:TOKEN]");
   });
 
   test("that just fits is not cut", async () => {
@@ -200,7 +252,15 @@ describe("what a handler gets (S5, D26)", () => {
       seen.push(context);
     })({ q: 1 });
     expect(inputs).toEqual([{ q: 1 }]);
-    expect(Object.keys(seen[0] ?? {}).sort()).toEqual(["callId", "config", "fetch", "logger", "signal", "workDir"]);
+    expect(Object.keys(seen[0] ?? {}).sort()).toEqual([
+      "blobs",
+      "callId",
+      "config",
+      "fetch",
+      "logger",
+      "signal",
+      "workDir",
+    ]);
     expect(seen[0]).toMatchObject({ config: { TOKEN: "s3cret" }, callId: "r1/1:a/0/1/0", workDir: "/work" });
   });
 
@@ -231,7 +291,9 @@ describe("secrets", () => {
   test("are redacted before a result is cut, so that no half of one is left", async () => {
     for (let shift = 0; shift < 12; shift++) {
       const at = Math.floor(MOST_RESULT * 0.75) - shift;
-      const outcome = await caller(() => `${"x".repeat(at)}s3cret-value${"y".repeat(MOST_RESULT)}`, { redactor })();
+      const blobs = memoryBlobs({ mostBytes: 0, quotaBytes: 0 });
+      const value = `${"x".repeat(at)}s3cret-value${"y".repeat(MOST_RESULT)}`;
+      const outcome = await caller(() => value, { redactor, blobs })();
       expect(JSON.stringify(outcome)).not.toContain("s3c");
     }
   });

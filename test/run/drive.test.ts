@@ -9,6 +9,7 @@ import { type Script, scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";
 import { createCall } from "../../src/run/call.ts";
 import { driveRun, tellProgress } from "../../src/run/drive.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { recordingObserver, toolContext } from "../../src/testing.ts";
 import { eventsOf, lines, OPS, recordOf, workflowOf } from "../harness.ts";
@@ -57,6 +58,7 @@ async function drive(record: RunRecord, options: DriveOptions = {}) {
       fetch,
       loggerFor: () => logger,
       redactor,
+      blobs: memoryBlobs(),
     }),
     redactor,
     observers: [...(options.observers ?? []), seen],
