@@ -202,6 +202,8 @@ export interface FinishedRun {
   readonly events: readonly RunEvent[];
   readonly state: State;
   readonly result: RunResult;
+  /** The folder of its blobs, there or not. */
+  readonly blobs: string;
 }
 
 /** Opens a prepared run in a store and drives it to its end. */
@@ -329,14 +331,18 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
       signal: watch.signal,
       resumes: opened.resumes,
     });
-    return { record, events, state, result: describeResult(record, state) };
+    return { record, events, state, result: describeResult(record, state), blobs: blobFolder(project, record.run) };
   } finally {
     await opened.journal.close();
   }
 }
 
+function blobFolder({ storeDirectory }: Project, run: string): string {
+  return join(storeDirectory, `${run}.blobs`);
+}
+
 function toolCaller(
-  { host, storeDirectory }: Project,
+  project: Project,
   prepared: PreparedRun,
   settings: Settings,
   watch: Watch,
@@ -344,7 +350,8 @@ function toolCaller(
 ): CallTool {
   if (watch.recordedTools) return recordedCalls(watch.recordedTools);
   const { entries, record, redactor } = prepared;
-  const blobs = fileBlobs(join(storeDirectory, `${record.run}.blobs`));
+  const { host } = project;
+  const blobs = fileBlobs(blobFolder(project, record.run));
   return createCall({
     run: record.run,
     findHandler(id, name) {

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
+import { defined } from "../core/settings.ts";
 import { nearest } from "../core/values.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
@@ -65,7 +66,9 @@ export async function writeOutputs(
   const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" });
   const folder = out === undefined ? [] : inFolder.map(([name, kind]) => ({ kind, path: join(out, name) }));
   for (const { kind, path } of [...folder, ...reports]) {
-    writeReport(resolve(cwd, path), kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(report)) ?? ""));
+    const place = resolve(cwd, path);
+    const seen = { ...report, ...defined("blobs", report.blobs && relative(dirname(place), report.blobs)) };
+    writeReport(place, kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(seen)) ?? ""));
     written.push({ kind, path });
   }
 }

@@ -1,8 +1,9 @@
 import type { EvalResult, NodeResult } from "../../core/event.ts";
+import type { BlobInfo } from "../../core/ports.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { type Showing, valueHtml } from "./html-value.ts";
 import { html, type Markup } from "./markup.ts";
-import { cutText, formatCost, formatDuration, plural, previewJson, shortText } from "./preview.ts";
+import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
 import {
   complaintOf,
   durationOf,
@@ -20,13 +21,20 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
   active: "at work",
 };
 
+export interface VisitPage {
+  readonly nameOf: (node: string) => string;
+  readonly citations: Citations;
+  /** The folder of the run's blobs, seen from the page. */
+  readonly blobs: string | undefined;
+}
+
 /** A visit in full: what came of it, how it was judged, what it did, and where it led. */
-export function visitHtml(visit: Visit, nameOf: (node: string) => string, citations: Citations): Markup {
+export function visitHtml(visit: Visit, { nameOf, citations, blobs }: VisitPage): Markup {
   const status = statusOf(visit);
   return html`<article class="visit" id="visit-${visit.number}">
 <header><span class="dot ${status}">${visit.number}</span><h3>${shortText(visit.name, 160)}</h3><span class="badge ${status}">${STATUS_WORDS[status]}</span>
 <p class="meta">${metaOf(visit)}</p></header>
-${complaintHtml(visit)}${resultHtml(visit.result, citations)}${evalsHtml(visit.result?.evals ?? [])}${retriesHtml(visit)}${callsHtml(visit.calls)}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
+${complaintHtml(visit)}${resultHtml(visit.result, citations)}${evalsHtml(visit.result?.evals ?? [])}${retriesHtml(visit)}${callsHtml(visit.calls, blobs)}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
 </article>
 `;
 }
@@ -100,9 +108,9 @@ function retriesHtml({ retries }: Visit): Markup | undefined {
   return html`<section class="part"><h4>Retries</h4><ul class="checks">${items}</ul></section>`;
 }
 
-function callsHtml(calls: readonly VisitCall[]): Markup | undefined {
+function callsHtml(calls: readonly VisitCall[], blobs: string | undefined): Markup | undefined {
   if (calls.length === 0) return undefined;
-  const shown = calls.slice(0, MOST_CALLS).map(callHtml);
+  const shown = calls.slice(0, MOST_CALLS).map((call) => callHtml(call, blobs));
   const left = calls.length - shown.length;
   const cut = left > 0 ? html`<p class="cut">and ${plural(left, "more call")}, see the trace</p>` : undefined;
   return html`<section class="part"><h4>${plural(calls.length, "tool call")}</h4><div class="calls">${shown}</div>${cut}</section>`;
@@ -110,7 +118,7 @@ function callsHtml(calls: readonly VisitCall[]): Markup | undefined {
 
 const MOST_CALLS = 100;
 
-function callHtml(call: VisitCall): Markup {
+function callHtml(call: VisitCall, blobs: string | undefined): Markup {
   const { number, tool, input, outcome, attempt, endedAt, startedAt } = call;
   const took = endedAt === undefined ? "" : formatDuration(durationOf({ startedAt, endedAt }));
   const tried = attempt > 0 ? `attempt ${attempt + 1} · ` : "";
@@ -118,8 +126,16 @@ function callHtml(call: VisitCall): Markup {
 <span class="gist">${gistOf(input)}</span>${callBadge(call)}<span class="meta">${tried}${took}</span></summary>
 <div class="exchange"><h5>Input</h5>${valueHtml(input, showingCall())}
 ${outcome && "error" in outcome ? html`<h5>Error</h5><p class="complaint failed">${cutText(outcome.error, 4000)}</p>` : undefined}
-${outcome && "output" in outcome ? html`<h5>Output</h5>${valueHtml(outcome.output, showingCall())}` : undefined}</div></details>
+${outcome && "output" in outcome ? html`<h5>Output</h5>${valueHtml(outcome.output, showingCall())}` : undefined}${call.blobs.map((blob) => blobHtml(blob, blobs))}</div></details>
 `;
+}
+
+/** A blob as a file beside the run, where the page knows the way there. */
+function blobHtml({ blob_id, kind, size_bytes }: BlobInfo, blobs: string | undefined): Markup {
+  const name = blob_id.replace("blob:", "");
+  const shown = html`<code>${blob_id}</code>`;
+  const link = blobs === undefined ? shown : html`<a href="${encodeURI(`${blobs}/${name}`)}">${shown}</a>`;
+  return html`<p class="meta">${link} · ${kind} · ${formatCount(size_bytes)} bytes</p>`;
 }
 
 function showingCall(): Showing {

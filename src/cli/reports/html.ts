@@ -189,13 +189,13 @@ function ends<Item>(items: readonly Item[], most: number) {
   return { head: items.slice(0, half), left: items.length - 2 * half, tail: items.slice(-half) };
 }
 
-function visitsSection({ visits, nameOf }: Page): Section | undefined {
+function visitsSection({ visits, nameOf, blobs }: Page): Section | undefined {
   if (visits.length === 0) return undefined;
   const { head, left, tail } = ends(visits, 300);
   const citations: Citations = new Map();
   const show = (visit: Visit) => {
     addCitations(citations, visit.calls);
-    return visitHtml(visit, nameOf, citations);
+    return visitHtml(visit, { nameOf, citations, blobs });
   };
   const gap =
     left > 0 ? html`<p class="cut">${formatCount(left)} visits are left out here, see the trace</p>` : undefined;

@@ -1,4 +1,5 @@
 import type { CallUsage, EventOf, NodeResult, RunEvent, RunRecord } from "../../core/event.ts";
+import type { BlobInfo } from "../../core/ports.ts";
 import type { RunResult } from "../../core/result.ts";
 import type { Json } from "../../core/values.ts";
 
@@ -7,6 +8,8 @@ export interface Report {
   readonly record: RunRecord;
   readonly result: RunResult;
   readonly events: readonly RunEvent[];
+  /** The folder of the run's blobs; a report that links them sees it from where it lies. */
+  readonly blobs?: string;
 }
 
 /** One visit of a node, as its events tell it. */
@@ -43,6 +46,7 @@ export interface VisitCall {
   readonly startedAt: string;
   endedAt: string | undefined;
   outcome: { readonly output: Json } | { readonly error: string } | undefined;
+  blobs: readonly BlobInfo[];
 }
 
 export interface Remark {
@@ -180,15 +184,16 @@ function takeCall(path: Path, visit: Visit, { id, tool, input, at }: EventOf<"to
   path.calls += 1;
   const attempt = visit.retries.length;
   const started = { number: path.calls, id, tool, input, attempt, startedAt: at };
-  const call: VisitCall = { ...started, endedAt: undefined, outcome: undefined };
+  const call: VisitCall = { ...started, endedAt: undefined, outcome: undefined, blobs: [] };
   path.open.set(id, call);
   visit.calls.push(call);
 }
 
-function takeResult({ open }: Path, { id, output, error, at }: EventOf<"tool:result"> & RunEvent): void {
+function takeResult({ open }: Path, { id, output, error, blobs = [], at }: EventOf<"tool:result"> & RunEvent): void {
   const call = open.get(id);
   if (!call) return;
   call.outcome = error === undefined ? { output: output ?? null } : { error };
+  call.blobs = blobs;
   call.endedAt = at;
   open.delete(id);
 }

@@ -36,6 +36,13 @@ export default {
       handler: (_input, { config }) => ({ fields: Object.keys(config), ...config }),
     },
     {
+      name: "fetch",
+      description: "Fetches what lies at the address",
+      effect: "read",
+      input_schema,
+      handler: async ({ text = "" }, context) => (await context.fetch(text)).text(),
+    },
+    {
       name: "fail",
       description: "Fails with the text",
       effect: "read",
