@@ -17,6 +17,12 @@ export interface Host {
   readonly cwd: string;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
+  /** The Node program that runs us. */
+  readonly execPath: string;
+  /** Undefined where users have no number (Windows). */
+  readonly uid: number | undefined;
+  /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
+  readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 }
 
 /** Choices that every command shares. */

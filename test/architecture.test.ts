@@ -50,7 +50,7 @@ function roomOf(path: string): string {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
   cli: ["app", "project", "secrets", "core"],
-  app: ["project", "providers", "secrets", "proxy", "run", "loaders", "models", "stores", "core"],
+  app: ["project", "providers", "secrets", "proxy", "run", "loaders", "models", "stores", "sandbox", "core"],
   project: ["loaders", "core"],
   providers: ["project", "run", "models", "stores", "core"],
   secrets: ["project", "core"],
@@ -59,6 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loaders: ["core"],
   models: ["core"],
   stores: ["core"],
+  sandbox: ["core"],
   core: [],
   "skill-http": ["core"],
   index: ["core", "loaders", "skill-http"],
@@ -68,9 +69,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
-  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema)/;
+  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|quickjs-emscripten|zod-to-json-schema)/;
 /** The rooms that wrap an SDK; the command line has one file of its own for its faults. */
-const SDK_ROOMS = /^(models|loaders|proxy|skills\/.*)$/;
+const SDK_ROOMS = /^(models|loaders|sandbox|proxy|skills\/.*)$/;
 const mayUseSdk = (path: string, target: string) =>
   SDK_ROOMS.test(roomOf(path)) || (path === "src/cli/crash.ts" && target === "@sentry/node");
 
