@@ -11,20 +11,24 @@ export interface LimitedCommand {
   readonly explain: (end: TreeEnd) => ForeignResult;
 }
 
-/** The program under the limits that the kernel keeps for each process. */
-export function withLimits(
-  { argv, limits }: Pick<ForeignCommand, "argv" | "limits">,
-  isThere: boolean,
-): LimitedCommand {
-  const flags = isThere ? limitFlags(limits) : [];
-  if (flags.length === 0) return { argv, explain: (end) => asResult(end, limits) };
+/** The program under the limits that the kernel keeps for each process; `more` are prlimit's own flags. */
+export function withLimits({ argv, limits }: Pick<ForeignCommand, "argv" | "limits">, more: string[]): LimitedCommand {
   return {
-    argv: [PRLIMIT, ...flags, "--", ...argv],
+    argv: [PRLIMIT, ...more, ...limitFlags(limits), "--", ...argv],
     explain: (end) => {
       checkBegan(argv[0], end);
       return asResult(end, limits);
     },
   };
+}
+
+/** The program as it is, where nothing of its limits needs the kernel or the kernel cannot be asked. */
+export function withoutLimits({ argv, limits }: Pick<ForeignCommand, "argv" | "limits">): LimitedCommand {
+  return { argv, explain: (end) => asResult(end, limits) };
+}
+
+export function needsKernel({ memoryBytes, cpuSeconds, fileBytes }: SandboxLimits): boolean {
+  return memoryBytes !== undefined || cpuSeconds !== undefined || fileBytes !== undefined;
 }
 
 /**

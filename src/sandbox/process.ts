@@ -6,7 +6,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
 import { checkCommand } from "./command.ts";
 import type { SandboxHost } from "./host.ts";
-import { PRLIMIT, withLimits } from "./limits.ts";
+import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";
 import { runTree } from "./tree.ts";
 
 /**
@@ -44,6 +44,7 @@ function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
 async function runIn(host: SandboxHost, command: ForeignCommand, temporary: string): Promise<ForeignResult> {
   const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "/", LANG = "C.UTF-8" } = host.env;
   const env = { PATH, HOME, LANG, ...command.env, TMPDIR: temporary };
-  const { argv, explain } = withLimits(command, existsSync(PRLIMIT));
+  const limited = needsKernel(command.limits) && existsSync(PRLIMIT);
+  const { argv, explain } = limited ? withLimits(command, []) : withoutLimits(command);
   return explain(await runTree(host, { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` }));
 }

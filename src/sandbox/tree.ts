@@ -13,6 +13,11 @@ export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | 
   readonly program: string;
   /** `NAME=value` of its environment that no other process has: finds those that left its group. */
   readonly mark?: string;
+  /**
+   * Processes that a launcher itself consists of, one of which it tells us of: no limit counts them, and the kernel
+   * ends everything else with them.
+   */
+  readonly launchers?: number;
   /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
   readonly channels?: readonly Channel[];
 }
@@ -56,9 +61,11 @@ export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEn
   serveChannels(child, launch.channels ?? [], tree);
   feed(child, launch.stdin);
 
-  const ended = await firstEnd({ launch, exited, tree, outputs });
-  if (ended === "time" || ended === "aborted") await askToEnd(host, tree, exited);
-  await killAll(host, tree);
+  const watched: Watched = { launch, exited, tree, outputs };
+  const ended = await firstEnd(watched);
+  if (ended === "time" || ended === "aborted") await askToEnd(host, watched);
+  const isContained = launch.launchers !== undefined && ended === "exit";
+  await killAll(host, () => (isContained ? tree.known() : tree.members(true)), tree.root);
   await exited;
   // Whoever still holds the streams is not of this tree, and must not hold us.
   await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
@@ -97,6 +104,8 @@ interface ProcessTree {
   adopt(pid: number): void;
   /** Ids of those that live. `thorough` also looks for those that left the group and whose parent is gone. */
   members(thorough: boolean): readonly number[];
+  /** Those of the known ones that live. */
+  known(): readonly number[];
 }
 
 function trackTree(root: number, mark: string | undefined): ProcessTree {
@@ -123,7 +132,9 @@ function trackTree(root: number, mark: string | undefined): ProcessTree {
     }
     return [...known.keys()];
   };
-  return { root, adopt, members };
+  const stillKnown = () =>
+    [...known].flatMap(([pid, started]) => (livingProcess(pid)?.started === started ? [pid] : []));
+  return { root, adopt, members, known: stillKnown };
 }
 
 interface Output {
@@ -186,7 +197,7 @@ interface Watched {
 }
 
 /** Whatever happens first: the program's end, or a limit. */
-function firstEnd({ launch: { limits, signal }, exited, tree, outputs }: Watched): Promise<Ended> {
+function firstEnd({ launch: { limits, signal, launchers = 0 }, exited, tree, outputs }: Watched): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (ended: Ended) => {
       clearTimeout(wall);
@@ -197,7 +208,7 @@ function firstEnd({ launch: { limits, signal }, exited, tree, outputs }: Watched
     const onAbort = () => end("aborted");
     const wall = setTimeout(() => end("time"), Math.min(limits.wallMs, LONGEST_TIMER_MS));
     const watch = setInterval(() => {
-      const reached = reachedLimit(tree, limits);
+      const reached = reachedLimit(tree, limits, launchers);
       if (reached) end(reached);
     }, WATCH_MS);
     for (const output of outputs) output.onWild = () => end("output");
@@ -209,32 +220,34 @@ function firstEnd({ launch: { limits, signal }, exited, tree, outputs }: Watched
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-function reachedLimit(tree: ProcessTree, { memoryBytes, processes }: SandboxLimits): Ended | undefined {
+function reachedLimit(tree: ProcessTree, limits: SandboxLimits, launchers: number): Ended | undefined {
+  const { memoryBytes, processes } = limits;
   if (memoryBytes === undefined && processes === undefined) return undefined;
   const members = tree.members(false);
-  if (processes !== undefined && members.length > processes) return "processes";
+  if (processes !== undefined && members.length - launchers > processes) return "processes";
   return memoryBytes !== undefined && memoryOf(members, memoryBytes) > memoryBytes ? "memory" : undefined;
 }
 
-/** Everyone but the first, whose end would be everyone's where it is a launcher; alone, it is the program itself. */
-async function askToEnd(host: SandboxHost, tree: ProcessTree, exited: Promise<void>): Promise<void> {
-  host.kill(-tree.root, "SIGTERM");
-  for (const pid of tree.members(true)) host.kill(pid, "SIGTERM");
+/** A launcher itself is not asked: its end would be everyone's at once. */
+async function askToEnd(host: SandboxHost, { tree, exited, launch }: Watched): Promise<void> {
+  if (!launch.launchers) host.kill(-tree.root, "SIGTERM");
+  const asked = tree.members(true).filter((pid) => !launch.launchers || pid !== tree.root);
+  for (const pid of asked) host.kill(pid, "SIGTERM");
   await Promise.race([exited, pause(GRACE_MS, undefined, { ref: false })]);
 }
 
 const ROUNDS = 200;
 
 /** Again and again, because a process may start another while we look. */
-async function killAll(host: SandboxHost, tree: ProcessTree): Promise<void> {
-  host.kill(-tree.root, "SIGKILL");
+async function killAll(host: SandboxHost, living: () => readonly number[], root: number): Promise<void> {
+  host.kill(-root, "SIGKILL");
   for (let round = 0; round < ROUNDS; round++) {
-    const members = tree.members(true);
-    if (members.length === 0) return;
-    for (const pid of members) host.kill(pid, "SIGKILL");
+    const pids = living();
+    if (pids.length === 0) return;
+    for (const pid of pids) host.kill(pid, "SIGKILL");
     await pause(Math.min(1 + round, 50));
   }
-  throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${tree.members(true)}`, {
+  throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${living()}`, {
     hint: "end them by hand; they wait in the kernel, as for a disk or network share that does not answer",
   });
 }
