@@ -14,7 +14,15 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", toldTo
 const code = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
-    host: { env: process.env, cwd: process.cwd(), self, isAlive },
+    host: {
+      env: process.env,
+      cwd: process.cwd(),
+      self,
+      isAlive,
+      execPath: process.execPath,
+      uid: process.geteuid?.(),
+      kill,
+    },
     out: (text) => write(process.stdout, text),
     err: (text) => write(process.stderr, text).catch(toldToTheWriter),
     isTerminal: process.stderr.isTTY === true,
@@ -60,6 +68,15 @@ function isAlive(mark: Host["self"]): boolean {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
   return mark.started === "" || startOf(mark.pid) === mark.started;
+}
+
+function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ESRCH" && code !== "EPERM") throw error; // gone already, or not ours any more
+  }
 }
 
 /** A process's start in clock ticks, where the system tells it: process ids are used again. */

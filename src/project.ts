@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Environment } from "./core/config.ts";
-import { type Diagnostic, SkillflowError } from "./core/errors.ts";
-import type { ProcessMark } from "./core/ports.ts";
+import type { Diagnostic } from "./core/errors.ts";
+import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import type { Workflow } from "./core/workflow.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
+import type { LoaderHost } from "./loaders/format.ts";
 import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
 import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
 import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
@@ -20,6 +21,12 @@ export interface Host {
   readonly cwd: string;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
+  /** The Node program that runs us. */
+  readonly execPath: string;
+  /** Undefined where users have no number (Windows). */
+  readonly uid: number | undefined;
+  /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
+  readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 }
 
 /** Choices that every command shares. */
@@ -57,9 +64,8 @@ export function openProject(host: Host, options: ProjectOptions): Project {
     env: host.env,
     host: {
       options: choices.formats,
-      runProgram: refuseForeign,
-      runForeign: refuseForeign,
-      nodePath: "node",
+      ...openRunners(host),
+      nodePath: host.execPath,
     },
   });
   const findings = choices.findings.map(configFinding);
@@ -72,8 +78,19 @@ function configFinding(message: string): Diagnostic {
   return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
 }
 
-async function refuseForeign(): Promise<never> {
-  throw new SkillflowError("sandbox.missing", "code of skills cannot be run here");
+/** The sandboxes, opened when something is first run in them. */
+function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign"> {
+  const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
+    let opened: Promise<Sandbox> | undefined;
+    return async (command) => {
+      opened ??= open();
+      return (await opened).run(command);
+    };
+  };
+  return {
+    runProgram: lazily(async () => (await import("./sandbox/process.ts")).processSandbox(host)),
+    runForeign: lazily(async () => (await import("./sandbox/unshare.ts")).unshareSandbox(host)),
+  };
 }
 
 const HERE = dirname(fileURLToPath(import.meta.url));

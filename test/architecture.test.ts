@@ -62,6 +62,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loaders: ["core"],
   models: ["core"],
   stores: ["core"],
+  sandbox: ["core"],
   core: [],
   "skill-http": ["core"],
   index: ["core", "loaders", "skill-http"],

@@ -23,6 +23,9 @@ const host: Host = {
   cwd: root,
   self: { pid: process.pid, host: "test", started: "" },
   isAlive: () => false,
+  execPath: process.execPath,
+  uid: process.geteuid?.(),
+  kill: () => undefined,
 };
 const shipped = readdirSync(join(root, "workflows")).filter((name) => name.endsWith(".run.jsonl"));
 

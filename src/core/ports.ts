@@ -113,12 +113,14 @@ export interface Mount {
   /** Absolute, as the program sees it. */
   readonly target: string;
   readonly writable: boolean;
+  /** Made for this program alone and thrown away after it, so that its files may be given to another user. */
+  readonly disposable?: boolean;
 }
 
 /** All of them hold together; what is reached ends the program and all that it started. */
 export interface SandboxLimits {
   readonly wallMs: number;
-  /** Of standard output and of standard error, each; what goes beyond is cut and marked. */
+  /** Of standard output and of standard error, each; what goes beyond is cut and marked, and far beyond ends it. */
   readonly outputBytes: number;
   readonly memoryBytes?: number;
   readonly cpuSeconds?: number;
@@ -144,8 +146,8 @@ export interface ForeignCommand {
 }
 
 export interface ForeignResult {
-  /** What ended it. `exit` is also a signal of its own making. */
-  readonly ended: "exit" | "time" | "memory" | "output" | "aborted";
+  /** What ended it. `exit` is also a signal of its own making; `time` is the wall clock or the processor's. */
+  readonly ended: "exit" | "time" | "memory" | "processes" | "output" | "aborted";
   /** Undefined when a signal ended it. */
   readonly code: number | undefined;
   readonly stdout: string;

@@ -1,0 +1,26 @@
+import { SkillflowError } from "../core/errors.ts";
+import type { ForeignCommand } from "../core/ports.ts";
+
+/** Refuses what no system can start, with the reason. */
+export function checkCommand({ argv, env, cwd, mounts }: ForeignCommand): void {
+  const [program] = argv;
+  const fail = (why: string) => {
+    throw new SkillflowError("sandbox.failed", `${program || "a program without a name"} cannot be started: ${why}`);
+  };
+  if (program === "") fail("its name is empty");
+  const texts = [
+    ...argv,
+    cwd,
+    ...Object.entries(env).flat(),
+    ...mounts.flatMap(({ source, target }) => [source, target]),
+  ];
+  if (texts.some((text) => text.includes("\0"))) fail("an argument, a path or a variable holds a NUL character");
+  const name = Object.keys(env).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key));
+  if (name !== undefined) fail(`${JSON.stringify(name)} is no name of an environment variable`);
+  const path = mounts.flatMap(({ source, target }) => [source, target]).find((each) => !isPlainPath(each));
+  if (path !== undefined) fail(`the mount ${path} is not an absolute path without . and ..`);
+}
+
+function isPlainPath(path: string): boolean {
+  return path.startsWith("/") && !path.split("/").some((part) => part === "." || part === "..");
+}

@@ -1,0 +1,108 @@
+import { chmod, mkdtemp, readdir, rmdir, unlink } from "node:fs/promises";
+import { constants, release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { SkillflowError } from "../core/errors.ts";
+import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
+import { checkCommand } from "./command.ts";
+import type { SandboxHost } from "./host.ts";
+import { chooseKernelUser, giveDisposable, prefixFor } from "./kernel-user.ts";
+import { withLimits } from "./limits.ts";
+import { type Channel, runTree, type TreeEnd } from "./tree.ts";
+import { describeView, type ViewStep } from "./view.ts";
+
+/** A launcher that makes a view come true, and then becomes or starts what follows its arguments. */
+export interface Enclosure {
+  readonly argv: readonly [launcher: string, ...args: string[]];
+  /** The launcher's own: nothing of the process that runs us. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly channels: readonly Channel[];
+  /** Whether the view stood, so that what happened since is the program's doing. */
+  readonly hasBegun: () => boolean;
+}
+
+export interface EncloseParts {
+  readonly command: ForeignCommand;
+  readonly view: readonly ViewStep[];
+  /** Private to this run and empty but for what the view shows. */
+  readonly folder: string;
+}
+
+/** What the sandboxes of Linux share: the view, the kernel's user, the limits, and the end. */
+export function isolatingSandbox(
+  host: SandboxHost,
+  name: string,
+  enclose: (parts: EncloseParts) => Enclosure,
+): Sandbox {
+  return {
+    name,
+    isolates: true,
+    run: async (command) => {
+      checkCommand(command);
+      // Where we are root, another user must be able to reach it.
+      const folder = await mkdtemp(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
+      await chmod(folder, 0o755);
+      try {
+        return await runIn(host, enclose, command, folder);
+      } finally {
+        await removeFolder(folder);
+      }
+    },
+  };
+}
+
+async function runIn(
+  host: SandboxHost,
+  enclose: (parts: EncloseParts) => Enclosure,
+  command: ForeignCommand,
+  folder: string,
+): Promise<ForeignResult> {
+  const wanted = await describeView(host, command, folder);
+  const user = chooseKernelUser(host, command);
+  if (user) await giveDisposable(user, command);
+  const { argv: before, view } = user ? await prefixFor(user, wanted, folder) : { argv: [], view: wanted };
+  const { argv: launcher, env, channels, hasBegun } = enclose({ command, view, folder });
+  const { argv: inner, explain } = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
+  const [first = "", ...rest] = [...before, ...launcher, ...inner];
+  const { stdin, limits, signal } = command;
+  const [program] = command.argv;
+  const launch = { program, argv: [first, ...rest] as const, env, cwd: "/", stdin, limits, signal, channels };
+  const end = await runTree(host, { ...launch, launchers: LAUNCHERS });
+  if (end.ended === "exit" && !hasBegun()) throw notBegun(program, end);
+  return explain(fromInside(end));
+}
+
+/** The launcher outside, and the first process inside. */
+const LAUNCHERS = 2;
+
+/** For each process that is allowed: the kernel counts threads, of which a Node program has a dozen. */
+const THREADS = 16;
+
+/** A bound that holds at once; the exact one is watched. The kernel does not bind root, and once counted all of a user's. */
+function processLimit({ limits: { processes } }: ForeignCommand, uid: number | undefined): string[] {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  const countsInside = major > 5 || (major === 5 && minor >= 14);
+  return processes === undefined || uid === 0 || !countsInside ? [] : [`--nproc=${(processes + 1) * THREADS}`];
+}
+
+function notBegun(program: string, { stderr, code, signalled }: TreeEnd): SkillflowError {
+  const why = stderr.trim() || `the launcher ended with ${signalled ?? code}`;
+  return new SkillflowError("sandbox.failed", `${program} could not be started in a sandbox: ${why}`, {
+    hint: "check its mounts and its folder; in a container, user namespaces must be allowed",
+  });
+}
+
+/** A launcher tells a signal as shells do: 128 and the signal's number. */
+function fromInside(end: TreeEnd): TreeEnd {
+  const number = (end.code ?? 0) - 128;
+  const [name] = Object.entries(constants.signals).find(([, each]) => each === number) ?? [];
+  return name === undefined ? end : { ...end, code: undefined, signalled: name as NodeJS.Signals };
+}
+
+/** One by one, because a mount that should be gone must never be emptied. */
+async function removeFolder(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    await (entry.isDirectory() ? rmdir(path) : unlink(path));
+  }
+  await rmdir(folder);
+}

@@ -1,0 +1,128 @@
+import { randomInt } from "node:crypto";
+import { existsSync, lstatSync, opendirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { lchown, mkdir, readdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ForeignCommand } from "../core/ports.ts";
+import type { SandboxHost } from "./host.ts";
+import type { ViewStep } from "./view.ts";
+
+/** Whom the kernel takes a program for, whatever its own user namespace says. */
+export interface KernelUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Another user than root to run a program as, where we are root: the kernel's limit on processes does not bind root,
+ * and files of root are root's even to a program without any capability. It is the owner of the folders that the
+ * program writes to, or nobody's. Undefined where we are not root, or its mounts are root's alone: it stays our user.
+ */
+export function chooseKernelUser(host: SandboxHost, { mounts }: ForeignCommand): KernelUser | undefined {
+  if (host.uid !== 0 || !mayBecomeOthers()) return undefined;
+  const written = mounts
+    .filter(({ writable, disposable }) => writable && !disposable)
+    .map(({ source }) => statSync(source));
+  const [owner] = written;
+  const user = owner ? { uid: owner.uid, gid: owner.gid } : nobody();
+  const isOurs = user.uid === 0 || written.some(({ uid }) => uid !== user.uid);
+  const read = mounts.filter(({ writable }) => !writable);
+  return isOurs || !read.every(({ source }) => canRead(user, source)) ? undefined : user;
+}
+
+/** Numbers that no account has; another one for each program, so that they are strangers to one another. */
+function nobody(): KernelUser {
+  const id = randomInt(NOBODIES.first, NOBODIES.last + 1);
+  return { uid: id, gid: id };
+}
+
+const NOBODIES = { first: 61_184, last: 65_519 };
+
+/** A container may know fewer users than that. */
+function mayBecomeOthers(): boolean {
+  return ["uid_map", "gid_map"].every((file) => {
+    const path = `/proc/self/${file}`;
+    const ranges = existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
+    return ranges.some((range) => {
+      const [inside = 0, , count = 0] = range.trim().split(/\s+/).map(Number);
+      return inside <= NOBODIES.first && inside + count > NOBODIES.last;
+    });
+  });
+}
+
+/** More than a skill has; a larger folder is taken for unreadable rather than looked through. */
+const MOST_ENTRIES = 2000;
+
+function canRead({ uid }: KernelUser, source: string): boolean {
+  const isOpen = (found: Stats) => {
+    const needed = found.isDirectory() ? 0o5 : 0o4;
+    const bits = found.uid === uid ? found.mode >> 6 : found.mode;
+    return found.isSymbolicLink() || (bits & needed) === needed;
+  };
+  const waiting = [source];
+  for (let seen = 0; waiting.length > 0; seen++) {
+    const path = waiting.pop() ?? "";
+    const found = seen === 0 ? statSync(path) : lstatSync(path);
+    if (seen > MOST_ENTRIES || !isOpen(found)) return false;
+    if (found.isDirectory()) waiting.push(...entriesOf(path));
+  }
+  return true;
+}
+
+function entriesOf(path: string): string[] {
+  const entries: string[] = [];
+  const folder = opendirSync(path);
+  for (let entry = folder.readSync(); entry && entries.length <= MOST_ENTRIES; entry = folder.readSync()) {
+    entries.push(join(path, entry.name));
+  }
+  folder.closeSync();
+  return entries;
+}
+
+/** Gives the folders made for the program alone to its user. */
+export async function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignCommand): Promise<void> {
+  const give = async (path: string): Promise<void> => {
+    await lchown(path, uid, gid);
+    if (!lstatSync(path).isDirectory()) return;
+    for (const entry of await readdir(path)) await give(join(path, entry));
+  };
+  for (const { source, writable, disposable } of mounts) if (writable && disposable) await give(source);
+}
+
+/** What stands before a launcher so that it runs as that user, and sees all that the view shows. */
+export interface Prefix {
+  readonly argv: readonly string[];
+  readonly view: readonly ViewStep[];
+}
+
+/** Binds each argument to the next, up to a dash, and becomes what follows. */
+const STAGE = 'set -e; while [ "$1" != - ]; do /usr/bin/mount --rbind -- "$1" "$2"; shift 2; done; shift; exec "$@"';
+
+/**
+ * As root, in a mount namespace that dies with the program: a source that the user cannot reach, because folders around
+ * it are closed to it, gets a second place below `folder`.
+ */
+export async function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string): Promise<Prefix> {
+  const pairs: string[] = [];
+  const stage = async (step: ViewStep, place: string): Promise<ViewStep> => {
+    if (step.kind !== "show" || isReachable(step.mount.source)) return step;
+    if (statSync(step.mount.source).isDirectory()) await mkdir(place);
+    else await writeFile(place, "");
+    pairs.push(step.mount.source, place);
+    return { kind: "show", mount: { ...step.mount, source: place } };
+  };
+  const staged = await Promise.all(view.map((step, i) => stage(step, join(folder, `${i}`))));
+  const staging = ["/usr/bin/unshare", "--mount", "--propagation=private", "--", "/bin/sh", "-c", STAGE, "stage"];
+  const become = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--inh-caps=-all", "--no-new-privs"];
+  return {
+    view: staged,
+    argv: [...(pairs.length === 0 ? [] : [...staging, ...pairs, "-"]), "/usr/bin/setpriv", ...become, "--"],
+  };
+}
+
+/** Whether everyone may pass through the folders around it. */
+function isReachable(path: string): boolean {
+  for (let folder = dirname(realpathSync(path)); ; folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o1) === 0) return false;
+    if (folder === "/") return true;
+  }
+}

@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SkillflowError } from "../core/errors.ts";
+import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
+import { checkCommand } from "./command.ts";
+import type { SandboxHost } from "./host.ts";
+import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";
+import { runTree } from "./tree.ts";
+
+/**
+ * For programs that the operator allowed: they run as the user, with the command's environment, limits and end. Where
+ * the system has no `prlimit` (not Linux), the wall clock and the output are the only limits.
+ */
+export function processSandbox(host: SandboxHost): Sandbox {
+  return {
+    name: "process",
+    isolates: false,
+    run: async (command) => {
+      checkCommand(command);
+      checkMounts(command);
+      const temporary = await mkdtemp(join(tmpdir(), "skillflow-"));
+      try {
+        return await runIn(host, command, temporary);
+      } finally {
+        await rm(temporary, { recursive: true, force: true, maxRetries: 3 });
+      }
+    },
+  };
+}
+
+/** Files are the user's here: a program cannot see one of them elsewhere. */
+function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
+  const moved = mounts.find(({ source, target }) => source !== target);
+  if (!moved) return;
+  throw new SkillflowError(
+    "sandbox.failed",
+    `${program} wants to see ${moved.source} as ${moved.target}, which needs a sandbox that isolates`,
+    { hint: "install bubblewrap (apt-get install bubblewrap)" },
+  );
+}
+
+async function runIn(host: SandboxHost, command: ForeignCommand, temporary: string): Promise<ForeignResult> {
+  const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "/", LANG = "C.UTF-8" } = host.env;
+  const env = { PATH, HOME, LANG, ...command.env, TMPDIR: temporary };
+  const limited = needsKernel(command.limits) && existsSync(PRLIMIT);
+  const { argv, explain } = limited ? withLimits(command, []) : withoutLimits(command);
+  return explain(await runTree(host, { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` }));
+}

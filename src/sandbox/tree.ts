@@ -1,0 +1,253 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Duplex, Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { setTimeout as pause } from "node:timers/promises";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
+import type { SandboxHost } from "./host.ts";
+import { livingProcess, livingProcesses, memoryOf, startedWith } from "./processes.ts";
+
+/** A program to start, and with it everything that it starts. */
+export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | "cwd" | "limits" | "signal"> {
+  /** As messages name it: a launcher stands before it in `argv`. */
+  readonly program: string;
+  /** `NAME=value` of its environment that no other process has: finds those that left its group. */
+  readonly mark?: string;
+  /**
+   * Processes that a launcher itself consists of, one of which it tells us of: no limit counts them, and the kernel
+   * ends everything else with them.
+   */
+  readonly launchers?: number;
+  /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
+  readonly channels?: readonly Channel[];
+}
+
+export interface Channel {
+  /** Written at the start; the end of the text is its end. */
+  readonly text?: string;
+  /** Given all that has arrived so far, each time more does. */
+  readonly onText?: (text: string, launched: Launched) => void;
+}
+
+/** A launcher at work, as its channels see it. */
+export interface Launched {
+  readonly pid: number;
+  /** Counts a process to the tree from now on, whoever its parent becomes. */
+  adopt(pid: number): void;
+  /** Writes to the channel of this place and ends it. */
+  answer(channel: number, text: string): void;
+}
+
+export interface TreeEnd extends ForeignResult {
+  readonly signalled: NodeJS.Signals | undefined;
+}
+
+type Ended = ForeignResult["ended"];
+
+/** Between SIGTERM and SIGKILL. */
+const GRACE_MS = 500;
+const WATCH_MS = 100;
+/** Times `outputBytes` that a program may print before it is ended. */
+const WILD = 64;
+
+/** Runs a program until it and all that it started are gone. */
+export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEnd> {
+  if (launch.signal.aborted) return resultOf("aborted", [], undefined);
+  const child = await start(launch);
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const tree = trackTree(child.pid ?? 0, launch.mark);
+  const outputs = [child.stdout, child.stderr].map((stream) => collect(stream, launch.limits.outputBytes));
+  serveChannels(child, launch.channels ?? [], tree);
+  feed(child, launch.stdin);
+
+  const watched: Watched = { launch, exited, tree, outputs };
+  const ended = await firstEnd(watched);
+  if (ended === "time" || ended === "aborted") await askToEnd(host, watched);
+  const isContained = launch.launchers !== undefined && ended === "exit";
+  await killAll(host, () => (isContained ? tree.known() : tree.members(true)), tree.root);
+  await exited;
+  // Whoever still holds the streams is not of this tree, and must not hold us.
+  await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
+  for (const stream of child.stdio) stream?.destroy();
+  return resultOf(ended, outputs, child);
+}
+
+function resultOf(ended: Ended, outputs: readonly Output[], child: ChildProcess | undefined): TreeEnd {
+  return {
+    ended,
+    code: child?.exitCode ?? undefined,
+    signalled: child?.signalCode ?? undefined,
+    stdout: outputs[0]?.text() ?? "",
+    stderr: outputs[1]?.text() ?? "",
+    truncated: outputs.some((output) => output.isCut()),
+  };
+}
+
+async function start({ program, argv: [file, ...args], cwd, env, channels = [] }: Launch): Promise<ChildProcess> {
+  const pipes = ["stdin", "stdout", "stderr", ...channels].map(() => "pipe" as const);
+  try {
+    // In a session of its own: a group to end as one, and no terminal to type into.
+    const child = spawn(file, args, { cwd, env, detached: true, stdio: pipes });
+    await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
+    return child;
+  } catch (error) {
+    throw new SkillflowError("sandbox.failed", `${program} could not be started in ${cwd}: ${messageOf(error)}`, {
+      hint: "check that the program is installed and may be run, and that the folder exists",
+      cause: error,
+    });
+  }
+}
+
+interface ProcessTree {
+  readonly root: number;
+  adopt(pid: number): void;
+  /** Ids of those that live. `thorough` also looks for those that left the group and whose parent is gone. */
+  members(thorough: boolean): readonly number[];
+  /** Those of the known ones that live. */
+  known(): readonly number[];
+}
+
+function trackTree(root: number, mark: string | undefined): ProcessTree {
+  /** By id, when it started: an id is used again. */
+  const known = new Map<number, string>();
+  const adopt = (pid: number) => {
+    const living = livingProcess(pid);
+    if (living) known.set(pid, living.started);
+  };
+  adopt(root);
+  const members = (thorough: boolean) => {
+    const living = livingProcesses();
+    const before = new Map(known);
+    known.clear();
+    for (const { pid, started } of living) if (before.get(pid) === started) known.set(pid, started);
+    const strangers = () => living.filter(({ pid }) => !known.has(pid));
+    const isMarked = (pid: number) => thorough && mark !== undefined && startedWith(pid, mark);
+    for (const { pid, group, session, started } of strangers()) {
+      if (group === root || session === root || isMarked(pid)) known.set(pid, started);
+    }
+    for (let size = -1; size !== known.size; ) {
+      size = known.size;
+      for (const { pid, parent, started } of strangers()) if (known.has(parent)) known.set(pid, started);
+    }
+    return [...known.keys()];
+  };
+  const stillKnown = () =>
+    [...known].flatMap(([pid, started]) => (livingProcess(pid)?.started === started ? [pid] : []));
+  return { root, adopt, members, known: stillKnown };
+}
+
+interface Output {
+  text(): string;
+  isCut(): boolean;
+  /** Called once it goes on far beyond what is kept. */
+  onWild: () => void;
+}
+
+/** Reads on beyond the cap, so that the program is not held up, and keeps nothing of it. */
+function collect(stream: Readable | null, cap: number): Output {
+  const kept: Buffer[] = [];
+  let total = 0;
+  const output: Output = {
+    // A character cut in half at the cap is left out.
+    text: () => {
+      const bytes = Buffer.concat(kept);
+      return total > cap ? new StringDecoder("utf8").write(bytes) : bytes.toString("utf8");
+    },
+    isCut: () => total > cap,
+    onWild: () => undefined,
+  };
+  stream?.on("data", (chunk: Buffer) => {
+    if (total < cap) kept.push(chunk.subarray(0, cap - total));
+    total += chunk.length;
+    if (total > cap * WILD) output.onWild();
+  });
+  return output;
+}
+
+function serveChannels(child: ChildProcess, channels: readonly Channel[], tree: ProcessTree): void {
+  const streamOf = (place: number) => child.stdio[place + 3] as Duplex | null | undefined;
+  const launched: Launched = {
+    pid: tree.root,
+    adopt: tree.adopt,
+    answer: (place, text) => streamOf(place)?.end(text),
+  };
+  for (const [place, { text, onText }] of channels.entries()) {
+    let arrived = "";
+    const stream = streamOf(place)?.on("error", () => undefined);
+    if (text !== undefined) stream?.end(text);
+    stream?.on("data", (chunk: Buffer) => {
+      arrived += chunk.toString("utf8");
+      onText?.(arrived, launched);
+    });
+  }
+}
+
+/** A program that does not read its input, or ends before it has, is no failure. */
+function feed(child: ChildProcess, text: string): void {
+  child.stdin?.on("error", () => undefined);
+  child.stdin?.end(text);
+}
+
+interface Watched {
+  readonly launch: Launch;
+  readonly exited: Promise<void>;
+  readonly tree: ProcessTree;
+  readonly outputs: readonly Output[];
+}
+
+/** Whatever happens first: the program's end, or a limit. */
+function firstEnd({ launch: { limits, signal, launchers = 0 }, exited, tree, outputs }: Watched): Promise<Ended> {
+  return new Promise((resolve) => {
+    const end = (ended: Ended) => {
+      clearTimeout(wall);
+      clearInterval(watch);
+      signal.removeEventListener("abort", onAbort);
+      resolve(ended);
+    };
+    const onAbort = () => end("aborted");
+    const wall = setTimeout(() => end("time"), Math.min(limits.wallMs, LONGEST_TIMER_MS));
+    const watch = setInterval(() => {
+      const reached = reachedLimit(tree, limits, launchers);
+      if (reached) end(reached);
+    }, WATCH_MS);
+    for (const output of outputs) output.onWild = () => end("output");
+    void exited.then(() => end("exit"));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+  });
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function reachedLimit(tree: ProcessTree, limits: SandboxLimits, launchers: number): Ended | undefined {
+  const { memoryBytes, processes } = limits;
+  if (memoryBytes === undefined && processes === undefined) return undefined;
+  const members = tree.members(false);
+  if (processes !== undefined && members.length - launchers > processes) return "processes";
+  return memoryBytes !== undefined && memoryOf(members, memoryBytes) > memoryBytes ? "memory" : undefined;
+}
+
+/** A launcher itself is not asked: its end would be everyone's at once. */
+async function askToEnd(host: SandboxHost, { tree, exited, launch }: Watched): Promise<void> {
+  if (!launch.launchers) host.kill(-tree.root, "SIGTERM");
+  const asked = tree.members(true).filter((pid) => !launch.launchers || pid !== tree.root);
+  for (const pid of asked) host.kill(pid, "SIGTERM");
+  await Promise.race([exited, pause(GRACE_MS, undefined, { ref: false })]);
+}
+
+const ROUNDS = 200;
+
+/** Again and again, because a process may start another while we look. */
+async function killAll(host: SandboxHost, living: () => readonly number[], root: number): Promise<void> {
+  host.kill(-root, "SIGKILL");
+  for (let round = 0; round < ROUNDS; round++) {
+    const pids = living();
+    if (pids.length === 0) return;
+    for (const pid of pids) host.kill(pid, "SIGKILL");
+    await pause(Math.min(1 + round, 50));
+  }
+  throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${living()}`, {
+    hint: "end them by hand; they wait in the kernel, as for a disk or network share that does not answer",
+  });
+}

@@ -1,0 +1,136 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Sandbox } from "../core/ports.ts";
+import type { SandboxHost } from "./host.ts";
+import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
+import { livingProcesses } from "./processes.ts";
+import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
+
+/** Through the tools of util-linux, which every Linux has: slower than bubblewrap, and as tight. */
+export function unshareSandbox(host: SandboxHost): Sandbox {
+  return isolatingSandbox(host, "unshare", (parts) => enclose(host, parts));
+}
+
+/**
+ * The first process of the new namespaces, as their root: builds the view from its arguments, makes it the root, and
+ * starts the program as a user without rights in a user namespace of its own, which cannot be made root of another.
+ */
+const BUILD = `
+set -e
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+echo up >&3; read -r go <&3
+umask 022
+root=$1; shift
+mount -t tmpfs -o size=4m,mode=755,nosuid,nodev sandbox "$root"
+mkdir "$root/proc" "$root/dev" "$root/old"
+mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
+echo 1 > "$root/proc/sys/user/max_user_namespaces"
+for name in sys sysrq-trigger irq bus; do
+  [ ! -e "$root/proc/$name" ] || { mount --bind "$root/proc/$name" "$root/proc/$name"
+    mount -o remount,bind,ro,nosuid,nodev,noexec "$root/proc/$name"; }
+done
+mount -t tmpfs -o size=1m,mode=755,nosuid sandbox "$root/dev"
+for name in null zero full random urandom tty; do
+  : > "$root/dev/$name"; mount --bind "/dev/$name" "$root/dev/$name"
+done
+ln -s /proc/self/fd "$root/dev/fd"
+ln -s /proc/self/fd/0 "$root/dev/stdin"; ln -s /proc/self/fd/1 "$root/dev/stdout"; ln -s /proc/self/fd/2 "$root/dev/stderr"
+mkdir "$root/dev/shm"; mount -t tmpfs -o "size=$1,mode=1777,nosuid,nodev" sandbox "$root/dev/shm"; shift
+mount -o remount,bind,ro,nosuid "$root/dev"
+show() {
+  if [ -d "$1" ]; then mkdir -p "$2"; else mkdir -p "\${2%/*}"; [ -e "$2" ] || : > "$2"; fi
+  mount --rbind -- "$1" "$2"
+  while read -r id parent device from place options rest; do
+    case $place in *\\\\*) place=$(printf '%b.' "$place"); place=\${place%.};; esac
+    case $place in "$2"|"$2"/*) mount -o "remount,bind,\${options#r[ow],},$3,nosuid,nodev" -- "$place";; esac
+  done < "$root/proc/self/mountinfo"
+}
+while [ "$1" != - ]; do
+  case $1 in
+    ro|rw) show "$2" "$root$3" "$1"; shift 3;;
+    link) mkdir -p "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
+    folder) mkdir -p "$root$2"; shift 2;;
+    scratch) mkdir -p "$root$3"; mount -t tmpfs -o "size=$2,mode=1777,nosuid,nodev" sandbox "$root$3"; shift 3;;
+  esac
+done
+shift
+cd "$root"
+pivot_root . old
+umount -l /old
+rmdir /old
+mount -o remount,bind,ro,nosuid,nodev /
+hostname sandbox 2>/dev/null || :
+cd -- "$1"; shift
+echo begun >&3
+exec 3>&- 5<&0 6>&2 2>/dev/null
+set +e
+"$@" <&5 2>&6 5<&- 6>&- &
+exec <&- >&- 5<&- 6>&-
+wait $!
+`;
+
+function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): Enclosure {
+  const root = join(folder, "root");
+  mkdirSync(root);
+  let status = "";
+  const entries = Object.entries(innerEnvironment(host, command)).map(([name, value]) => `${name}=${value}`);
+  const spaces = [
+    "--mount",
+    "--propagation=private",
+    "--ipc",
+    "--uts",
+    "--cgroup",
+    ...(command.network ? [] : ["--net"]),
+  ];
+  return {
+    argv: [
+      ...(["/usr/bin/unshare", "--user", "--map-root-user", ...spaces, "--"] as const),
+      ...["/usr/bin/setpriv", "--pdeathsig=KILL", "--"],
+      ...["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--"],
+      ...["/bin/sh", "-c", BUILD, "build", root, `${SHM_BYTES}`, ...view.flatMap(stepOf), "-", command.cwd],
+      ...["/usr/bin/unshare", "--user", `--map-user=${INNER_ID}`, `--map-group=${INNER_ID}`, "--"],
+      ...["/usr/bin/setpriv", "--no-new-privs", "--"],
+      ...["/usr/bin/setsid", "--wait", "/bin/sh", "-c", becomeWith(entries.length), "become"],
+    ],
+    // Under names that mean nothing to the launcher: LD_PRELOAD is for the program alone.
+    env: Object.fromEntries(entries.map((entry, i) => [entryName(i), entry])),
+    channels: [
+      {
+        onText: (text, launched) => {
+          if (status === "") for (const pid of childrenOf(launched.pid)) launched.adopt(pid);
+          if (status === "") launched.answer(0, "go\n");
+          status = text;
+        },
+      },
+    ],
+    hasBegun: () => status.includes("begun"),
+  };
+}
+
+function stepOf(step: ViewStep): string[] {
+  switch (step.kind) {
+    case "show":
+      return [step.mount.writable ? "rw" : "ro", step.mount.source, step.mount.target];
+    case "link":
+      return ["link", step.to, step.path];
+    case "folder":
+      return ["folder", step.path];
+    case "scratch":
+      return ["scratch", `${step.bytes}`, step.path];
+  }
+}
+
+/** Takes the variables out of their wrapping, and what a shell adds to them away. */
+function becomeWith(count: number): string {
+  const names = Array.from({ length: count }, (_, i) => entryName(i));
+  const exports = names.map((name) => `"$${name}"`).join(" ");
+  return `export ${exports}; unset ${names.join(" ")}; exec /usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _ "$@"`;
+}
+
+function entryName(place: number): string {
+  return `SKILLFLOW_ENTRY_${place}`;
+}
+
+function childrenOf(parent: number): number[] {
+  return livingProcesses().flatMap((each) => (each.parent === parent ? [each.pid] : []));
+}

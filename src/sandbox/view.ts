@@ -1,0 +1,104 @@
+import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { SkillflowError } from "../core/errors.ts";
+import type { ForeignCommand, Mount } from "../core/ports.ts";
+import type { SandboxHost } from "./host.ts";
+
+/** One step in making the files that a program sees, beginning with an empty root. */
+export type ViewStep =
+  | { readonly kind: "show"; readonly mount: Mount }
+  | { readonly kind: "link"; readonly path: string; readonly to: string }
+  | { readonly kind: "folder"; readonly path: string }
+  /** Memory that the program may write to. */
+  | { readonly kind: "scratch"; readonly path: string; readonly bytes: number };
+
+/** The program's user as it sees itself. */
+export const INNER_ID = 1000;
+export const INNER_HOME = "/tmp/home";
+const TMP_BYTES = 256 * 2 ** 20;
+export const SHM_BYTES = 64 * 2 ** 20;
+
+/** The files that a program sees, beside its own /proc and /dev. `folder` is a private one, for files made for it. */
+export async function describeView(host: SandboxHost, command: ForeignCommand, folder: string): Promise<ViewStep[]> {
+  const own = [...command.mounts].sort((a, b) => a.target.length - b.target.length);
+  for (const mount of own) checkMount(command, mount);
+  return [
+    ...systemFolders(),
+    ...(await accounts(folder)),
+    ...shown(SYSTEM_FILES),
+    ...(command.network ? shown(NETWORK_FILES) : []),
+    { kind: "scratch", path: "/tmp", bytes: TMP_BYTES },
+    { kind: "folder", path: INNER_HOME },
+    ...nodeFolders(host.execPath),
+    ...own.map((mount): ViewStep => ({ kind: "show", mount })),
+  ];
+}
+
+/** What a program finds in its environment beside what the command declares. */
+export function innerEnvironment(host: SandboxHost, { env }: ForeignCommand): Record<string, string> {
+  const path = new Set(["/usr/local/bin", "/usr/bin", "/bin", dirname(host.execPath)]);
+  const { LANG = "C.UTF-8" } = host.env;
+  return { PATH: [...path].join(":"), HOME: INNER_HOME, LANG, ...env, TMPDIR: "/tmp" };
+}
+
+const RESERVED = /^\/(proc|sys|dev|etc|tmp|usr|bin|sbin|lib\w*)?\/*$|^\/(proc|sys|dev)\//;
+
+function checkMount({ argv: [program], mounts }: ForeignCommand, mount: Mount): void {
+  const fail = (why: string) => {
+    throw new SkillflowError("sandbox.failed", `${program} cannot be started: ${mount.target} ${why}`);
+  };
+  if (RESERVED.test(mount.target)) fail("belongs to the system and cannot be a mount");
+  if (!existsSync(mount.source)) fail(`cannot show ${mount.source}, which does not exist`);
+  const around = mounts.find((other) => other.writable && mount.target.startsWith(`${other.target}/`));
+  if (!around) return;
+  // Its place inside is the program's to change: it must be there already, and lead nowhere else.
+  const place = join(realpathSync(around.source), mount.target.slice(around.target.length));
+  if (!existsSync(place) || realpathSync(place) !== place) fail(`has no place of its own inside ${around.target}`);
+}
+
+function systemFolders(): ViewStep[] {
+  return ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"].flatMap((path): ViewStep[] => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink()) return [{ kind: "link", path, to: readlinkSync(path) }];
+    return found?.isDirectory() ? shown([path]) : [];
+  });
+}
+
+const SYSTEM_FILES = [
+  "/etc/ld.so.cache",
+  "/etc/alternatives",
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+  "/etc/pki/tls/certs",
+];
+const NETWORK_FILES = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"];
+
+function shown(paths: readonly string[]): ViewStep[] {
+  return paths
+    .filter((path) => existsSync(path))
+    .map((path) => ({ kind: "show", mount: { source: realpathSync(path), target: path, writable: false } }));
+}
+
+/** Names for the users that a program can meet. */
+async function accounts(folder: string): Promise<ViewStep[]> {
+  const files = {
+    passwd: `root:x:0:0:root:/:/bin/false\nuser:x:${INNER_ID}:${INNER_ID}::${INNER_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
+    group: `root:x:0:\nuser:x:${INNER_ID}:\nnogroup:x:65534:\n`,
+  };
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
+  return Object.keys(files).map((name) => ({
+    kind: "show",
+    mount: { source: join(folder, name), target: `/etc/${name}`, writable: false },
+  }));
+}
+
+/** Where Node is installed outside the system's folders: no more than what belongs to it. */
+function nodeFolders(execPath: string): ViewStep[] {
+  const file = realpathSync(execPath);
+  if (file.startsWith("/usr/")) return [];
+  const prefix = dirname(dirname(file));
+  const isInstallation = basename(dirname(file)) === "bin" && existsSync(join(prefix, "include", "node", "node.h"));
+  const paths = isInstallation ? [join(prefix, "bin"), join(prefix, "lib")] : [file];
+  return [...shown(paths), ...(file === execPath ? [] : [{ kind: "link", path: execPath, to: file } as const])];
+}
