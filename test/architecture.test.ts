@@ -54,7 +54,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   app: ["project", "providers", "secrets", "proxy", "run", "loaders", "models", "stores", "sandbox", "core"],
   project: ["skill-choices", "loaders", "sandbox", "core"],
   "skill-choices": ["loaders", "core"],
-  sandbox: ["core"],
   providers: ["project", "run", "models", "stores", "core"],
   secrets: ["project", "core"],
   proxy: ["core"],

@@ -17,7 +17,7 @@ export interface VerdictOptions {
 
 /** What a run came to, for people: what each node found, what was left out, what to type next. */
 export function describeVerdict(
-  { record, result, state }: Omit<FinishedRun, "events">,
+  { record, result, state }: Omit<FinishedRun, "events" | "blobs">,
   { paint, width, program, written = [] }: VerdictOptions,
 ): string {
   const { status, usage, error } = result;
