@@ -25,6 +25,7 @@ const EXIT_CODES = {
   "model.garbled": 4,
   "model.silent": 4,
   "offline.refused": 4,
+  "server.failed": 4,
   "blob.unknown": 4,
   "blob.refused": 4,
   "sandbox.missing": 4,
