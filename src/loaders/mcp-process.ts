@@ -1,0 +1,185 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { messageOf } from "../core/errors.ts";
+import { isObject, parseJson } from "../core/values.ts";
+
+export interface ServerCommand {
+  /** Looked up on the PATH of `env`. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** All that the server sees, beside a TMPDIR of its own. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Sends a signal to a process, or to a group by its negative id; throws where there is none. */
+  readonly kill: (pid: number, signal: NodeJS.Signals) => void;
+}
+
+/** An MCP server as a process: the whole of its group is gone when `close` resolves. */
+export interface ServerProcess extends Transport {
+  /** Why it is of no more use and what it printed, in words; empty while there is nothing to tell. */
+  describe(): string;
+}
+
+/** A message longer than this ends the server. */
+const MOST_MESSAGE = 16 * 1024 * 1024;
+/** So much that is no message, before the first message, ends the server: it speaks something else. */
+const MOST_NOISE = 64 * 1024;
+const KEPT_WORDS = 2000;
+const GRACE_MS = 1000;
+
+/** A line-by-line JSON-RPC transport over the standard streams of a process that it starts. */
+export function createServerProcess(server: ServerCommand): ServerProcess {
+  const words = keepTail();
+  const noise = keepTail();
+  let started: Started | undefined;
+  let fault = "";
+  let closing: Promise<void> | undefined;
+
+  const close = () => {
+    closing ??= (started ? endGroup(started, server.kill) : Promise.resolve()).then(() => transport.onclose?.());
+    return closing;
+  };
+  const failWith = (what: string) => {
+    fault ||= what;
+    return close();
+  };
+  const lines = readLines(MOST_MESSAGE, {
+    onLine(line) {
+      const message = parseJson(line);
+      if (isObject(message) && message.jsonrpc === "2.0") {
+        noise.limit = Number.POSITIVE_INFINITY;
+        transport.onmessage?.(message as unknown as JSONRPCMessage);
+      } else if (line.trim() !== "") {
+        noise.add(`${line.slice(0, KEPT_WORDS)}\n`);
+      }
+    },
+    onOverflow: () => void failWith("it sent a message that is too large"),
+  });
+
+  const transport: ServerProcess = {
+    async start() {
+      started = await startProcess(server);
+      const { child } = started;
+      child.stderr.setEncoding("utf8").on("data", words.add);
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        lines(text);
+        if (noise.count > noise.limit) void failWith("it does not speak JSON-RPC on its standard output");
+      });
+      child.stdin.on("error", (error) => transport.onerror?.(error));
+      void started.exited.then((how) => failWith(how));
+    },
+    async send(message) {
+      if (!started || closing) throw new Error("the server is not running");
+      started.child.stdin.write(`${JSON.stringify(message)}\n`);
+    },
+    close,
+    describe() {
+      const said = [fault];
+      if (words.text()) said.push(`its last words: ${words.text()}`);
+      if (noise.text()) said.push(`on its standard output it printed: ${noise.text()}`);
+      return said.filter((part) => part !== "").join("; ");
+    },
+  };
+  return transport;
+}
+
+/** The end of what was said, on one line; `count` are all the characters so far. */
+function keepTail() {
+  let kept = "";
+  const tail = {
+    count: 0,
+    limit: MOST_NOISE,
+    add(text: string) {
+      tail.count += text.length;
+      kept = (kept + text).slice(-KEPT_WORDS);
+    },
+    text: () =>
+      kept
+        .trim()
+        .split(/\s*\n\s*/)
+        .slice(-5)
+        .join(" | "),
+  };
+  return tail;
+}
+
+function readLines(
+  most: number,
+  on: { readonly onLine: (line: string) => void; readonly onOverflow: () => void },
+): (text: string) => void {
+  let pending = "";
+  return (text) => {
+    const [first = "", ...rest] = text.split("\n");
+    pending += first;
+    for (const part of rest) {
+      on.onLine(pending);
+      pending = part;
+    }
+    if (pending.length <= most) return;
+    pending = "";
+    on.onOverflow();
+  };
+}
+
+interface Started {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly pid: number;
+  /** How it ended, once it has and all that it said was read. */
+  readonly exited: Promise<string>;
+  readonly temporary: string;
+}
+
+async function startProcess({ command, args, env, cwd }: ServerCommand): Promise<Started> {
+  const temporary = mkdtempSync(join(env.TMPDIR || tmpdir(), "skillflow-mcp-"));
+  try {
+    // A group of its own: wrappers such as npx leave children behind.
+    const child = spawn(command, [...args], { cwd, env: { ...env, TMPDIR: temporary }, detached: true });
+    const exited = new Promise<string>((resolve) => {
+      child.once("exit", (code, signal) => {
+        const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+        // Its pipes may be held open by what it started.
+        const timer = setTimeout(() => resolve(how), GRACE_MS);
+        child.once("close", () => {
+          clearTimeout(timer);
+          resolve(how);
+        });
+      });
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", reject);
+    });
+    return { child, pid: child.pid ?? 0, exited, temporary };
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new Error(missing ? `${command} was not found on the PATH` : `${command}: ${messageOf(error)}`);
+  }
+}
+
+/** Asked by the end of its input, told by SIGTERM, ended by SIGKILL; and all that it started with it. */
+async function endGroup({ child, pid, exited, temporary }: Started, kill: ServerCommand["kill"]): Promise<void> {
+  const reaches = (signal: NodeJS.Signals) => {
+    try {
+      kill(-pid, signal);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  child.stdin.end();
+  const quiet = new AbortController();
+  await Promise.race([exited, delay(GRACE_MS, undefined, { signal: quiet.signal }).catch(() => undefined)]);
+  quiet.abort();
+  if (reaches("SIGTERM")) {
+    // SIGCONT changes nothing where a process runs: it asks whether anybody is left.
+    for (let waited = 0; waited < GRACE_MS && reaches("SIGCONT"); waited += 20) await delay(20);
+    if (reaches("SIGKILL") && child.exitCode === null && child.signalCode === null) await exited;
+  }
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+  rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+}
