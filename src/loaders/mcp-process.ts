@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { messageOf } from "../core/errors.ts";
@@ -35,13 +36,19 @@ const GRACE_MS = 1000;
 export function createServerProcess(server: ServerCommand): ServerProcess {
   const words = keepTail();
   const noise = keepTail();
-  let started: Started | undefined;
+  let starting: Promise<Started> | undefined;
+  let input: Writable | undefined;
   let fault = "";
   let closing: Promise<void> | undefined;
 
   const close = () => {
-    closing ??= (started ? endGroup(started, server.kill) : Promise.resolve()).then(() => transport.onclose?.());
+    closing ??= end();
     return closing;
+  };
+  const end = async () => {
+    const started = await starting?.catch(() => undefined);
+    if (started) await endGroup(started, server.kill);
+    transport.onclose?.();
   };
   const failWith = (what: string) => {
     fault ||= what;
@@ -62,19 +69,20 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
 
   const transport: ServerProcess = {
     async start() {
-      started = await startProcess(server);
-      const { child } = started;
+      starting = startProcess(server);
+      const { child, exited } = await starting;
+      input = child.stdin;
       child.stderr.setEncoding("utf8").on("data", words.add);
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         lines(text);
         if (noise.count > noise.limit) void failWith("it does not speak JSON-RPC on its standard output");
       });
       child.stdin.on("error", (error) => transport.onerror?.(error));
-      void started.exited.then((how) => failWith(how));
+      void exited.then((how) => failWith(how));
     },
     async send(message) {
-      if (!started || closing) throw new Error("the server is not running");
-      started.child.stdin.write(`${JSON.stringify(message)}\n`);
+      if (!input || closing) throw new Error("the server is not running");
+      input.write(`${JSON.stringify(message)}\n`);
     },
     close,
     describe() {

@@ -139,19 +139,20 @@ async function takeFirstRoute(
   options: SessionOptions,
   signal: AbortSignal,
 ): Promise<Session> {
-  let refusal: Error | undefined;
+  let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
   for (const route of routes) {
     const transport = route.open();
     try {
       return await connect(sdk, { route, transport, options, signal });
     } catch (error) {
+      const message = explainFailure(options, transport, signal.aborted ? signal.reason : error);
+      first ??= { message, isRefusal: isRefusal(sdk, error) };
       await closeTransport(transport);
       options.signal.throwIfAborted();
-      refusal ??= new Error(explainFailure(options, transport, signal.aborted ? signal.reason : error));
-      if (signal.aborted || !isRefusal(sdk, error)) break;
+      if (signal.aborted || !first.isRefusal) break;
     }
   }
-  throw refusal ?? new Error("it cannot be reached");
+  throw new Error(first?.message);
 }
 
 /** An answer that says no, as opposed to none. */
@@ -184,7 +185,7 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   const client = new sdk.Client(
     { name: "skillflow", version: "1" },
     {
-      listChanged: { tools: { autoRefresh: false, onChanged } },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       ...(route.modern ? { versionNegotiation: { mode: { pin: MODERN } } } : {}),
     },
   );
@@ -267,10 +268,10 @@ async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): 
   let stop: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
   });
   try {
-    signal.throwIfAborted();
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", stop);
