@@ -26,7 +26,9 @@ export interface ServerProcess extends Transport {
 }
 
 /** A message longer than this ends the server. */
-const MOST_MESSAGE = 16 * 1024 * 1024;
+export const MOST_MESSAGE = 16 * 1024 * 1024;
+/** Said of what was not sent, for this reason. */
+export const NOT_RUNNING = "the server is not running";
 /** So much that is no message, before the first message, ends the server: it speaks something else. */
 const MOST_NOISE = 64 * 1024;
 const KEPT_WORDS = 2000;
@@ -81,7 +83,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
       void exited.then((how) => failWith(how));
     },
     async send(message) {
-      if (!input || closing) throw new Error("the server is not running");
+      if (!input || closing) throw new Error(NOT_RUNNING);
       input.write(`${JSON.stringify(message)}\n`);
     },
     close,

@@ -4,7 +4,7 @@ import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
 import type { McpServerConfig, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
-import { createServerProcess } from "./mcp-process.ts";
+import { createServerProcess, MOST_MESSAGE, NOT_RUNNING } from "./mcp-process.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools } from "./mcp-tools.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
@@ -84,7 +84,10 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
   }
   const url = httpUrl(config.url);
   const settings = {
-    fetch: (address: string | URL, init?: RequestInit) => options.fetch(address, init),
+    fetch: async (address: string | URL, init?: RequestInit) => {
+      const response = await options.fetch(address, init);
+      return init?.method === "POST" ? capped(response) : response;
+    },
     requestInit: { headers: serverHeaders(options) },
   };
   const open = () => new sdk.StreamableHTTPClientTransport(url, settings);
@@ -93,6 +96,20 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
     { open, modern: true, oneStream: false },
     { open: () => new sdk.SSEClientTransport(url, settings), modern: false, oneStream: true },
   ];
+}
+
+/** An answer is read whole, so it may be as large as a message over stdio, and no larger. */
+function capped(response: Response): Response {
+  if (!response.body || !response.ok) return response;
+  let read = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      read += chunk.byteLength;
+      if (read > MOST_MESSAGE) controller.error(new Error("it sent a message that is too large"));
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(limit), response);
 }
 
 const BASE_VARIABLES = ["PATH", "HOME", "LANG", "TMPDIR"];
@@ -195,7 +212,11 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   answerLostStreams(transport);
   await unlessAborted(client.connect(transport, { signal, timeout: NO_TIMEOUT }), signal);
   if (route.oneStream) client.onerror = () => void client.close();
-  state.tools = readListedTools(await listTools(client, signal, options.onWarning), options.onWarning);
+  const first = await listTools(client, signal, options.onWarning);
+  // Servers that offer more once they know their client say so at once.
+  const listed = state.changed ? await listTools(client, signal, options.onWarning) : first;
+  state.changed = false;
+  state.tools = readListedTools(listed, options.onWarning);
 
   return {
     get tools() {
@@ -297,12 +318,18 @@ function isLoss(sdk: Sdk, error: unknown, open: boolean): boolean {
 }
 
 function isClosed(error: unknown): boolean {
-  return /^(Not connected|Connection closed|the server is not running)$/.test(messageOf(error));
+  return ["Connection closed", ...UNSENT].includes(messageOf(error));
 }
 
-/** The server knows our session no more, so whatever was asked, it did nothing. Some say 400 where 404 is meant. */
+const UNSENT = ["Not connected", NOT_RUNNING];
+
+/**
+ * Whatever was asked, it was not done: it was not sent, or the server knows our session no more. Some servers say 400
+ * where 404 is meant.
+ */
 export function isUntouched(error: unknown): boolean {
-  return statusOf(error) === 404 || statusOf(error) === 400;
+  const status = statusOf(error);
+  return status === 404 || status === 400 || UNSENT.includes(messageOf(error));
 }
 
 /** What stood in the way, as a clause about the server. */

@@ -589,6 +589,14 @@ describe("a server over HTTP", () => {
     expect(service.requests.filter(({ body }) => body.includes('"initialize"'))).toHaveLength(1);
   });
 
+  it("may not answer without an end", async () => {
+    const service = await serveHttp({
+      "tools/call": () => ({ content: [{ type: "text", text: "x".repeat(17 * 1024 * 1024) }] }),
+    });
+    const { call } = await open({ url: service.url });
+    await expect(call("look")).rejects.toThrow("it sent a message that is too large");
+  });
+
   it("is not followed to another host", async () => {
     const other = await serveHttp({});
     const service = await serveHttp({}, (_request, response) => {
@@ -597,6 +605,13 @@ describe("a server over HTTP", () => {
     });
     await expect(open({ url: service.url })).rejects.toThrow(/redirect/i);
     expect(other.requests).toEqual([]);
+  });
+});
+
+describe("a server whose messages have no end", () => {
+  it("is ended, which leaves a write in doubt", async () => {
+    const { call } = await openScript({ "tools/call": (_, io) => io.print("x".repeat(17 * 1024 * 1024)) });
+    await expect(call("look")).rejects.toThrow(/^in doubt: .*it sent a message that is too large/);
   });
 });
 
