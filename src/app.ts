@@ -20,7 +20,7 @@ import type { Workflow } from "./core/workflow.ts";
 import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
-import { gatherSkills, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
@@ -299,12 +299,12 @@ export async function prepareReplay(
   const skills = prepared.record.skills.map((skill) => {
     const recorded = record.skills.find((other) => other.id === skill.id);
     const entry = prepared.entries.get(skill.id);
-    // What a server lists is known from the recording alone.
-    const isServed = entry?.skill.mcp !== undefined;
-    if (!recorded || (recorded.available === skill.available && !isServed)) return skill;
+    // What a server lists, and what code that is not trusted now offered, is known from the recording alone.
+    const isUnknown = entry?.skill.mcp !== undefined || entry?.withheld !== undefined;
+    if (!recorded || (recorded.available === skill.available && !isUnknown)) return skill;
     if (!recorded.available) return recorded;
     const now = recordSkill(skill.id, offered(entry));
-    return isServed ? { ...now, tools: recorded.tools } : now;
+    return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
   return { ...prepared, record: { ...prepared.record, settings, skills } };
 }

@@ -63,10 +63,9 @@ function withTools(skill: Skill, offered: readonly Tool[], warn: (message: strin
   const taken = new Set(skill.tools.map((tool) => exposedName(skill.id, tool.name)));
   const added = offered.filter((tool) => {
     const name = exposedName(skill.id, tool.name);
-    const isFree = !taken.has(name);
-    if (isFree) taken.add(name);
-    else warn(`offers a tool ${name}, which is hidden by another of that name`);
-    return isFree;
+    const isHidden = taken.has(name);
+    if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own of that name`);
+    return !isHidden;
   });
   return { ...skill, tools: [...skill.tools, ...added] };
 }

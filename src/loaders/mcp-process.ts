@@ -97,7 +97,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
   return transport;
 }
 
-/** The end of what was said, on one line; `count` are all the characters so far. */
+/** The end of what was said, on one line without stack frames; `count` are all the characters so far. */
 function keepTail() {
   let kept = "";
   const tail = {
@@ -107,12 +107,13 @@ function keepTail() {
       tail.count += text.length;
       kept = (kept + text).slice(-KEPT_WORDS);
     },
-    text: () =>
-      kept
-        .trim()
-        .split(/\s*\n\s*/)
-        .slice(-5)
-        .join(" | "),
+    text() {
+      const lines = kept.trim().split(/\s*\n\s*/);
+      return lines
+        .filter((line) => !line.startsWith("at "))
+        .slice(-8)
+        .join(" | ");
+    },
   };
   return tail;
 }

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Answers, httpServer, stdioServer } from "../services/mcp.ts";
@@ -151,7 +151,9 @@ describe("a skill with an MCP server", () => {
       "script.json": scriptOf(use("desk_look", { text: "a" }), done),
     });
     const ended = await runProgram(RUN, { cwd });
-    expect(ended.stderr).toContain("the MCP server of desk offers a tool desk_look, which is hidden by another");
+    expect(ended.stderr).toContain(
+      "the MCP server of desk offers a tool desk_look, which is hidden by the skill's own",
+    );
     expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
   });
 
@@ -175,6 +177,42 @@ describe("a skill with an MCP server", () => {
     expect(live.code).toBe(0);
     expect(pidsOf(cwd)).toHaveLength(2);
     expect(pidsOf(cwd).map(isAlive)).toEqual([false, false]);
+  });
+});
+
+describe("whose server it is", () => {
+  /** A project whose own SKILL.md names a command. */
+  function checkout(): string {
+    const cwd = makeProject({ "script.json": scriptOf(use("served_look"), done) });
+    const mcp = stdioServer({ ...NOTING }, join(cwd, "notes"));
+    const head = `---\nname: served\ndescription: Serves.\nmcp: ${JSON.stringify(mcp)}\n---\nLook.\n`;
+    const workflow = JSON.parse(flow({}));
+    delete workflow.skills;
+    mkdirSync(join(cwd, ".claude/skills/served"), { recursive: true });
+    writeFileSync(join(cwd, ".claude/skills/served/SKILL.md"), head);
+    writeFileSync(join(cwd, "flow.yml"), JSON.stringify(workflow));
+    return cwd;
+  }
+
+  it("decides whether its command runs: one from the checkout waits for the operator's word", async () => {
+    const cwd = checkout();
+    await runProgram(RUN, { cwd });
+    expect(pidsOf(cwd)).toEqual([]);
+    const trusted = await runProgram([...RUN.with(-2, "t"), "--trust-skill", "served"], { cwd });
+    expect(trusted.code).toBe(0);
+    expect(pidsOf(cwd)).toHaveLength(1);
+  });
+
+  it("is the user's where the user names one of the same id", async () => {
+    const cwd = checkout();
+    const home = makeProject();
+    const mine = stdioServer({ ...NOTING }, join(home, "notes"));
+    mkdirSync(join(home, ".config/skillflow"), { recursive: true });
+    writeFileSync(join(home, ".config/skillflow/config.yml"), JSON.stringify({ mcpServers: { served: mine } }));
+    const ended = await runProgram(RUN, { cwd, env: { HOME: home } });
+    expect(ended.code).toBe(0);
+    expect(pidsOf(cwd)).toEqual([]);
+    expect(pidsOf(home)).toHaveLength(1);
   });
 });
 

@@ -195,6 +195,11 @@ describe("a server that cannot be used", () => {
       /^it ended with exit code 7; its last words: first \| no licence$/,
     ],
     [
+      "a fault of its own",
+      { command: "node", args: ["-e", "throw new RangeError('no memory of that')"] },
+      /^it ended with exit code 1; its last words: .*RangeError: no memory of that/,
+    ],
+    [
       "another language",
       { command: "node", args: ["-e", "setInterval(() => console.log('x'.repeat(9999)), 1)"] },
       /^it does not speak JSON-RPC on its standard output; on its standard output it printed: x+/,
