@@ -1,4 +1,5 @@
 import type { Environment } from "../core/config.ts";
+import { messageOf } from "../core/errors.ts";
 import { compileSchema } from "../core/schema.ts";
 import type { McpServerConfig, Tool, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
@@ -52,7 +53,9 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
       const again = current;
       await session?.close();
       if (current === again) current = openSession(settings);
-      return current;
+      return current.catch((error: unknown) => {
+        throw new Error(`the MCP server was lost and cannot be connected again: ${messageOf(error)}`);
+      });
     },
   };
   let closing: Promise<void> | undefined;
@@ -94,23 +97,34 @@ interface ToolCall {
 async function callTool(server: Server, call: ToolCall): Promise<unknown> {
   const { tool, input, context, mayRepeat } = call;
   const session = await server.session();
-  await session.refresh(context);
-  checkStillThere(session, tool, input);
-  const answer = await session.call(tool, input, context).then(
-    (result) => ({ result }),
-    (error: unknown) => ({ error }),
-  );
+  const answer = await ask(session, call);
   if ("result" in answer) return readResult(answer.result, tool.output_schema !== undefined);
   context.signal.throwIfAborted();
   const loss = session.lossBy(answer.error);
   if (loss === undefined) throw new Error(session.explain(answer.error));
   await session.close();
-  const untouched = isUntouched(answer.error);
-  if (mayRepeat && (tool.effect === "read" || untouched)) return callTool(server, { ...call, mayRepeat: false });
-  if (tool.effect === "read" || untouched) throw new Error(`the MCP server was lost: ${loss}`);
+  const isHarmless = tool.effect === "read" || !answer.isAsked || isUntouched(answer.error);
+  if (isHarmless && mayRepeat) return callTool(server, { tool, input, context, mayRepeat: false });
+  if (isHarmless) throw new Error(`the MCP server was lost: ${loss}`);
   throw new Error(
     `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
   );
+}
+
+type Answer =
+  | { readonly result: Awaited<ReturnType<Session["call"]>> }
+  | { readonly error: unknown; readonly isAsked: boolean };
+
+async function ask(session: Session, { tool, input, context }: ToolCall): Promise<Answer> {
+  let isAsked = false;
+  try {
+    await session.refresh(context);
+    checkStillThere(session, tool, input);
+    isAsked = true;
+    return { result: await session.call(tool, input, context) };
+  } catch (error) {
+    return { error, isAsked };
+  }
 }
 
 /** The tools of a server may change while a run goes on. */

@@ -162,7 +162,7 @@ async function takeFirstRoute(
     try {
       return await connect(sdk, { route, transport, options, signal });
     } catch (error) {
-      const message = explainFailure(options, transport, signal.aborted ? signal.reason : error);
+      const message = explainFailure(options.config, signal.aborted ? signal.reason : error, wordsOf(transport));
       first ??= { message, isRefusal: isRefusal(sdk, error) };
       await closeTransport(transport);
       options.signal.throwIfAborted();
@@ -195,7 +195,7 @@ interface Connecting {
 }
 
 async function connect(sdk: Sdk, { route, transport, options, signal }: Connecting): Promise<Session> {
-  const state = { open: true, changed: false, tools: [] as readonly ListedTool[] };
+  const state: State = { open: true, changed: false, tools: [] };
   const onChanged = () => {
     state.changed = true;
   };
@@ -217,7 +217,24 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   const listed = state.changed ? await listTools(client, signal, options.onWarning) : first;
   state.changed = false;
   state.tools = readListedTools(listed, options.onWarning);
+  return createSession(sdk, { client, transport, state, config: options.config });
+}
 
+interface State {
+  open: boolean;
+  /** The server said that its tools are others now. */
+  changed: boolean;
+  tools: readonly ListedTool[];
+}
+
+interface Connected {
+  readonly client: Client;
+  readonly transport: ReturnType<Route["open"]>;
+  readonly state: State;
+  readonly config: McpServerConfig;
+}
+
+function createSession(sdk: Sdk, { client, transport, state, config }: Connected): Session {
   return {
     get tools() {
       return state.tools;
@@ -234,13 +251,12 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
       state.tools = tools;
     },
     call(tool, input, { signal, logger }) {
-      const definition = { name: tool.name, inputSchema: tool.input_schema as never };
-      const request = { name: tool.name, arguments: { ...input } };
-      const onprogress = progressTeller(logger);
-      return client.callTool(request, { signal, timeout: NO_TIMEOUT, onprogress, toolDefinition: definition });
+      const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
+      const options = { signal, timeout: NO_TIMEOUT, onprogress: progressTeller(logger), toolDefinition };
+      return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
-    lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(options, transport, error) : undefined),
-    explain: (error) => explainFailure(options, transport, error),
+    lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(config, error, wordsOf(transport)) : undefined),
+    explain: (error) => explainFailure(config, error, ""),
     async close() {
       state.open = false;
       await closeTransport(transport);
@@ -332,11 +348,14 @@ export function isUntouched(error: unknown): boolean {
   return status === 404 || status === 400 || UNSENT.includes(messageOf(error));
 }
 
-/** What stood in the way, as a clause about the server. */
-function explainFailure({ config }: SessionOptions, transport: ReturnType<Route["open"]>, error: unknown): string {
+function wordsOf(transport: ReturnType<Route["open"]>): string {
+  return transport.describe?.() ?? "";
+}
+
+/** What stood in the way, as a clause about the server; `said` is what is known of its end. */
+function explainFailure(config: McpServerConfig, error: unknown, said: string): string {
   const status = statusOf(error);
   if (status === 401 || status === 403) return explainDenial(config, status);
-  const said = transport.describe?.() ?? "";
   if (isClosed(error) && said !== "") return said;
   const version = /protocol version is not supported: (.*)/.exec(messageOf(error))?.[1];
   if (version !== undefined) return `it speaks the protocol version ${quote(version)}, which is unknown here`;

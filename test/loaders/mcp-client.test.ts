@@ -384,7 +384,14 @@ describe("a result", () => {
   it.each<[string, Answers["x"], RegExp]>([
     ["its text", () => ({ isError: true, content: [{ type: "text", text: "no such cat" }] }), /^no such cat$/],
     ["that it says nothing", () => ({ isError: true, content: [] }), /did not say why/],
-    ["what the protocol says", () => ({ error: { code: -32_603, message: "it broke" } }), /it broke/],
+    [
+      "what the protocol says, and not what was printed",
+      () => {
+        process.stderr.write("chatter\n");
+        return { error: { code: -32_603, message: "it broke" } };
+      },
+      /^it broke$/,
+    ],
     ["that it is none", () => ({ content: 7 }), /Invalid result for tools\/call/],
   ])("that is a failure is thrown with %s", async (_what, answer, message) => {
     const { call } = await openScript({ "tools/call": answer });
