@@ -51,8 +51,18 @@ async function connectSkill(
 ): Promise<McpConnection | { readonly reason: string }> {
   const { openMcp } = await import("./loaders/mcp-client.ts");
   const { env, cwd, kill } = host;
+  const isAlive = (pid: number) => host.isAlive({ ...host.self, pid, started: "" });
   try {
-    return await openMcp({ id: skill.id, config: skill.mcp ?? {}, env, cwd, kill, fetch, signal, onWarning });
+    return await openMcp({
+      id: skill.id,
+      config: skill.mcp ?? {},
+      env,
+      cwd,
+      processes: { kill, isAlive },
+      fetch,
+      signal,
+      onWarning,
+    });
   } catch (error) {
     return { reason: `its MCP server cannot be used: ${messageOf(error)}` };
   }

@@ -3,6 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import { compileSchema } from "../core/schema.ts";
 import type { McpServerConfig, Tool, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
+import type { Processes } from "./mcp-process.ts";
 import { readResult } from "./mcp-result.ts";
 import { isUntouched, openSession, type Session } from "./mcp-session.ts";
 import { type ListedTool, quote } from "./mcp-tools.ts";
@@ -16,8 +17,7 @@ export interface McpOptions {
   /** Where a command starts. */
   readonly cwd: string;
   readonly fetch: typeof fetch;
-  /** Sends a signal to a process, or to a group by its negative id; throws where there is none. */
-  readonly kill: (pid: number, signal: NodeJS.Signals) => void;
+  readonly processes: Processes;
   /** For connecting and listing, together. Default 30 s. */
   readonly timeoutMs?: number;
   /** Ends connecting, also connecting again. */

@@ -15,8 +15,14 @@ export interface ServerCommand {
   /** All that the server sees, beside a TMPDIR of its own. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Sends a signal to a process, or to a group by its negative id; throws where there is none. */
-  readonly kill: (pid: number, signal: NodeJS.Signals) => void;
+  readonly processes: Processes;
+}
+
+/** What ending a process takes. A negative id means the group of a process. */
+export interface Processes {
+  /** One that is gone is no error. */
+  readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+  readonly isAlive: (pid: number) => boolean;
 }
 
 /** An MCP server as a process: the whole of its group is gone when `close` resolves. */
@@ -49,7 +55,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
   };
   const end = async () => {
     const started = await starting?.catch(() => undefined);
-    if (started) await endGroup(started, server.kill);
+    if (started) await endGroup(started, server.processes);
     transport.onclose?.();
   };
   const failWith = (what: string) => {
@@ -173,23 +179,16 @@ async function startProcess({ command, args, env, cwd }: ServerCommand): Promise
 }
 
 /** Asked by the end of its input, told by SIGTERM, ended by SIGKILL; and all that it started with it. */
-async function endGroup({ child, pid, exited, temporary }: Started, kill: ServerCommand["kill"]): Promise<void> {
-  const reaches = (signal: NodeJS.Signals) => {
-    try {
-      kill(-pid, signal);
-      return true;
-    } catch {
-      return false;
-    }
-  };
+async function endGroup({ child, pid, exited, temporary }: Started, { kill, isAlive }: Processes): Promise<void> {
   child.stdin.end();
   const quiet = new AbortController();
   await Promise.race([exited, delay(GRACE_MS, undefined, { signal: quiet.signal }).catch(() => undefined)]);
   quiet.abort();
-  if (reaches("SIGTERM")) {
-    // SIGCONT changes nothing where a process runs: it asks whether anybody is left.
-    for (let waited = 0; waited < GRACE_MS && reaches("SIGCONT"); waited += 20) await delay(20);
-    if (reaches("SIGKILL") && child.exitCode === null && child.signalCode === null) await exited;
+  if (isAlive(-pid)) {
+    kill(-pid, "SIGTERM");
+    for (let waited = 0; waited < GRACE_MS && isAlive(-pid); waited += 20) await delay(20);
+    kill(-pid, "SIGKILL");
+    await exited;
   }
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });

@@ -4,7 +4,7 @@ import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
 import type { McpServerConfig, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
-import { createServerProcess, MOST_MESSAGE, NOT_RUNNING } from "./mcp-process.ts";
+import { createServerProcess, MOST_MESSAGE, NOT_RUNNING, type Processes } from "./mcp-process.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools } from "./mcp-tools.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
@@ -15,7 +15,7 @@ export interface SessionOptions {
   readonly env: Environment;
   readonly cwd: string;
   readonly fetch: typeof fetch;
-  readonly kill: (pid: number, signal: NodeJS.Signals) => void;
+  readonly processes: Processes;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly onWarning: (message: string) => void;
@@ -74,7 +74,7 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
       args: config.args ?? [],
       env: serverEnvironment(options),
       cwd: options.cwd,
-      kill: options.kill,
+      processes: options.processes,
     };
     const open = () => createServerProcess(server);
     return [
