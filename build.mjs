@@ -15,6 +15,7 @@ const packages = [
   "@slack/*",
   "@linear/*",
   "@supabase/*",
+  "@modelcontextprotocol/*",
   "nodemailer",
   "zod-to-json-schema",
   "jiti",

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { BLOB_TOOLS } from "./core/blob.ts";
 import { checkInput } from "./core/check.ts";
-import { secretValues } from "./core/config.ts";
 import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
@@ -21,14 +20,15 @@ import type { Workflow } from "./core/workflow.ts";
 import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
-import { gatherSkills, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
-import { secretsOf } from "./secrets.ts";
+import { secretsOf, skillSecrets } from "./secrets.ts";
+import { connectServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
 import { fileStore, readRecording } from "./stores/file.ts";
 
@@ -67,7 +67,14 @@ export interface PreparedRun {
   readonly redactor: Redactor;
   readonly secrets: readonly { readonly name: string; readonly value: string }[];
   readonly choices: RunChoices;
+  /** What taking up a recorded run came upon; that of a new run is in its record. */
+  readonly warnings: readonly string[];
+  /** Ends what was opened for it, whether or not it was driven. */
+  close(): Promise<void>;
 }
+
+/** Whose tools are to be called, and until when they are waited for; undefined where nobody's are. */
+export type Connect = { readonly signal: AbortSignal } | undefined;
 
 /** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
 export async function prepareRun(
@@ -78,6 +85,7 @@ export async function prepareRun(
     readonly input: (workflow: Workflow) => unknown;
     readonly runId: string | undefined;
     readonly choices: RunChoices;
+    readonly connect: Connect;
   },
 ): Promise<PreparedRun> {
   const { host } = project;
@@ -91,10 +99,10 @@ export async function prepareRun(
   const shapes = checkOutputSchemas(workflow, request.file);
   if (shapes.length > 0) throw invalid("workflow.invalid", `${request.file} cannot be run`, shapes);
 
-  const entries = await gatherSkills(project.skills, workflow);
-  const secrets = secretsOf(host.env, entries.values(), project);
+  const gathered = await gatherSkills(project.skills, workflow);
+  const secrets = secretsOf(host.env, gathered.values(), project);
   const redactor = createRedactor(secrets);
-  if (choices.requireSkills) requireSkills(workflow, entries);
+  if (choices.requireSkills) requireSkills(workflow, gathered);
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
   const settings = chooseSettings(choices, host.env, workflow, files);
   await checkServingFile(settings.model, host.cwd);
@@ -109,10 +117,12 @@ export async function prepareRun(
     const located = resolved.diagnostics.map((found) => ({ ...found, file: request.file }));
     throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
   }
+  const { entries, close, ...servers } = await openServers(host, workflow, { gathered, redactor }, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const said = diagnostics.filter((found) => found.code !== "UNKNOWN_SKILL");
   const warnings = [
     ...said.map((found) => found.message),
+    ...servers.warnings,
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
   ];
@@ -128,7 +138,27 @@ export async function prepareRun(
     settings,
     warnings,
   };
-  return { record: redactor.value(record as never) as RunRecord, entries, redactor, secrets, choices };
+  const redacted = redactor.value(record as never) as RunRecord;
+  return { record: redacted, entries, redactor, secrets, choices, warnings: [], close };
+}
+
+/** The skills with the tools of their MCP servers, which run until `close`. */
+async function openServers(
+  host: Host,
+  workflow: Workflow,
+  { gathered, redactor }: { readonly gathered: SkillEntries; readonly redactor: Redactor },
+  { choices, connect }: { readonly choices: RunChoices; readonly connect: Connect },
+) {
+  if (!connect) return { entries: gathered, warnings: [], close: async () => undefined };
+  const fetch = await runFetch(host, choices);
+  const servers = await connectServers(gathered, { host, fetch, signal: connect.signal });
+  try {
+    if (choices.requireSkills) requireSkills(workflow, servers.entries);
+    return { ...servers, warnings: servers.warnings.map(redactor.text) };
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
 }
 
 function invalid(
@@ -218,16 +248,31 @@ export async function startRun(
 }
 
 /** What a stored run needs to go on: its skills as they are installed now, its settings as recorded. */
-export async function prepareResume(project: Project, stored: StoredRun, choices: RunChoices): Promise<PreparedRun> {
+export async function prepareResume(
+  project: Project,
+  stored: StoredRun,
+  request: { readonly choices: RunChoices; readonly connect: Connect },
+): Promise<PreparedRun> {
   const { record } = stored;
   const { host } = project;
-  const entries = await gatherSkills(project.skills, record.workflow);
-  const secrets = secretsOf(host.env, entries.values(), project);
-  if (choices.requireSkills) requireSkills(record.workflow, entries);
+  const { choices } = request;
+  const gathered = await gatherSkills(project.skills, record.workflow);
+  const secrets = secretsOf(host.env, gathered.values(), project);
+  const redactor = createRedactor(secrets);
+  if (choices.requireSkills) requireSkills(record.workflow, gathered);
   const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };
   checkModels(model, record.workflow, host.env);
   await checkServingFile(model, host.cwd);
-  return { record, entries, redactor: createRedactor(secrets), secrets, choices };
+  const { entries, warnings, close } = await openServers(host, record.workflow, { gathered, redactor }, request);
+  const lost = lostServers(gathered, entries).map(redactor.text);
+  return { record, entries, redactor, secrets, choices, warnings: [...warnings, ...lost], close };
+}
+
+/** A resumed run keeps its record: that a server cannot be reached now is said beside it. */
+function lostServers(gathered: SkillEntries, entries: SkillEntries): string[] {
+  return [...entries].flatMap(([id, entry]) =>
+    entry?.unavailable !== gathered.get(id)?.unavailable ? [`${id} has no tools: ${entry?.unavailable}`] : [],
+  );
 }
 
 /**
@@ -237,7 +282,7 @@ export async function prepareResume(project: Project, stored: StoredRun, choices
 export async function prepareReplay(
   project: Project,
   { stored, path }: Recording,
-  runId: string | undefined,
+  { runId, connect }: { readonly runId: string | undefined; readonly connect: Connect },
 ): Promise<PreparedRun> {
   const { record } = stored;
   const file = record.file;
@@ -245,13 +290,21 @@ export async function prepareReplay(
   const input = () => record.input;
   const prepared =
     file !== undefined && existsSync(resolve(project.host.cwd, file))
-      ? await prepareRun(project, { file, input, runId, choices })
-      : { ...(await prepareResume(project, stored, choices)), record: { ...record, run: runId ?? newRunId() } };
+      ? await prepareRun(project, { file, input, runId, choices, connect })
+      : {
+          ...(await prepareResume(project, stored, { choices, connect })),
+          record: { ...record, run: runId ?? newRunId() },
+        };
   const settings = { ...recordedSettings(record.settings, stored.events), model: choices.model ?? "" };
   const skills = prepared.record.skills.map((skill) => {
     const recorded = record.skills.find((other) => other.id === skill.id);
-    if (!recorded || recorded.available === skill.available) return skill;
-    return recorded.available ? recordSkill(skill.id, offered(prepared.entries.get(skill.id))) : recorded;
+    const entry = prepared.entries.get(skill.id);
+    // What a server lists, and what code that is not trusted now offered, is known from the recording alone.
+    const isUnknown = entry?.skill.mcp !== undefined || entry?.withheld !== undefined;
+    if (!recorded || (recorded.available === skill.available && !isUnknown)) return skill;
+    if (!recorded.available) return recorded;
+    const now = recordSkill(skill.id, offered(entry));
+    return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
   return { ...prepared, record: { ...prepared.record, settings, skills } };
 }
@@ -300,7 +353,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
   const { record, redactor, choices } = prepared;
   const { host } = project;
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
-  const limitedFetch = choices.offline ? loopbackOnly(fetch) : await proxiedFetch(host.env);
+  const limitedFetch = await runFetch(host, choices);
   const findModel = modelFinder({
     host,
     serving: settings.model,
@@ -377,9 +430,28 @@ function blobTool(name: string, blobs: Blobs): Tool {
   return { ...described, handler };
 }
 
-/** What a skill's read-only probe came to; undefined for a skill without one. */
+/** What a skill's read-only probe came to, and whether its MCP server answers; undefined for a skill with neither. */
 export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
-  const { skill, fields } = entry;
+  const served = entry.skill.mcp ? await probeServer(project, entry) : undefined;
+  const probed = await runProbe(project, entry, timeoutMs);
+  return served && "error" in served ? served : (probed ?? served);
+}
+
+async function probeServer({ host }: Project, entry: SkillEntry): Promise<Outcome> {
+  const { skill } = entry;
+  const { signal } = new AbortController();
+  const redactor = createRedactor(skillSecrets(host.env, entry));
+  const fetch = await proxiedFetch(host.env);
+  const { entries, close } = await connectServers(new Map([[skill.id, entry]]), { host, fetch, signal });
+  await close();
+  const reached = entries.get(skill.id);
+  if (reached?.unavailable !== undefined) return { error: redactor.text(reached.unavailable) };
+  const count = (reached?.skill.tools.length ?? 0) - skill.tools.length;
+  return { output: `tools of its MCP server: ${count}` };
+}
+
+async function runProbe(project: Project, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
+  const { skill } = entry;
   const { probe } = skill;
   if (!probe) return undefined;
   const input_schema = { type: "object" };
@@ -393,7 +465,7 @@ export async function probeSkill(project: Project, entry: SkillEntry, timeoutMs:
     workDir: project.host.cwd,
     fetch: await proxiedFetch(project.host.env),
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
-    redactor: createRedactor(secretValues(fields)),
+    redactor: createRedactor(skillSecrets(project.host.env, entry)),
     blobs: memoryBlobs(),
   });
   const [descriptor] = describeTools(skill, [tool]);
@@ -410,6 +482,10 @@ function recordedCalls({ events }: StoredRun): CallTool {
     if (!found) return { error: `the recording has no result for ${call.tool.exposed} at step ${call.key}` };
     return found.error === undefined ? { output: found.output ?? null } : { error: found.error };
   };
+}
+
+async function runFetch({ env }: Host, { offline }: RunChoices): Promise<typeof fetch> {
+  return offline ? loopbackOnly(fetch) : proxiedFetch(env);
 }
 
 /** `--offline`: nobody but this machine is contacted. */

@@ -29,5 +29,14 @@ export function secretsOf(env: Environment, entries: Iterable<SkillEntry | undef
   const named = Object.keys(env).filter((name) => SECRET_NAME.test(name) && (env[name]?.length ?? 0) >= SECRET_LENGTH);
   const names = new Set([...PROVIDER_KEYS, ...configs, ...named]);
   const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
-  return [...own, ...[...entries].flatMap((entry) => (entry ? secretValues(entry.fields) : []))];
+  return [...own, ...[...entries].flatMap((entry) => (entry ? skillSecrets(env, entry) : []))];
+}
+
+/** Every MCP server sees these: they are no secrets, though a skill may declare them. */
+const BASE_VARIABLES = ["PATH", "HOME", "LANG", "TMPDIR"];
+
+/** Of one skill: its secret fields, and what its MCP server is handed. */
+export function skillSecrets(env: Environment, { skill, fields }: SkillEntry) {
+  const handed = Object.keys(skill.mcp?.env ?? {}).filter((name) => !BASE_VARIABLES.includes(name));
+  return [...secretValues(fields), ...handed.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []))];
 }

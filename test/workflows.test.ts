@@ -33,7 +33,7 @@ async function replayRecording(name: string, tools: "live" | "recorded") {
   const project = openProject(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
   const recording = openRecording(project, join("workflows", name));
   if (!recording) throw new SkillflowError("recording.invalid", `${name} is gone`);
-  const prepared = await prepareReplay(project, recording, "again");
+  const prepared = await prepareReplay(project, recording, { runId: "again", connect: undefined });
   const changed: ChangedPrompt[] = [];
   const quiet = () => undefined;
   const finished = await startRun(project, memoryStore(), prepared, {

@@ -96,7 +96,7 @@ function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly
   if (unavailable === undefined) {
     return {
       id,
-      state: fields.some((field) => field.field.required) ? "configured" : "available",
+      state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
       reason: null,
       fix: null,
       nodes,

@@ -29,11 +29,14 @@ import { describeShortfall, describeVerdict } from "./verdict.ts";
 export const run: Action = async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const project = openProject(io.host, projectOptions(flags));
+  const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, async () => {
     const input = await readInput(io, flags);
-    return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags) });
+    return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags), connect });
   });
-  return watchRun(io, flags, outputs, prepared, (watch) => startRun(project, openStore(project), prepared, watch));
+  return watchRun(io, flags, { outputs, prepared, ...connect }, (watch) =>
+    startRun(project, openStore(project), prepared, watch),
+  );
 };
 
 export const resume: Action = async (io, [given = ""], flags) => {
@@ -43,8 +46,12 @@ export const resume: Action = async (io, [given = ""], flags) => {
   const stored = await store.read(await findRun(store, given));
   const from = text(flags, "from");
   checkResumable(stored.record.run, stored.events, from);
-  const prepared = await discreetly(io, project, () => prepareResume(project, stored, runChoices(flags)));
-  return watchRun(io, flags, outputs, prepared, (watch) => resumeRun(project, store, prepared, watch, from));
+  const choices = runChoices(flags);
+  const connect = { signal: interruptSignal(io) };
+  const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
+  return watchRun(io, flags, { outputs, prepared, ...connect }, (watch) =>
+    resumeRun(project, store, prepared, watch, from),
+  );
 };
 
 function checkResumable(run: string, events: readonly RunEvent[], from: string | undefined): void {
@@ -68,12 +75,21 @@ export const replay: Action = async (io, [given = ""], flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const store = openStore(project);
   const recording = await findRecording(store, project, given);
-  const prepared = await discreetly(io, project, () => prepareReplay(project, recording, text(flags, "runId")));
-  const recordedTools = text(flags, "tools") === "live" ? {} : { recordedTools: recording.stored };
-  return watchRun(io, flags, outputs, prepared, (watch) =>
+  const signal = interruptSignal(io);
+  const isLive = text(flags, "tools") === "live";
+  const request = { runId: text(flags, "runId"), connect: isLive ? { signal } : undefined };
+  const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
+  const recordedTools = isLive ? {} : { recordedTools: recording.stored };
+  return watchRun(io, flags, { outputs, prepared, signal }, (watch) =>
     startRun(project, store, prepared, { ...watch, ...recordedTools }),
   );
 };
+
+function interruptSignal(io: Io): AbortSignal {
+  const interrupt = new AbortController();
+  io.onInterrupt((reason) => interrupt.abort(reason));
+  return interrupt.signal;
+}
 
 /** What goes wrong before a run's own secrets are known is told without those of the environment. */
 async function discreetly<Value>(io: Io, project: Project, prepare: () => Promise<Value>): Promise<Value> {
@@ -85,20 +101,37 @@ async function discreetly<Value>(io: Io, project: Project, prepare: () => Promis
   }
 }
 
+interface Watched {
+  readonly outputs: Outputs;
+  readonly prepared: PreparedRun;
+  readonly signal: AbortSignal;
+}
+
 /** Drives a run while people watch it, then prints and writes what was asked for. */
 async function watchRun(
   io: Io,
   flags: Flags,
-  outputs: Outputs,
-  prepared: PreparedRun,
+  watched: Watched,
+  start: (watch: Watch) => Promise<FinishedRun>,
+): Promise<number> {
+  try {
+    return await watchPrepared(io, flags, watched, start);
+  } finally {
+    await watched.prepared.close();
+  }
+}
+
+async function watchPrepared(
+  io: Io,
+  flags: Flags,
+  { outputs, prepared, signal }: Watched,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
   const github = githubActions(io);
   await github?.mask(prepared.secrets.map((secret) => secret.value));
   io.protect(prepared.redactor);
   const paint = painter(io, flags);
-  const interrupt = new AbortController();
-  io.onInterrupt((reason) => interrupt.abort(reason));
+  for (const warning of prepared.warnings) await io.err(`${plainText(warning)}\n`);
   const progress = openProgress(io, flags, prepared, paint);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
@@ -106,7 +139,7 @@ async function watchRun(
   const changed: ChangedPrompt[] = [];
   const finished = await start({
     observers: [progress, ...(flags.stream === true ? [stream] : [])],
-    signal: interrupt.signal,
+    signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: (skill) => skillLogger(io, flags, skill),
   }).finally(progress.close);

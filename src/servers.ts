@@ -1,0 +1,81 @@
+import { messageOf, SkillflowError } from "./core/errors.ts";
+import { exposedName, type Skill, type Tool } from "./core/skill.ts";
+import type { McpConnection } from "./loaders/mcp-client.ts";
+import type { Host, SkillEntries, SkillEntry } from "./project.ts";
+
+/** The MCP servers of a run's skills, connected. */
+export interface Servers {
+  /** As they were given, with the tools of their servers; a skill whose server cannot be reached is unavailable. */
+  readonly entries: SkillEntries;
+  /** What connecting came upon. */
+  readonly warnings: readonly string[];
+  /** Nothing of them is left when this resolves. */
+  close(): Promise<void>;
+}
+
+export interface Connecting {
+  readonly host: Host;
+  readonly fetch: typeof fetch;
+  /** Interrupts connecting: nothing is left of it. */
+  readonly signal: AbortSignal;
+}
+
+/** Connects the servers of all available skills side by side (S8). */
+export async function connectServers(entries: SkillEntries, connecting: Connecting): Promise<Servers> {
+  const connections: McpConnection[] = [];
+  const warnings: string[] = [];
+  const close = async () => {
+    await Promise.all(connections.map((connection) => connection.close()));
+  };
+  const connected = await Promise.all(
+    [...entries].map(async ([id, entry]) => {
+      if (!entry?.skill.mcp || entry.unavailable !== undefined) return [id, entry] as const;
+      const warn = (message: string) => void warnings.push(`the MCP server of ${id} ${message}`);
+      const result = await connectSkill(entry, connecting, warn);
+      if ("reason" in result) return [id, { ...entry, unavailable: result.reason }] as const;
+      connections.push(result);
+      return [id, { ...entry, skill: withTools(entry.skill, result.tools, warn) }] as const;
+    }),
+  );
+  if (connecting.signal.aborted) {
+    await close();
+    throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run began`);
+  }
+  return { entries: new Map(connected), warnings, close };
+}
+
+async function connectSkill(
+  { skill }: SkillEntry,
+  { host, fetch, signal }: Connecting,
+  onWarning: (message: string) => void,
+): Promise<McpConnection | { readonly reason: string }> {
+  const { openMcp } = await import("./loaders/mcp-client.ts");
+  const { env, cwd, kill } = host;
+  const isAlive = (pid: number) => host.isAlive({ ...host.self, pid, started: "" });
+  try {
+    return await openMcp({
+      id: skill.id,
+      config: skill.mcp ?? {},
+      env,
+      cwd,
+      processes: { kill, isAlive },
+      fetch,
+      signal,
+      onWarning,
+    });
+  } catch (error) {
+    return { reason: `its MCP server cannot be used: ${messageOf(error)}` };
+  }
+}
+
+/** Skill tools before those of the server, which a clash hides (D31). */
+function withTools(skill: Skill, offered: readonly Tool[], warn: (message: string) => void): Skill {
+  const taken = new Set(skill.tools.map((tool) => exposedName(skill.id, tool.name)));
+  const added = offered.filter((tool) => {
+    const name = exposedName(skill.id, tool.name);
+    const isHidden = taken.has(name);
+    if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own of that name`);
+    return !isHidden;
+  });
+  return { ...skill, tools: [...skill.tools, ...added] };
+}
