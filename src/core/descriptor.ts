@@ -97,7 +97,7 @@ const argument = z
     param: z.string().default(""),
     kind: z
       .enum(["positional", "flag", "flagifboolean", "stdin", "workingdir", "literal"], {
-        error: ({ input }) => (input === "tempfile" ? `${UNSUPPORTED}: kind "tempfile"` : undefined),
+        error: ({ input }) => (input === "tempfile" ? `${UNSUPPORTED}: "tempfile"` : undefined),
       })
       .default("positional"),
     resolveCommand: helper.optional(),

@@ -44,14 +44,14 @@ function isPath(name: string): boolean {
 }
 
 function isProgram(name: string, env: Environment): boolean {
-  if (isPath(name)) return statSync(name, { throwIfNoEntry: false })?.isFile() === true;
+  if (isPath(name)) return isFile(name);
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  return name !== "" && folders.some((folder) => isExecutable(join(folder, name)));
+  return name !== "" && folders.some((folder) => isFile(join(folder, name), constants.X_OK));
 }
 
-function isExecutable(path: string): boolean {
+function isFile(path: string, mode = constants.F_OK): boolean {
   try {
-    accessSync(path, constants.X_OK);
+    accessSync(path, mode);
     return statSync(path).isFile();
   } catch {
     return false;
