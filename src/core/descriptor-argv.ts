@@ -3,8 +3,14 @@ import { isObject, type Json, type JsonObject } from "./values.ts";
 
 /** What one mapping takes from a call's arguments. */
 export type ArgumentValue =
-  | { readonly kind: "text"; readonly mapping: Argument; readonly text: string }
+  | TextValue
   | { readonly kind: "boolean"; readonly mapping: Argument; readonly isOn: boolean };
+
+export interface TextValue {
+  readonly kind: "text";
+  readonly mapping: Argument;
+  readonly text: string;
+}
 
 /** A program to start: every argument is one, whatever it holds. */
 export interface CommandLine {
@@ -93,21 +99,27 @@ function textOf({ param, normalizeNewlines }: Argument, value: Json): string {
 }
 
 /** Only parameters that the file marks as paths may hold what looks like one that leads out. */
-function refuseStrayPath({ kind, param, readPath, writePath, unsafePath }: Argument, value: Json): void {
+function refuseStrayPath({ kind, param, split, readPath, writePath, unsafePath }: Argument, value: Json): void {
   if (kind !== "positional" && kind !== "flag") return;
   if (typeof value !== "string" || readPath || writePath || unsafePath) return;
-  const segments = value.split(/[\\/]/);
-  if (!/^[/~]|file:\/\//i.test(value) && !segments.includes("..") && !segments.includes(".git")) return;
+  if (!(split ? words(value) : [value]).some(leadsOut)) return;
   throw new Error(`parameter ${param} looks like a path that leads out of the working directory; use a relative one`);
 }
 
-/** Throws if a value is one that its mapping denies; a list of values is denied by any of them. */
-export function checkDenied({ mapping, text }: Extract<ArgumentValue, { kind: "text" }>, tool: string): void {
-  if (mapping.denyPattern === undefined || mapping.kind === "literal") return;
-  const pattern = new RegExp(mapping.denyPattern, "u");
-  const denied = [text, ...(mapping.split ? words(text) : [])].some((value) => pattern.test(value));
-  if (denied)
-    throw new Error(`tool ${tool}: parameter '${mapping.param}' is denied by the pattern ${mapping.denyPattern}`);
+function leadsOut(path: string): boolean {
+  const segments = path.split(/[\\/]/);
+  return /^[/~]|file:\/\//i.test(path) || segments.includes("..") || segments.includes(".git");
+}
+
+/** A resolved value, each word by itself where the mapping says so. Throws if its pattern denies any of them. */
+export function splitValue(value: TextValue, tool: string): readonly TextValue[] {
+  const { param, split, denyPattern } = value.mapping;
+  const parts = split ? words(value.text) : [value.text];
+  const pattern = denyPattern === undefined ? undefined : new RegExp(denyPattern, "u");
+  if (pattern && [value.text, ...parts].some((part) => pattern.test(part))) {
+    throw new Error(`tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}`);
+  }
+  return parts.map((text) => ({ ...value, text }));
 }
 
 /** The command line of an execution, once its values are resolved. */
@@ -145,19 +157,15 @@ function words(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
 
-function positional({ mapping, text }: Extract<ArgumentValue, { kind: "text" }>, optionsEnded: boolean): string[] {
-  const tokens = mapping.split ? words(text) : [text];
-  const option = tokens.find((token) => token.startsWith("-"));
-  if (option !== undefined && !optionsEnded) {
-    throw new Error(
-      `parameter ${mapping.param} begins with "-" and would be read as an option; ` +
-        "a value may do so only as a flag's value, or where the tool's mapping has put \"--\" before it",
-    );
-  }
-  return tokens;
+function positional({ mapping, text }: TextValue, optionsEnded: boolean): string[] {
+  if (optionsEnded || !text.startsWith("-")) return [text];
+  throw new Error(
+    `parameter ${mapping.param} begins with "-" and would be read as an option; ` +
+      "a value may do so only as a flag's value, or where the tool's mapping has put \"--\" before it",
+  );
 }
 
-function textTokens({ mapping, text }: Extract<ArgumentValue, { kind: "text" }>): string[] {
+function textTokens({ mapping, text }: TextValue): string[] {
   if (mapping.kind === "literal") return [text];
   return mapping.kind === "flag" ? [flagName(mapping), text] : [];
 }

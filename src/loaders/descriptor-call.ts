@@ -6,11 +6,11 @@ import {
   type ArgumentValue,
   buildCommand,
   checkArguments,
-  checkDenied,
   chooseExecution,
   chooseSubcommand,
   helperArguments,
   readArguments,
+  splitValue,
   subcommandTokens,
 } from "../core/descriptor-argv.ts";
 import { messageOf } from "../core/errors.ts";
@@ -59,15 +59,18 @@ async function inOrder<Item, Result>(items: readonly Item[], work: (item: Item) 
 
 // ---- values
 
-async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Promise<ArgumentValue[]> {
+async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Promise<readonly ArgumentValue[]> {
   if (value.kind === "boolean" || value.mapping.kind === "literal") return [value];
   const { mapping } = value;
   const resolved = { ...value, text: await resolveText(call, mapping, value.text) };
   if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent(call, mapping)) return [];
-  checkDenied(resolved, call.tool.name);
+  const parts = splitValue(resolved, call.tool.name);
   const isPath = mapping.readPath || mapping.writePath || mapping.kind === "workingdir";
-  if (!isPath || mapping.unsafePath) return [resolved];
-  return [{ ...resolved, text: await placeInside(call.context.workDir, mapping.param, resolved.text) }];
+  if (!isPath || mapping.unsafePath) return parts;
+  return inOrder(parts, async (part) => ({
+    ...part,
+    text: await placeInside(call.context.workDir, mapping.param, part.text),
+  }));
 }
 
 function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {

@@ -2,13 +2,14 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type DescriptorProfile, parseDescriptor } from "../../src/core/descriptor.ts";
 import {
+  type ArgumentValue,
   buildCommand,
   checkArguments,
-  checkDenied,
   chooseExecution,
   chooseSubcommand,
   helperArguments,
   readArguments,
+  splitValue,
 } from "../../src/core/descriptor-argv.ts";
 import type { Json } from "../../src/core/values.ts";
 
@@ -46,8 +47,10 @@ function commandOf(written: Written, given: Json, profile: DescriptorProfile = "
   const input = checkArguments(tool, given, profile);
   const execution = chooseExecution(tool, input);
   const values = readArguments(execution, input, profile);
-  for (const value of values) if (value.kind === "text") checkDenied(value, "t");
-  return buildCommand(execution, chooseSubcommand(execution, input), values, profile);
+  const parts = values.flatMap((value): readonly ArgumentValue[] =>
+    value.kind === "text" ? splitValue(value, "t") : [value],
+  );
+  return buildCommand(execution, chooseSubcommand(execution, input), parts, profile);
 }
 
 const argvOf = (args: readonly object[], given: Json, profile?: DescriptorProfile) =>
@@ -255,6 +258,7 @@ describe("what version 0.5.0 added", () => {
     ["one of the split words", [{ param: "p", split: true }], { p: "a -x" }, "begins with"],
     ["a denied value", [{ param: "p", denyPattern: "^main$" }], { p: "main" }, "parameter 'p' is denied"],
     ["a denied word", [{ param: "p", split: true, denyPattern: "^main$" }], { p: "a main" }, "parameter 'p' is denied"],
+    ["a path among split words", [{ param: "p", split: true }], { p: "a ../b" }, "looks like a path"],
     ["an optional map", [{ param: "p", optional: true }], { p: {} }, TYPE],
     ["a missing input", [{ param: "p", kind: "stdin" }], {}, MISSING],
     ["a missing folder", [{ param: "p", kind: "workingdir" }], {}, MISSING],

@@ -19,7 +19,7 @@ import type { FormatOptions, LoadedSkill, LoaderHost } from "../../src/loaders/f
 import { openSkillFolder } from "../../src/loaders/skill-folder.ts";
 import { toolDescriptor } from "../../src/loaders/tool-descriptor.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
-import { memoryBlobs } from "../../src/stores/blobs.ts";
+import { toolContext } from "../../src/testing.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "descriptor-")));
@@ -78,17 +78,6 @@ function load(options: Partial<FormatOptions> = {}, { host } = hostOf(options)):
   return loaded;
 }
 
-const context = (more: Partial<ToolContext> = {}): ToolContext => ({
-  config: {},
-  callId: "r/1",
-  workDir: join(directory, "work"),
-  signal: new AbortController().signal,
-  fetch: () => Promise.reject(new Error("offline")),
-  logger: { debug: () => undefined, info: () => undefined, warn: () => undefined },
-  blobs: memoryBlobs(),
-  ...more,
-});
-
 interface Answer {
   readonly output?: unknown;
   readonly error?: string;
@@ -103,7 +92,9 @@ async function callTool(
   const made = hostOf(options);
   const [tool] = load(options, made).skill.tools;
   if (!tool) throw new Error("there is no tool");
-  const answer = await Promise.resolve(tool.handler(input as never, context(more))).then(
+  const answer = await Promise.resolve(
+    tool.handler(input as never, toolContext({ workDir: join(directory, "work"), ...more })),
+  ).then(
     (output) => ({ output }),
     (error: Error) => ({ error: error.message }),
   );
@@ -247,6 +238,19 @@ describe("the skill of a descriptor", () => {
     });
     expect(loaded.diagnostics[0]?.column ?? column).toBe(column);
   });
+
+  test.each(["tools.json", "allowlist.json"])(
+    "with a %s that leads out of the folder keeps its instruction",
+    (name) => {
+      skill([TOOL]);
+      write("notes/execution.json", [RUN]);
+      rmSync(join(directory, "notes", name), { force: true });
+      symlinkSync(write("elsewhere.json", {}), join(directory, "notes", name));
+      const loaded = load();
+      expect(loaded.skill).toMatchObject({ tools: [], instruction: "Use them." });
+      expect(loaded.diagnostics[0]?.message).toContain("is a link that leads out of the folder");
+    },
+  );
 
   test("with a tools.json of another shape is instructions under its own name", () => {
     skill('"x"');
@@ -616,6 +620,13 @@ describe("a path that the file marks as one", () => {
       expect(started).toEqual([]);
     },
   );
+
+  test("several in one parameter are each a place", async () => {
+    marked({ readPath: true, split: true });
+    const places = ["sub", "new.md"].map((path) => join(directory, "work", path));
+    expect(await callTool({ path: "sub new.md" })).toMatchObject({ output: JSON.stringify(["search", ...places]) });
+    expect((await callTool({ path: "sub ../x" })).error).toContain("the path ../x holds `..`");
+  });
 
   test("a working directory is where the program starts", async () => {
     marked({ kind: "workingdir" });
