@@ -23,7 +23,7 @@ export const toolDescriptor: FolderFormat = {
   load(folder, host) {
     if (descriptorRoot(folder) === "other") return withoutTools(skillDocument.load(folder, host), folder);
     const document = readDocument(folder);
-    const id = host.options.descriptor === "seed" ? document.name : folder.name;
+    const id = host.options.descriptor === "seed" && isId(document.name) ? document.name : folder.name;
     if (!isId(id)) return skipped(folder.directory, `"${id}" is no skill id: use letters, digits, ".", "_" and "-"`);
     const programs = findRequiredPrograms(document.frontmatter, host.env);
     const group = programs.missing === undefined ? programs.group : 0;
@@ -57,7 +57,7 @@ function withoutTools(loaded: LoadedSkill | Diagnostic, { directory }: SkillFold
   return { ...loaded, diagnostics: [...loaded.diagnostics, found] };
 }
 
-/** Ids stand in flags and lists of ids. */
+/** Ids stand in flags and lists of ids; a name that is a title cannot. */
 function isId(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 }

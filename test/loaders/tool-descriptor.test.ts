@@ -170,6 +170,7 @@ describe("the skill of a descriptor", () => {
 
   test.each<[string, string, string, string]>([
     ["a name", "---\nname: my-notes\n---\nBody", "notes", "my-notes"],
+    ["a title", "---\nname: My Notes, all of them\n---\nBody", "notes", "notes"],
     ["no frontmatter", "Body", "notes", "notes"],
     ["frontmatter that is no YAML", "---\nname: [x\n---\nBody", "notes", "notes"],
     ["frontmatter that is no map", "---\n- x\n---\nBody", "notes", "notes"],
@@ -184,9 +185,12 @@ describe("the skill of a descriptor", () => {
     expect(load().skill.instruction).toBe("Above.\n\n---\n\nBelow.");
   });
 
-  test("a name that cannot stand in a flag skips the folder", () => {
-    skill(WHOLE, "---\nname: a,b\n---\nBody");
-    expect(() => load({ descriptor: "seed" })).toThrow('"a,b" is no skill id');
+  test("a folder whose name cannot stand in a flag is skipped", () => {
+    write("a,b/SKILL.md", "Body");
+    write("a,b/tools.json", WHOLE);
+    const folder = openSkillFolder(join(directory, "a,b"));
+    const loaded = folder && toolDescriptor.load(folder, hostOf().host);
+    expect(loaded).toMatchObject({ code: "SKILL_SKIPPED", message: expect.stringContaining('"a,b" is no skill id') });
   });
 
   test("may lie in three files", () => {
