@@ -1,0 +1,238 @@
+import { lstat, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Allowlist, Argument, DescribedTool, Execution, Helper } from "../core/descriptor.ts";
+import { refusedBy } from "../core/descriptor.ts";
+import {
+  type ArgumentValue,
+  buildCommand,
+  checkArguments,
+  chooseExecution,
+  chooseSubcommand,
+  helperArguments,
+  readArguments,
+  splitValue,
+  subcommandTokens,
+} from "../core/descriptor-argv.ts";
+import { messageOf } from "../core/errors.ts";
+import type { ForeignResult, Mount } from "../core/ports.ts";
+import type { ToolContext } from "../core/skill.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import { type Inside, type Refused, resolveInside } from "./contain.ts";
+import type { LoaderHost } from "./format.ts";
+
+/** A tool of a descriptor, and what it runs with. */
+export interface DescriptorHome {
+  /** The skill's folder. */
+  readonly directory: string;
+  readonly host: LoaderHost;
+  readonly allowlist: Allowlist;
+  readonly tool: DescribedTool;
+}
+
+interface DescriptorCall extends DescriptorHome {
+  readonly input: JsonObject;
+  readonly context: ToolContext;
+}
+
+/** Runs the tool's program with the arguments in its command line, and gives what it printed; throws the call's error. */
+export async function callDescribedTool(home: DescriptorHome, input: Json, context: ToolContext): Promise<string> {
+  const { tool, host, allowlist } = home;
+  const profile = host.options.descriptor;
+  const call: DescriptorCall = { ...home, input: checkArguments(tool, input, profile), context };
+  const execution = chooseExecution(tool, call.input);
+  const subcommand = chooseSubcommand(execution, call.input);
+  const refusal = refusedBy(allowlist, execution.binary, subcommand);
+  if (refusal !== undefined) throw new Error(refusal);
+  const given = readArguments(execution, call.input, profile);
+  const values = await inOrder(given, (value) => resolveArgument(call, value));
+  const { argv, stdin, directory } = buildCommand(execution, subcommand, values.flat(), profile);
+  const result = await runProgram(call, { argv, stdin, cwd: directory ?? context.workDir });
+  return limitLines(execution, await postProcess(call, execution, outputOf(execution, result)));
+}
+
+/** One after another: a later one is not started when an earlier one is refused. */
+async function inOrder<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}
+
+// ---- values
+
+async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Promise<readonly ArgumentValue[]> {
+  if (value.kind === "boolean" || value.mapping.kind === "literal") return [value];
+  const { mapping } = value;
+  const resolved = { ...value, text: await resolveText(call, mapping, value.text) };
+  if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent(call, mapping)) return [];
+  const parts = splitValue(resolved, call.tool.name);
+  const isPath = mapping.readPath || mapping.writePath || mapping.kind === "workingdir";
+  if (!isPath || mapping.unsafePath) return parts;
+  return inOrder(parts, async (part) => ({
+    ...part,
+    text: await placeInside(call.context.workDir, mapping.param, part.text),
+  }));
+}
+
+function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {
+  return !Object.hasOwn(input, param) || input[param] === null;
+}
+
+/** What the mapping's command makes of a value. In the seed a failure keeps the value; today it refuses the call. */
+async function resolveText(call: DescriptorCall, mapping: Argument, text: string): Promise<string> {
+  if (!mapping.resolveCommand) return text;
+  try {
+    const found = await runHelper(call, mapping.resolveCommand, { value: text, stdin: "" });
+    return found.trim() || text;
+  } catch (error) {
+    if (call.host.options.descriptor === "seed" && !call.context.signal.aborted) return text;
+    throw new Error(`parameter ${mapping.param} was refused: ${messageOf(error)}`);
+  }
+}
+
+/** The real path of a value below the working directory; of one that is not there yet, below its nearest folder. */
+async function placeInside(workDir: string, param: string, path: string): Promise<string> {
+  const refuse = (why: string) => new Error(`parameter ${param}: the path ${path} ${why}`);
+  const missing: string[] = [];
+  let wanted = path;
+  let found = await resolveInside(workDir, wanted);
+  while (!found.inside && found.reason === "missing") {
+    // A link to nothing would be followed by whoever writes to it.
+    if (await isThere(resolve(workDir, wanted))) throw refuse("is a link that leads nowhere");
+    if (dirname(wanted) === wanted) break;
+    missing.unshift(basename(wanted));
+    wanted = dirname(wanted);
+    found = await resolveInside(workDir, wanted);
+  }
+  if (!found.inside) throw refuse(found.message);
+  return join(found.path, ...missing);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+// ---- helpers: resolveCommand and postProcess
+
+/** What a helper printed; throws why there is nothing. */
+async function runHelper(
+  call: DescriptorCall,
+  helper: Helper,
+  { value, stdin }: { value: string | undefined; stdin: string },
+): Promise<string> {
+  const { host, input, allowlist, directory, context } = call;
+  const profile = host.options.descriptor;
+  const args = helperArguments(helper.args, { value, input, profile });
+  const { script, binary, subcommand } = helper;
+  if (script !== undefined && host.options.allowScripts) {
+    const file = await findScript(directory, script);
+    return printed(await runScript(call, ["sh", file, ...args], stdin));
+  }
+  if (binary !== undefined && subcommand !== undefined) {
+    const refusal = refusedBy(allowlist, binary, subcommand);
+    if (refusal !== undefined) throw new Error(refusal);
+    const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
+    return printed(await runProgram(call, { argv, stdin, cwd: context.workDir }));
+  }
+  if (script === undefined) return "";
+  throw new Error(`the script ${script} does not run without --allow-scripts`);
+}
+
+function printed(result: ForeignResult): string {
+  if (result.ended === "exit" && result.code === 0) return result.stdout;
+  throw new Error(failureOf(result));
+}
+
+/** `scripts/<name>`, or the same with the extension `.sh`: a file whose real place is in the skill's scripts/. */
+async function findScript(directory: string, name: string): Promise<string> {
+  const refuse = (why: string) => new Error(`the script ${name} ${why}`);
+  if (name === "" || name.includes("..") || /[\\/\0]/.test(name)) throw refuse("is not named by a plain file name");
+  const folder = await resolveInside(directory, "scripts");
+  if (!folder.inside) throw new Error(`the skill's folder scripts ${folder.message}`);
+  for (const candidate of [name, `${name.replace(/(?<=.)\.[^.]*$/, "")}.sh`]) {
+    const found: Inside | Refused = await resolveInside(folder.path, candidate);
+    if (!found.inside && found.reason !== "missing") throw refuse(found.message);
+    if (found.inside && (await stat(found.path)).isFile()) return found.path;
+  }
+  throw refuse("does not exist in scripts/");
+}
+
+/** The result of the script or command that a tool's output goes through; the output itself if that fails. */
+async function postProcess(call: DescriptorCall, { postProcess: helper }: Execution, output: string): Promise<string> {
+  if (!helper) return output;
+  try {
+    const processed = await runHelper(call, helper, { value: undefined, stdin: output });
+    return processed.trim() === "" ? output : processed;
+  } catch (error) {
+    if (call.context.signal.aborted) throw error;
+    call.context.logger.warn(`postProcess of ${call.tool.name} failed: ${messageOf(error)}`);
+    return output;
+  }
+}
+
+// ---- programs
+
+const LIMITS = { wallMs: 600_000, outputBytes: 1024 * 1024 } as const;
+
+interface Command {
+  readonly argv: readonly [program: string, ...args: string[]];
+  readonly stdin: string;
+  readonly cwd: string;
+}
+
+/** One of the operator's own programs. */
+async function runProgram({ host, context }: DescriptorCall, { argv, stdin, cwd }: Command): Promise<ForeignResult> {
+  return started(context, host.runProgram, { argv, stdin, cwd, mounts: [], network: true });
+}
+
+/** A script of the skill: it sees its folder and the working directory, and changes neither. */
+async function runScript(
+  { host, context, directory }: DescriptorCall,
+  argv: Command["argv"],
+  stdin: string,
+): Promise<ForeignResult> {
+  const cwd = context.workDir;
+  const mounts = [cwd, directory].map((path): Mount => ({ source: path, target: path, writable: false }));
+  return started(context, host.runForeign, { argv, stdin, cwd, mounts, network: false });
+}
+
+async function started(
+  { config, signal }: ToolContext,
+  run: LoaderHost["runProgram"],
+  command: Command & { readonly mounts: readonly Mount[]; readonly network: boolean },
+): Promise<ForeignResult> {
+  signal.throwIfAborted();
+  try {
+    // Keys that the operator hands over are named like their variables; this format declares none of its own.
+    const result = await run({ ...command, env: config, limits: LIMITS, signal });
+    signal.throwIfAborted();
+    return result;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new Error(`exec failed: ${messageOf(error)}`);
+  }
+}
+
+function outputOf({ successExitCodes = [] }: Execution, result: ForeignResult): string {
+  const { ended, code, stdout, stderr, truncated } = result;
+  const mark = truncated ? CUT : "";
+  if (ended === "exit" && code === 0) return stdout + mark;
+  const isSuccess = ended === "exit" && code !== undefined && successExitCodes.includes(code);
+  if (isSuccess) return (stdout && stderr && !stdout.endsWith("\n") ? `${stdout}\n` : stdout) + stderr + mark;
+  throw new Error(failureOf(result) + mark);
+}
+
+const CUT = `\n[… the output is longer than ${LIMITS.outputBytes} bytes; the rest is left out]`;
+
+function failureOf({ ended, code, stdout, stderr }: ForeignResult): string {
+  if (ended !== "exit") return `exec failed: the program was ended at its limit of ${ended}\n${stdout}\n${stderr}`;
+  return `exit ${code ?? "by a signal"}: ${stdout}\n${stderr}`;
+}
+
+function limitLines({ maxOutputLines, truncationHint }: Execution, output: string): string {
+  const lines = output.replace(/\n$/, "").split("\n");
+  if (maxOutputLines === undefined || lines.length <= maxOutputLines) return output;
+  const notice = `[… ${lines.length - maxOutputLines} of ${lines.length} lines left out]`;
+  return [...lines.slice(0, maxOutputLines), notice, ...(truncationHint === undefined ? [] : [truncationHint])].join(
+    "\n",
+  );
+}
