@@ -68,6 +68,7 @@ export function recordOf(run: string): RunRecord {
       limits: { max_steps: 50 },
       max_turns: 10,
       tool_timeout_ms: 60_000,
+      context_mode: "full",
     },
     warnings: ["one skill was left out"],
   };
