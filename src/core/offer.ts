@@ -1,6 +1,7 @@
 import { BLOB_TOOLS } from "./blob.ts";
 import { readSkillTool } from "./disclosure.ts";
 import type { Settings, SkillRecord } from "./event.ts";
+import { OWN_TOOLS } from "./own-tools.ts";
 import type { Program } from "./program.ts";
 import { EXECUTOR, type ToolDescriptor } from "./skill.ts";
 import type { State } from "./state.ts";
@@ -43,10 +44,10 @@ export function selectTools(
   }
   const all = [...byName.values()];
   const { allow, deny } = node.tools ?? {};
-  const definesTools = skills.some((skill) => skill.id === TOOL_MAKER);
+  const comesLater = (entry: string) => OWN_TOOLS.includes(entry) || skills.some(({ id }) => id === TOOL_MAKER);
   for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
     const [winner, ...others] = all.filter((tool) => entry === tool.exposed || entry === tool.name);
-    if (!winner && !definesTools) warnings.push(`no tool is named ${entry}`);
+    if (!winner && !comesLater(entry)) warnings.push(`no tool is named ${entry}`);
     else if (winner && others.length > 0 && allow?.includes(entry)) {
       warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
     }
