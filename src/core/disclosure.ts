@@ -47,7 +47,9 @@ const INTRO = `Skills tell how certain work is done. Only their descriptions sta
 
 function catalogue(skills: readonly SkillRecord[]): string[] {
   if (skills.length === 0) return [];
-  const bullets = skills.map(({ id, description = "" }) => `- **${id}**: ${oneLine(description) || "(no description)"}`);
+  const bullets = skills.map(
+    ({ id, description = "" }) => `- **${id}**: ${oneLine(description) || "(no description)"}`,
+  );
   return [`${INTRO}\n\n## Available skills\n\n${bullets.join("\n")}`];
 }
 
@@ -74,7 +76,8 @@ export function answerFromAbove(
   const skill = isReadSkill(tool) ? bodyRead(input) : undefined;
   if (skill === undefined) return undefined;
   const isAbove =
-    seen.mode === "full" || seen.calls.some((call) => call.tool === READ_SKILL && bodyRead(call.input) === skill);
+    seen.mode !== "readOnDemand" ||
+    seen.calls.some((call) => call.tool === READ_SKILL && bodyRead(call.input) === skill);
   if (!isAbove) return undefined;
   const files = seen.skills.find(({ id }) => id === skill)?.files ?? [];
   const list = files.length === 0 ? "" : ` Its files, read with \`path\`: ${files.join(", ")}`;
@@ -97,11 +100,11 @@ function isReadSkill(tool: ToolDescriptor): boolean {
 
 /** The instruction of a skill as `read_skill` gives it: without frontmatter, marked as what it is. */
 export function describeReading({ id, instruction = "", files = [] }: SkillRecord): string {
-  const list = files.map((file) => `  <file>${escape(file)}</file>\n`).join("");
+  const list = files.map((file) => `  <file>${escapeXml(file)}</file>\n`).join("");
   const bundled = list === "" ? "" : `\n<skill_files>\n${list}</skill_files>\n`;
-  return `<skill_content name="${escape(id)}">\n${instruction}\n${bundled}</skill_content>`;
+  return `<skill_content name="${escapeXml(id)}">\n${instruction}\n${bundled}</skill_content>`;
 }
 
-function escape(text: string): string {
+function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

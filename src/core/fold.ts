@@ -1,6 +1,14 @@
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "./event.ts";
 import { type Part, textOf } from "./prompt.ts";
-import { type Leaving, type MadeTool, type PendingCall, type State, toolCallOf, type UsageTotals, type Visit } from "./state.ts";
+import {
+  type Leaving,
+  type MadeTool,
+  type PendingCall,
+  type State,
+  toolCallOf,
+  type UsageTotals,
+  type Visit,
+} from "./state.ts";
 import type { JsonObject } from "./values.ts";
 
 /** Takes one more event into the state. */

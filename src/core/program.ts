@@ -103,7 +103,9 @@ function toolWarnings(
   { settings }: RunRecord,
 ): string[] {
   if (skills.length === 0) return [];
-  return selectTools(node, skills, { settings, made: [], holdsBlobs: false }).warnings.map((warning) => `node ${id}: ${warning}`);
+  return selectTools(node, skills, { settings, made: [], holdsBlobs: false }).warnings.map(
+    (warning) => `node ${id}: ${warning}`,
+  );
 }
 
 function sourceSection(heading: string, all: readonly string[]): string[] {

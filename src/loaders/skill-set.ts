@@ -287,8 +287,13 @@ function sourceOf(id: string, { inline, custom, builtin, server, options }: Laye
     const { level, priority, path } = top;
     return { kind: level.kind, path, priority, trusted: level.trusted || isTrusted(id, path, options.trust) };
   }
-  if (builtin) return { kind: "builtin", path: join(options.builtin, id), priority: 0, trusted: true };
+  if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
   return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted: true };
+}
+
+/** Null for a skill that the program itself carries out: it has no folder. */
+function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | null {
+  return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
 /** By id, or by id and what its files held when it was allowed. */
@@ -337,8 +342,9 @@ function variableFields(names: readonly string[] = []): Readonly<Record<string, 
 }
 
 function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {
-  const builtinPath = builtin ? [join(options.builtin, builtin.id)] : [];
-  return [...custom.map(({ path }) => path), ...builtinPath].filter((path) => path !== source.path);
+  const lowest = builtin ? builtinPath(builtin.id, options) : null;
+  const paths = [...custom.map(({ path }) => path), ...(lowest === null ? [] : [lowest])];
+  return paths.filter((path) => path !== source.path);
 }
 
 function emptiness(skill: Skill, withheld: string | undefined): string | undefined {
