@@ -10,6 +10,7 @@ import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skil
 import { sourceFields } from "../src/core/source.ts";
 import { begin, type State } from "../src/core/state.ts";
 import type { Call, Step } from "../src/core/step.ts";
+import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/tool-maker.ts";
 import { callEvents } from "../src/core/turn-calls.ts";
 import type { Json, JsonObject } from "../src/core/values.ts";
 import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
@@ -117,6 +118,12 @@ export const OPS = skillOf("ops", [
     },
   }),
 ]);
+
+/** The skill that defines tools, allowed. */
+export const MAKER = skillOf(
+  TOOL_MAKER,
+  MAKER_TOOLS.map((tool) => toolOf(TOOL_MAKER, tool.name, tool)),
+);
 
 // ---- a run by hand
 
