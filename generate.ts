@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { publishedSchemas } from "./src/core/published.ts";
 import { exposedName, type Skill } from "./src/core/skill.ts";
 import { loadSkillModule } from "./src/loaders/skill-module.ts";
+import { toolMakerSkill } from "./src/loaders/tool-maker.ts";
 
 /** Writes the files that are made from the code and checked in: schemas/ and .env.example. */
 
@@ -11,7 +12,8 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const schemas = [...publishedSchemas()].map(([name, schema]) => {
     return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
   });
-  const skills = await Promise.all(readdirSync("skills").sort().map(loadSkill));
+  const folders = await Promise.all(readdirSync("skills").sort().map(loadSkill));
+  const skills = [...folders, toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
   return new Map([...schemas, [".env.example", envExample(skills)], ["docs/skills.md", skillsPage(skills)]]);
 }
 

@@ -38,6 +38,7 @@ export function chainRecord(length: number): RunRecord {
       limits: {},
       max_turns: 50,
       tool_timeout_ms: 60_000,
+      context_mode: "full",
     },
     warnings: [],
   };

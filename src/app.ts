@@ -1,30 +1,29 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { BLOB_TOOLS } from "./core/blob.ts";
 import { checkInput } from "./core/check.ts";
 import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
-import type { Blobs, Observer, Store, StoredRun } from "./core/ports.ts";
+import type { Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
-import { describeTools, EXECUTOR, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
+import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
 import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
+import { ownHandler } from "./own-tools.ts";
 import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
-import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
 import { secretsOf, skillSecrets } from "./secrets.ts";
@@ -104,7 +103,8 @@ export async function prepareRun(
   const redactor = createRedactor(secrets);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
-  const settings = chooseSettings(choices, host.env, workflow, files);
+  const { contextMode } = project.choices;
+  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files);
   await checkServingFile(settings.model, host.cwd);
   const resolved = await loadSources(workflow, input, {
     baseDir: dirname(file),
@@ -407,10 +407,11 @@ function toolCaller(
   const blobs = fileBlobs(blobFolder(project, record.run));
   return createCall({
     run: record.run,
-    findHandler(id, name) {
-      if (id === EXECUTOR) return { tool: blobTool(name, blobs), config: {} };
-      const entry = entries.get(id);
-      const tool = entry?.skill.tools.find((candidate) => candidate.name === name);
+    findHandler(call) {
+      const own = ownHandler(call, { project, record, entries, blobs });
+      if (own) return own;
+      const entry = entries.get(call.tool.skill);
+      const tool = entry?.skill.tools.find((candidate) => candidate.name === call.tool.name);
       return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
     },
     timeoutMs: settings.tool_timeout_ms,
@@ -420,14 +421,6 @@ function toolCaller(
     redactor,
     blobs,
   });
-}
-
-/** The executor's own tools for blobs, carried out. */
-function blobTool(name: string, blobs: Blobs): Tool {
-  const described = BLOB_TOOLS.find((tool) => tool.name === name) ?? BLOB_TOOLS[0];
-  const handler = (input: ReadBlob & SearchBlob) =>
-    name === "search_blob" ? searchBlob(blobs, input) : readBlob(blobs, input);
-  return { ...described, handler };
 }
 
 /** What a skill's read-only probe came to, and whether its MCP server answers; undefined for a skill with neither. */

@@ -9,6 +9,7 @@ import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
 import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
 import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
+import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
@@ -32,6 +33,8 @@ export interface Host {
 /** Choices that every command shares. */
 export interface Project {
   readonly host: Host;
+  /** The root of the project that the working directory belongs to. */
+  readonly root: string;
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
   readonly skills: SkillSet;
@@ -55,6 +58,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user });
   const found = openSkillSet({
     builtin: builtinSkills(),
+    own: [{ skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" }],
     levels: skillLevels(host, options, { project, user, choices }),
     servers: choices.servers,
     disabled: choices.disabled,
@@ -71,7 +75,8 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const findings = choices.findings.map(configFinding);
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
-  return { host, project, user, skills, choices, storeDirectory, overrides: options.overrides };
+  const root = projectRoot(host.cwd);
+  return { host, root, project, user, skills, choices, storeDirectory, overrides: options.overrides };
 }
 
 function configFinding(message: string): Diagnostic {

@@ -10,6 +10,8 @@ import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skil
 import { sourceFields } from "../src/core/source.ts";
 import { begin, type State } from "../src/core/state.ts";
 import type { Call, Step } from "../src/core/step.ts";
+import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/tool-maker.ts";
+import { callEvents } from "../src/core/turn-calls.ts";
 import type { Json, JsonObject } from "../src/core/values.ts";
 import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
 
@@ -48,6 +50,7 @@ export const SETTINGS: Settings = {
   limits: { max_steps: 200 },
   max_turns: 50,
   tool_timeout_ms: 60_000,
+  context_mode: "full",
 };
 
 interface RecordParts {
@@ -115,6 +118,12 @@ export const OPS = skillOf("ops", [
     },
   }),
 ]);
+
+/** The skill that defines tools, allowed. */
+export const MAKER = skillOf(
+  TOOL_MAKER,
+  MAKER_TOOLS.map((tool) => toolOf(TOOL_MAKER, tool.name, tool)),
+);
 
 // ---- a run by hand
 
@@ -215,7 +224,7 @@ export function play(record: RunRecord, options: PlayOptions = {}): Played {
     }
     if (step.kind === "call") {
       played.called.push(...step.calls);
-      note(step.key, options.onCalls?.(step) ?? step.calls.map((call) => resultOf(step.node, call, tools(call))));
+      note(step.key, options.onCalls?.(step) ?? step.calls.flatMap((call) => callEvents(step.node, call, tools(call))));
     }
   }
   return { ...played, state };
@@ -232,10 +241,6 @@ function bodiesOf(step: AskStep, answer: Answer | Broken): readonly EventBody[] 
   const { parts, stop = "end", tokens = 1, costUsd = 0 } = answer;
   const usage = { inputTokens: tokens, cachedTokens: 0, outputTokens: 0, costUsd };
   return [{ type: "model:reply", node, purpose, model, parts: [...parts], stop, usage, prompt: "0" }];
-}
-
-export function resultOf(node: string, { key, tool }: Call, outcome: Outcome): EventBody {
-  return { type: "tool:result", node, tool: tool.exposed, ...outcome, id: key };
 }
 
 // ---- looking at what happened

@@ -56,6 +56,7 @@ export function runChoices(flags: Flags): RunChoices {
     timeoutMs: time(flags, "timeout", "--timeout"),
     nodeTimeoutMs: time(flags, "nodeTimeout", "--node-timeout"),
     toolTimeoutMs: time(flags, "toolTimeout", "--tool-timeout"),
+    contextMode: flags.contextMode === "full" || flags.contextMode === "readOnDemand" ? flags.contextMode : undefined,
     requireSkills: flags.requireSkills === true,
   };
 }

@@ -124,6 +124,10 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
       return event.error === undefined
         ? []
         : [`  ${paint("dim", "│")} ${paint("red", `✗ ${event.tool}`)} ${cut(event.error, event.tool.length + 8)}`];
+    case "tool:defined":
+      return [`  ${paint("dim", "│")} ${paint("yellow", "+ defined")} ${cut(event.tool.exposed, 16)}`];
+    case "tool:removed":
+      return [`  ${paint("dim", "│")} ${paint("yellow", "− removed")} ${cut(event.name, 16)}`];
     case "reply:rejected":
       return [`  ${paint("yellow", "↺ sent back:")} ${cut(event.reason, 18)}`];
     case "node:retry":
@@ -179,6 +183,10 @@ function plainWords(event: RunEvent): string | undefined {
       return `${event.node} ${event.tool} ${JSON.stringify(event.input)}`;
     case "tool:result":
       return `${event.node} ${event.tool} ${event.error === undefined ? "ok" : `error: ${event.error}`}`;
+    case "tool:defined":
+      return `${event.node} ${event.tool.exposed}${event.persistent ? " persistent" : ""}`;
+    case "tool:removed":
+      return `${event.node} ${event.name}`;
     case "model:reply":
       return `${event.node} ${event.purpose} ${event.model} in=${event.usage?.inputTokens ?? "?"} out=${event.usage?.outputTokens ?? "?"}`;
     case "model:error":

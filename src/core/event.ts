@@ -79,8 +79,22 @@ export const settingsSchema = z.object({
   max_turns: z.int(),
   node_timeout_ms: z.number().optional(),
   tool_timeout_ms: z.number(),
+  context_mode: z
+    .enum(["full", "readOnDemand"])
+    .describe("whether skills' instructions stand in the prompt, or a list of them that the model reads from"),
 });
 export type Settings = z.infer<typeof settingsSchema>;
+
+const toolDescriptorSchema = z.object({
+  skill: z.string(),
+  name: z.string(),
+  exposed: z.string(),
+  description: z.string(),
+  input_schema: jsonObject,
+  output_schema: jsonObject.optional(),
+  effect: z.enum(["read", "write"]),
+  idempotent: z.boolean(),
+});
 
 const purpose = z.enum(["work", "route", "judge", "reflect"]);
 const part = z.union([
@@ -165,6 +179,16 @@ const bodies = [
     hint: z.string().optional(),
   }),
   z.object({
+    type: z.literal("tool:defined"),
+    node: z.string(),
+    tool: toolDescriptorSchema,
+    parameters: jsonObject.describe("as the definition gives them"),
+    code: z.string().describe("the body of its handler"),
+    persistent: z.boolean().describe("also kept as a skill of the project"),
+    id: z.string().describe("the defining call's step key"),
+  }),
+  z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
+  z.object({
     type: z.literal("reply:rejected"),
     node: z.string(),
     reason: z.string().describe("what went back to the model"),
@@ -217,19 +241,10 @@ export const skillRecordSchema = z.object({
   format: z.string(),
   available: z.boolean(),
   reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
+  description: z.string().optional(),
   instruction: z.string().optional(),
-  tools: z.array(
-    z.object({
-      skill: z.string(),
-      name: z.string(),
-      exposed: z.string(),
-      description: z.string(),
-      input_schema: jsonObject,
-      output_schema: jsonObject.optional(),
-      effect: z.enum(["read", "write"]),
-      idempotent: z.boolean(),
-    }),
-  ),
+  files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),
+  tools: z.array(toolDescriptorSchema),
 });
 /** A referenced skill as a run knows it: its tools without their handlers. */
 export type SkillRecord = z.infer<typeof skillRecordSchema>;

@@ -1,7 +1,14 @@
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "./event.ts";
 import { type Part, textOf } from "./prompt.ts";
-
-import { type Leaving, type PendingCall, type State, toolCallOf, type UsageTotals, type Visit } from "./state.ts";
+import {
+  type Leaving,
+  type MadeTool,
+  type PendingCall,
+  type State,
+  toolCallOf,
+  type UsageTotals,
+  type Visit,
+} from "./state.ts";
 import type { JsonObject } from "./values.ts";
 
 /** Takes one more event into the state. */
@@ -25,6 +32,12 @@ export function fold(state: State, event: RunEvent): State {
       break;
     case "tool:result":
       foldResult(state, event);
+      break;
+    case "tool:defined":
+      state.made = [...without(state, event.tool.name), event];
+      break;
+    case "tool:removed":
+      state.made = without(state, event.name);
       break;
     case "reply:rejected":
       foldRejection(state, event);
@@ -180,6 +193,10 @@ function foldResult(state: State, event: EventOf<"tool:result">): void {
 function answerOf({ id, outcome }: PendingCall) {
   if (outcome && "error" in outcome) return { id, output: { error: outcome.error }, failed: true };
   return { id, output: outcome?.output ?? null, failed: false };
+}
+
+function without({ made }: State, name: string): readonly MadeTool[] {
+  return made.filter(({ tool }) => tool.name !== name);
 }
 
 function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {

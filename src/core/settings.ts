@@ -17,6 +17,7 @@ export interface RunChoices {
   readonly timeoutMs?: number | undefined;
   readonly nodeTimeoutMs?: number | undefined;
   readonly toolTimeoutMs?: number | undefined;
+  readonly contextMode?: Settings["context_mode"] | undefined;
   readonly requireSkills: boolean;
 }
 
@@ -49,6 +50,7 @@ export function chooseSettings(
     max_turns: DEFAULT_MAX_TURNS,
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+    context_mode: choices.contextMode ?? "full",
   };
 }
 
@@ -87,6 +89,7 @@ export function changedSettings(choices: RunChoices, recorded: Settings, env: En
     ...defined("writes", writes),
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     ...defined("tool_timeout_ms", choices.toolTimeoutMs),
+    ...defined("context_mode", choices.contextMode),
     ...(Object.keys(limits).length > 0 ? { limits: { ...recorded.limits, ...limits } } : {}),
   };
 }

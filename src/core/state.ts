@@ -1,4 +1,4 @@
-import type { NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "./event.ts";
+import type { EventOf, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "./event.ts";
 import type { RunContext, Turn } from "./prompt.ts";
 import type { Json } from "./values.ts";
 
@@ -23,6 +23,8 @@ export interface State {
   /** The last result of each node, along `path`. */
   readonly results: Map<string, NodeResult>;
   context: RunContext;
+  /** The tools that the run itself defined; those of visits that were taken back stay. */
+  made: readonly MadeTool[];
   readonly steps: TraceStep[];
   readonly edges: TraceEdge[];
   readonly usage: UsageTotals;
@@ -45,6 +47,9 @@ export interface State {
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
 }
+
+/** A tool that the run itself defined, with the body of its handler. */
+export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;
 
 interface PathStep {
   readonly node: string;
@@ -163,6 +168,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     follows: new Map(),
     results: new Map(),
     context: { input: record.input, entries: [], length: 0 },
+    made: [],
     steps: [],
     edges: [],
     usage: { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 },

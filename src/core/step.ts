@@ -2,7 +2,7 @@ import type { EventBody } from "./event.ts";
 import type { Purpose, StepKey } from "./ports.ts";
 import type { Prompt } from "./prompt.ts";
 import type { ToolDescriptor } from "./skill.ts";
-import type { State } from "./state.ts";
+import type { MadeTool, State } from "./state.ts";
 import type { Json } from "./values.ts";
 
 /** What has to happen next. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers. */
@@ -23,6 +23,8 @@ export interface Call {
   readonly key: StepKey;
   readonly tool: ToolDescriptor;
   readonly input: Json;
+  /** The tool, defined by the run itself, that it runs or removes. */
+  readonly made?: MadeTool;
 }
 
 /** Limits are checked before each model call (O8). */

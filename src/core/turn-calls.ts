@@ -1,11 +1,13 @@
+import { answerFromAbove, readingProblem } from "./disclosure.ts";
 import type { EventBody } from "./event.ts";
 import { leaveFailed } from "./exit.ts";
-import { toolsAt } from "./offer.ts";
+import { type ToolSet, toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
 import { compileSchema } from "./schema.ts";
-import type { ToolDescriptor } from "./skill.ts";
+import type { Outcome, ToolDescriptor } from "./skill.ts";
 import type { PendingCall, State, Visit } from "./state.ts";
 import type { Call, Step } from "./step.ts";
+import { madeFor, makingEvents, makingProblem } from "./tool-maker.ts";
 import type { Json } from "./values.ts";
 import type { WorkflowNode } from "./workflow.ts";
 
@@ -24,7 +26,7 @@ export function carryOut(program: Program, state: State, visit: Visit, node: Wor
   }
   const group = nextGroup(visit.pending, tools.find);
   const unannounced = group.filter((call) => call.announced === undefined);
-  if (unannounced.length > 0) return announce(visit, unannounced, tools.find, tools.offered);
+  if (unannounced.length > 0) return announce(program, state, visit, unannounced);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
@@ -34,9 +36,16 @@ export function carryOut(program: Program, state: State, visit: Visit, node: Wor
   }
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
-    return tool ? [{ key: call.key, tool, input: call.input }] : [];
+    const made = tool && madeFor(tool, call.input, state.made);
+    return tool ? [{ key: call.key, tool, input: call.input, ...(made ? { made } : {}) }] : [];
   });
   return { kind: "call", key, node: visit.node, calls };
+}
+
+/** What is recorded of a call that is over: its result, and what it changed of the run's own tools. */
+export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
+  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...outcome, id: call.key };
+  return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
 /** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
@@ -48,29 +57,44 @@ function nextGroup(pending: readonly PendingCall[], find: (name: string) => Tool
 }
 
 /** D41: rejected calls are announced and answered like others, and reach no handler. */
-function announce(
-  visit: Visit,
-  calls: readonly PendingCall[],
-  find: (name: string) => ToolDescriptor | undefined,
-  offered: readonly ToolDescriptor[],
-): Step {
+function announce(program: Program, state: State, visit: Visit, calls: readonly PendingCall[]): Step {
   const { node } = visit;
+  const tools = toolsAt(program, state, node);
   const bodies: EventBody[] = calls.map(({ key, tool, input }) => ({ type: "tool:call", node, tool, input, id: key }));
+  const sound: PendingCall[] = [];
   for (const call of calls) {
-    const complaint = rejection(call, find(call.tool), offered);
+    const tool = tools.find(call.tool);
+    const complaint = rejection(call, tool, tools);
+    const known = complaint === undefined && tool ? seenAbove(program, state, visit, { call, tool, sound }) : undefined;
     if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
+    else sound.push(call);
+    if (known !== undefined) bodies.push({ type: "tool:result", node, tool: call.tool, output: known, id: call.key });
   }
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
 }
 
-function rejection(call: PendingCall, tool: ToolDescriptor | undefined, offered: readonly ToolDescriptor[]) {
+/** What a call would bring that the model has before it already, answered without a handler. */
+function seenAbove(
+  program: Program,
+  state: State,
+  visit: Visit,
+  { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
+): string | undefined {
+  const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
+  const skills = program.skills(visit.node);
+  return answerFromAbove(tool, call.input, { mode: state.settings.context_mode, skills, calls });
+}
+
+function rejection(call: PendingCall, tool: ToolDescriptor | undefined, { offered, all }: ToolSet): string | undefined {
   if (!tool) {
     const names = offered.map((other) => other.exposed).join(", ");
     return `no tool is named ${call.tool}${names ? `; the tools here are ${names}` : "; there are no tools here"}`;
   }
   if (call.broken) return "the arguments were no JSON";
+  const misread = readingProblem(tool, call.input);
+  if (misread !== undefined) return misread;
   const problems = inputProblems(tool, call.input);
-  return problems.length === 0 ? undefined : `invalid input: ${problems.join("; ")}`;
+  return problems.length === 0 ? makingProblem(tool, call.input, all) : `invalid input: ${problems.join("; ")}`;
 }
 
 function inputProblems(tool: ToolDescriptor, input: Json): readonly string[] {

@@ -59,7 +59,7 @@ function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNod
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */
 function workPrompt(program: Program, state: State, visit: Visit, node: WorkflowNode): Prompt {
   const preamble = visit.preamble === undefined ? [] : [visit.preamble];
-  const sections = [...preamble, ...program.preface(visit.node), program.instruction(visit.node)];
+  const sections = [...preamble, ...program.preface(visit.node, state), program.instruction(visit.node)];
   const { offered } = toolsAt(program, state, visit.node);
   return {
     text: joinSections(sections),

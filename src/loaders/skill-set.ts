@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
   configValues,
@@ -10,6 +10,7 @@ import {
 } from "../core/config.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import type { SkillRecord } from "../core/event.ts";
+import { reservedName } from "../core/own-tools.ts";
 import { compileSchema } from "../core/schema.ts";
 import {
   type ConfigField,
@@ -23,10 +24,11 @@ import {
 } from "../core/skill.ts";
 import { toJson } from "../core/values.ts";
 import type { InlineSkill, Workflow } from "../core/workflow.ts";
+import { listBundled } from "./bundled-files.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
 import type { FolderFormat, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
 import { skillDocument } from "./skill-document.ts";
-import { digestFiles, openSkillFolder, readSkillDocument } from "./skill-folder.ts";
+import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
 
@@ -36,6 +38,8 @@ const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillDocument];
 export interface SkillSetOptions {
   /** The folder of the built-in skills. */
   readonly builtin: string;
+  /** Built-in skills whose tools the program itself carries out. */
+  readonly own: readonly OwnSkill[];
   /** Where skills are looked for, highest first. */
   readonly levels: readonly SkillLevel[];
   /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */
@@ -48,6 +52,12 @@ export interface SkillSetOptions {
   readonly overrides: ReadonlyMap<string, string>;
   readonly env: Environment;
   readonly host: Omit<LoaderHost, "env" | "invoke">;
+}
+
+export interface OwnSkill {
+  readonly skill: Skill;
+  /** Why the operator's choices keep it away. */
+  readonly unavailable: string | undefined;
 }
 
 export interface ServerChoice {
@@ -80,7 +90,15 @@ export interface SkillEntry {
   /** Why its code does not run although its instruction is there; undefined where nothing is held back. */
   readonly withheld: string | undefined;
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
+  /** The folder whose files belong to its instruction; undefined where there are none. */
+  readonly bundle: Bundle | undefined;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+interface Bundle {
+  readonly directory: string;
+  /** Names of the files that a model may read. */
+  readonly files: readonly string[];
 }
 
 /** Every skill there is, found once and read when asked for. */
@@ -89,6 +107,8 @@ export interface SkillSet {
   readonly diagnostics: readonly Diagnostic[];
   /** Undefined for an id that nobody declares. `inline` are the skills of one workflow, the highest layer. */
   find(id: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
+  /** What the tools of foreign skills are carried out with. */
+  readonly host: LoaderHost;
   /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
   digest(id: string): string | undefined;
 }
@@ -107,10 +127,11 @@ const STEP = 10;
 export function openSkillSet(options: SkillSetOptions): SkillSet {
   const host: LoaderHost = { ...options.host, env: options.env, invoke: (call, context) => invoke(call, context) };
   const { layers, diagnostics } = findLayers(options.levels, host);
-  const builtins = openBuiltins(options.builtin);
+  const builtins = openBuiltins(options);
   const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
   const set: SkillSet = {
     ids,
+    host,
     diagnostics: [...diagnostics, ...shadowings(layers, builtins)],
     async find(id, inline) {
       const own = inline && Object.hasOwn(inline, id) ? inline[id] : undefined;
@@ -118,6 +139,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
         inline: own,
         custom: layers.get(id) ?? [],
         builtin: await builtins.load(id),
+        kept: builtins.kept(id),
         server: options.servers.get(id),
         options,
       });
@@ -140,27 +162,42 @@ function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
     diagnostics.push(...discovery.diagnostics);
     for (const { path, loaded } of discovery.found) {
       const { id } = loaded.skill;
+      const reserved = reservedNameOf(loaded.skill);
+      if (reserved !== undefined) {
+        diagnostics.push(skipped(path, reserved));
+        continue;
+      }
       layers.set(id, [...(layers.get(id) ?? []), { level, priority: (levels.length - index) * STEP, path, loaded }]);
     }
   }
   return { layers, diagnostics };
 }
 
+function reservedNameOf(skill: Skill): string | undefined {
+  const exposed = describeTools(skill, skill.tools).map((tool) => tool.exposed);
+  return reservedName(skill.id, exposed);
+}
+
 interface Builtins {
   readonly ids: ReadonlySet<string>;
   pathOf(id: string): string;
+  /** Why the operator's choices keep it away. */
+  kept(id: string): string | undefined;
   load(id: string): Promise<Skill | undefined>;
 }
 
-function openBuiltins(directory: string): Builtins {
+function openBuiltins({ builtin: directory, own }: SkillSetOptions): Builtins {
+  const ownById = new Map(own.map((entry) => [entry.skill.id, entry]));
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const ids = new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name));
   const loaded = new Map<string, Promise<Skill>>();
   return {
-    ids,
+    ids: new Set([...ids, ...ownById.keys()]),
+    kept: (id) => ownById.get(id)?.unavailable,
     pathOf: (id) => join(directory, id),
     async load(id) {
-      if (!ids.has(id)) return undefined;
+      const program = ownById.get(id);
+      if (program || !ids.has(id)) return program?.skill;
       const known = loaded.get(id) ?? loadBuiltinSkill(join(directory, id));
       loaded.set(id, known);
       return known;
@@ -196,13 +233,15 @@ interface Layers {
   /** Highest first. */
   readonly custom: readonly Layer[];
   readonly builtin: Skill | undefined;
+  /** Why the operator's choices keep the built-in skill away. */
+  readonly kept: string | undefined;
   readonly server: ServerChoice | undefined;
   readonly options: SkillSetOptions;
 }
 
 /** D32: instruction and server come from the highest layer that has them; a built-in skill's tools and config stay. */
 async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
-  const { inline, custom, builtin, server, options } = layers;
+  const { inline, custom, builtin, kept, server, options } = layers;
   const [top] = custom;
   if (!inline && !top && !builtin && !server) return undefined;
   const source = sourceOf(id, layers);
@@ -213,7 +252,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
   const skill: Skill = {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
-    description: inline?.description ?? own?.description ?? builtin?.description ?? `MCP server ${id}`,
+    description: inline?.description ?? own?.description ?? builtin?.description ?? (mcp ? `MCP server ${id}` : ""),
     category: builtin?.category ?? own?.category ?? "general",
     config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
     tools: builtin?.tools ?? own?.tools ?? [],
@@ -224,7 +263,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
   };
   const withheld = foreignCommand || code.withheld ? notTrusted(id) : undefined;
   const fields = resolveConfig(skill, options.overrides, options.env);
-  const lacks = top?.loaded.unavailable ?? code.failed;
+  const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
   return {
     skill,
     format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
@@ -237,6 +276,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
       : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
     withheld,
     frontmatter: top?.loaded.frontmatter,
+    bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     diagnostics: top?.loaded.diagnostics ?? [],
   };
 }
@@ -248,8 +288,13 @@ function sourceOf(id: string, { inline, custom, builtin, server, options }: Laye
     const { level, priority, path } = top;
     return { kind: level.kind, path, priority, trusted: level.trusted || isTrusted(id, path, options.trust) };
   }
-  if (builtin) return { kind: "builtin", path: join(options.builtin, id), priority: 0, trusted: true };
+  if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
   return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted: true };
+}
+
+/** Null for a skill that the program itself carries out: it has no folder. */
+function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | null {
+  return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
 /** By id, or by id and what its files held when it was allowed. */
@@ -284,6 +329,11 @@ async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill |
   }
 }
 
+function bundleOf(directory: string): Bundle | undefined {
+  const files = statSync(directory).isDirectory() ? listBundled(directory) : [];
+  return files.length === 0 ? undefined : { directory, files };
+}
+
 function notTrusted(id: string): string {
   return `its code is not trusted: --trust-skill ${id} lets it run`;
 }
@@ -293,8 +343,9 @@ function variableFields(names: readonly string[] = []): Readonly<Record<string, 
 }
 
 function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {
-  const builtinPath = builtin ? [join(options.builtin, builtin.id)] : [];
-  return [...custom.map(({ path }) => path), ...builtinPath].filter((path) => path !== source.path);
+  const lowest = builtin ? builtinPath(builtin.id, options) : null;
+  const paths = [...custom.map(({ path }) => path), ...(lowest === null ? [] : [lowest])];
+  return paths.filter((path) => path !== source.path);
 }
 
 function emptiness(skill: Skill, withheld: string | undefined): string | undefined {
@@ -336,7 +387,9 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     format,
     available: unavailable === undefined,
     ...(reason === undefined ? {} : { reason }),
+    ...(skill.description ? { description: skill.description } : {}),
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
+    ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
     tools: unavailable === undefined ? describeTools(skill, offeredTools(entry)) : [],
   };
 }

@@ -17,7 +17,7 @@ export interface Handler {
 export interface CallOptions {
   readonly run: string;
   /** Undefined where the skill is no longer installed. */
-  readonly findHandler: (skill: string, tool: string) => Handler | undefined;
+  readonly findHandler: (call: Call) => Handler | undefined;
   readonly timeoutMs: number;
   readonly workDir: string;
   readonly fetch: typeof fetch;
@@ -31,7 +31,7 @@ export type CallTool = (call: Call, signal: AbortSignal) => Promise<Outcome>;
 /** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
 export function createCall(options: CallOptions): CallTool {
   return async (call, signal) => {
-    const handler = options.findHandler(call.tool.skill, call.tool.name);
+    const handler = options.findHandler(call);
     if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
     return settle(options, await runHandler(options, handler, call, signal));
   };

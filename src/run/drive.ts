@@ -7,6 +7,7 @@ import type { Redactor } from "../core/redact.ts";
 import type { Outcome } from "../core/skill.ts";
 import { begin, type State } from "../core/state.ts";
 import { type Call, type Step, timeoutMessage } from "../core/step.ts";
+import { callEvents } from "../core/turn-calls.ts";
 import type { Ask } from "./ask.ts";
 import type { CallTool } from "./call.ts";
 
@@ -126,21 +127,17 @@ async function performCalls(
   }
   const finished = [...running.values()].filter((entry) => entry.outcome !== undefined);
   for (const { call } of finished) running.delete(call.key);
-  const bodies = finished.map(({ call, outcome }) => resultBody(step.node, call, outcome ?? { error: "" }));
+  const bodies = finished.flatMap(({ call, outcome }) => callEvents(step.node, call, outcome ?? { error: "" }));
   if (!budget.ended()) return bodies;
   const ending = budget.event();
   for (const { call, stop } of running.values()) {
     stop.abort(new Error(budget.reason()));
     if (ending.type === "limit:reached" && ending.limit === "node_timeout") {
-      bodies.push(resultBody(step.node, call, { error: `was cut off: ${budget.reason()}` }));
+      bodies.push(...callEvents(step.node, call, { error: `was cut off: ${budget.reason()}` }));
     }
   }
   running.clear();
   return [...bodies, ending];
-}
-
-function resultBody(node: string, { key, tool }: Call, outcome: Outcome): EventBody {
-  return { type: "tool:result", node, tool: tool.exposed, ...outcome, id: key };
 }
 
 function startCall(run: Run, call: Call, running: Running): void {

@@ -105,6 +105,7 @@ function triageRecord(text: string): RunRecord {
       limits: { max_cost_usd: 2, timeout_ms: 900_000 },
       max_turns: 20,
       tool_timeout_ms: 60_000,
+      context_mode: "full",
     },
     warnings: [`skill slack is not available: SLACK_WEBHOOK_URL is not set ${text}`],
   };

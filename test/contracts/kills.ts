@@ -28,7 +28,9 @@ export function describeKills(open: () => StoreWorld): void {
       const { events, result } = undisturbed;
       const types = new Set(events.map((event) => event.type));
       expect(result.status).toBe("succeeded");
-      expect([...types]).toEqual(expect.arrayContaining(["node:retry", "route", "tool:result", "warning"]));
+      expect([...types]).toEqual(
+        expect.arrayContaining(["node:retry", "route", "tool:result", "warning", "tool:defined", "tool:removed"]),
+      );
       expect(result.trace.steps.map((step) => step.node)).toEqual(
         ["gather", "gather", "assess", "gather", "assess", "report"], // the first gather is the failed attempt
       );
@@ -64,7 +66,7 @@ export function describeKills(open: () => StoreWorld): void {
       }
       const state = await driveOn(world.crash(), effects);
       checkSame(undisturbed, state, (await world.store.read(RUN)).events, effects, doubts, "killed after every record");
-      expect(doubts.size).toBe(4);
+      expect(doubts.size).toBe(5);
     });
 
     it("while a write was under way is told that it is in doubt, and that it was not repeated", async () => {
@@ -245,8 +247,13 @@ function driveRunOf(
 function doubtful(events: readonly RunEvent[]): ReadonlySet<string> {
   const done = new Set(events.map((event) => (event.type === "tool:result" ? event.id : "")));
   return new Set(
-    events.flatMap((event) => (event.type === "tool:call" && isPost(event) && !done.has(event.id) ? [event.id] : [])),
+    events.flatMap((event) => (event.type === "tool:call" && isOnce(event) && !done.has(event.id) ? [event.id] : [])),
   );
+}
+
+/** Neither may be repeated. */
+function isOnce({ tool }: { readonly tool: string }): boolean {
+  return tool === "desk_post" || tool === "tool-maker_page";
 }
 
 function isPost(event: { readonly tool: string }): boolean {
@@ -269,13 +276,19 @@ function checkSame(
   expect(ended.usage.modelCalls, hint).toBe(result.usage.modelCalls);
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index));
   expect(describeResult(recordOf(RUN), events.reduce(fold, begin(recordOf(RUN)))).results).toEqual(ended.results);
+  expect(
+    state.made.map(({ tool, code }) => [tool.name, code]),
+    hint,
+  ).toEqual([["page", "return 1;"]]);
+  expect(events.filter((event) => event.type === "tool:defined")).toHaveLength(2);
   const results = events.filter((event) => event.type === "tool:result");
   const inDoubt = results.filter((event) => event.error?.startsWith("in doubt"));
   expect(new Set(inDoubt.map((event) => event.id)), hint).toEqual(doubts);
   for (const { id, tool, error } of results) {
     if (doubts.has(id)) expect(effects.count(id), `${hint}: ${id} is in doubt`).toBeLessThanOrEqual(1);
-    else if (tool === "desk_post") expect(effects.count(id), `${hint}: ${id}`).toBe(1);
-    else if (tool === "desk_unknown") expect(effects.count(id), `${hint}: ${error}`).toBe(0);
+    else if (isOnce({ tool })) expect(effects.count(id), `${hint}: ${id}`).toBe(1);
+    else if (["desk_unknown", "tool-maker_spare"].includes(tool))
+      expect(effects.count(id), `${hint}: ${error}`).toBe(0);
     else expect(effects.count(id), `${hint}: ${id}`).toBeGreaterThanOrEqual(1);
   }
 }
@@ -286,7 +299,9 @@ function certain(results: ReturnType<typeof describeResult>["results"]) {
     node,
     ...rest,
     toolCalls: toolCalls.map(({ error, ...call }) =>
-      error?.startsWith("in doubt") ? { ...call, output: { did: "post" } } : { ...call, ...(error ? { error } : {}) },
+      error?.startsWith("in doubt")
+        ? { ...call, output: { did: call.tool.replace(/^.*_/, "") } }
+        : { ...call, ...(error ? { error } : {}) },
     ),
   }));
 }

@@ -1,8 +1,13 @@
 import type { RunRecord, SkillRecord } from "../../src/core/event.ts";
+import { exposedName } from "../../src/core/skill.ts";
+import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/tool-maker.ts";
 import type { Workflow } from "../../src/core/workflow.ts";
 import type { Script } from "../../src/models/script.ts";
 
-/** A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a route. */
+/**
+ * A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a
+ * route, and tools that it defines itself.
+ */
 
 const workflow: Workflow = {
   id: "triage",
@@ -20,8 +25,8 @@ const workflow: Workflow = {
       ],
       retry: { max: 1, instruction: { reflect: "What was missing?" } },
     },
-    assess: { name: "Assess", instruction: "Assess it." },
-    report: { name: "Report", instruction: "Report it.", skills: ["desk"] },
+    assess: { name: "Assess", instruction: "Assess it.", skills: ["tool-maker"] },
+    report: { name: "Report", instruction: "Report it.", skills: ["desk", "tool-maker"] },
   },
   edges: [
     { from: "gather", to: "assess" },
@@ -43,6 +48,24 @@ const desk: SkillRecord = {
   ],
 };
 
+const maker: SkillRecord = {
+  id: TOOL_MAKER,
+  name: "Tool maker",
+  format: "module",
+  available: true,
+  tools: MAKER_TOOLS.map(({ name, description, input_schema, effect, idempotent = false }) => {
+    return {
+      skill: TOOL_MAKER,
+      name,
+      exposed: exposedName(TOOL_MAKER, name),
+      description,
+      input_schema,
+      effect,
+      idempotent,
+    };
+  }),
+};
+
 function tool(name: string, effect: "read" | "write", idempotent: boolean): SkillRecord["tools"][number] {
   const input_schema = { type: "object" };
   return { skill: "desk", name, exposed: `desk_${name}`, description: name, input_schema, effect, idempotent };
@@ -60,7 +83,7 @@ export function recordOf(run: string): RunRecord {
     workflow,
     input: { alert: "checkout answers 5xx" },
     sources: Object.fromEntries(instructions),
-    skills: [desk],
+    skills: [desk, maker],
     settings: {
       model: "script:triage",
       judge_model: "judge",
@@ -68,6 +91,7 @@ export function recordOf(run: string): RunRecord {
       limits: { max_steps: 50 },
       max_turns: 10,
       tool_timeout_ms: 60_000,
+      context_mode: "full",
     },
     warnings: ["one skill was left out"],
   };
@@ -75,6 +99,10 @@ export function recordOf(run: string): RunRecord {
 
 const read = (...names: string[]) => ({ node: "gather", calls: names.map((name) => ({ tool: name, input: {} })) });
 const answer = (complete: boolean) => ({ node: "gather", data: { complete } });
+
+const define = (name: string) => {
+  return { tool: "tool-maker_define_tool", input: { name, description: name, code: "return 1;" } };
+};
 
 export const SCRIPT: Script = {
   replies: [
@@ -91,9 +119,12 @@ export const SCRIPT: Script = {
     read("desk_peek", "desk_mark", "desk_look"),
     answer(true),
     { node: "gather", verdict: "yes", reasoning: "sound" },
+    { node: "assess", calls: [define("page"), define("spare")] },
     { node: "assess", text: "now it is clear" },
     { node: "assess", choice: "report", reasoning: "enough" },
     { node: "report", calls: [{ tool: "desk_post", input: {} }] },
+    { node: "report", calls: [{ tool: "tool-maker_remove_tool", input: { name: "spare" } }] },
+    { node: "report", calls: ["page", "spare"].map((name) => ({ tool: `tool-maker_${name}`, input: {} })) },
     { node: "report", text: "reported" },
   ],
 };

@@ -7,6 +7,7 @@ import { next } from "../../src/core/interpreter.ts";
 import { linkProgram } from "../../src/core/program.ts";
 import { describeResult } from "../../src/core/result.ts";
 import { begin } from "../../src/core/state.ts";
+import type { JsonObject } from "../../src/core/values.ts";
 import type { Workflow } from "../../src/core/workflow.ts";
 import {
   type Answer,
@@ -17,6 +18,7 @@ import {
   eventsOf,
   gives,
   INTERRUPT,
+  MAKER,
   NODE_TIMEOUT,
   type NodeParts,
   OPS,
@@ -29,7 +31,15 @@ import {
 // ---- random small workflows
 
 const IDS = ["a", "b", "c", "constructor"];
-const TOOLS = ["ops_look", "ops_peek", "ops_act", "ops_put", "nope"];
+const TOOLS = ["ops_look", "ops_peek", "ops_act", "ops_put", "nope", "tool-maker_made", "tool-maker_other"];
+const MAKING: readonly [Making, ...Making[]] = [
+  ["tool-maker_define_tool", { name: "made", description: "made", code: "return 1;" }],
+  ["tool-maker_define_tool", { name: "other", description: "other", code: "return 2;", persistent: "true" }],
+  ["tool-maker_define_tool", { name: "look", description: "taken", code: "return 3;" }],
+  ["tool-maker_remove_tool", { name: "made" }],
+  ["read_skill", { skill_name: "ops" }],
+];
+type Making = readonly [tool: string, input: JsonObject];
 
 const evaluator = fc.oneof(
   fc.record({
@@ -52,7 +62,7 @@ const retry = fc.record({
 
 const node = fc.record(
   {
-    skills: fc.constantFrom([], ["ops"]),
+    skills: fc.constantFrom([], ["ops"], ["tool-maker", "ops"]),
     max_turns: fc.integer({ min: 1, max: 3 }),
     fail_soft: fc.boolean(),
     output: fc.constant({ type: "object", properties: { x: { type: "number" } }, required: ["x"] }),
@@ -93,7 +103,7 @@ const workflow: fc.Arbitrary<Workflow> = fc
   })
   .filter(
     (made) =>
-      !checkWorkflow(made, new Set(["ops"])).some(
+      !checkWorkflow(made, new Set(["ops", "tool-maker"])).some(
         ({ severity, code }) => severity === "error" && code !== "UNREACHABLE_NODE",
       ),
   );
@@ -114,11 +124,11 @@ const limits = fc.record(
 );
 
 const record: fc.Arbitrary<RunRecord> = fc
-  .record({ workflow, limits, dryRun: fc.boolean(), id: fc.boolean() })
+  .record({ workflow, limits, dryRun: fc.boolean(), id: fc.boolean(), onDemand: fc.boolean() })
   .map((made) =>
     recordOf(made.workflow, {
-      skills: [OPS],
-      settings: { limits: made.limits },
+      skills: [{ ...OPS, instruction: "Look first." }, MAKER],
+      settings: { limits: made.limits, context_mode: made.onDemand ? "readOnDemand" : "full" },
       input: { ...(made.dryRun ? { dryRun: true } : {}), ...(made.id ? { id: 1 } : {}) },
     }),
   );
@@ -155,8 +165,9 @@ function behaviour(seed: number, troubles: boolean) {
     }
     const tool = pick(["ops_look", ...TOOLS], number >>> 8);
     const other = pick(["ops_peek", ...TOOLS], number >>> 12);
+    const making = pick(MAKING, number >>> 16);
     return pick(
-      [says("done"), gives({ x: 1 }), calls(tool, other), calls(tool), says(""), gives({ y: 1 })],
+      [says("done"), gives({ x: 1 }), calls(tool, other), calls(making, tool), calls(tool), says(""), gives({ y: 1 })],
       number >>> 4,
     );
   };
@@ -283,7 +294,10 @@ function checkOrder(events: readonly RunEvent[]): void {
   let heading: string | undefined;
   const open = new Map<string, string>();
   const visits = new Map<string, number>();
-  for (const event of events) {
+  for (const [index, event] of events.entries()) {
+    if (event.type === "tool:defined" || event.type === "tool:removed") {
+      expect(events[index - 1]).toMatchObject({ type: "tool:result", id: event.id, key: event.key });
+    }
     if (event.type === "node:enter") {
       expect(inside).toBeUndefined();
       expect(heading ?? event.node).toBe(event.node);
@@ -302,7 +316,9 @@ function checkOrder(events: readonly RunEvent[]): void {
       expect(left).toBe(event.from);
       heading = event.to;
       left = undefined;
-    } else if (["tool:call", "tool:result", "node:retry", "reply:rejected"].includes(event.type)) {
+    } else if (
+      ["tool:call", "tool:result", "tool:defined", "tool:removed", "node:retry", "reply:rejected"].includes(event.type)
+    ) {
       expect((event as { node?: string }).node).toBe(inside);
     }
     if (event.type === "tool:call") open.set(event.id, event.tool);

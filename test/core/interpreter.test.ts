@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EventBody } from "../../src/core/event.ts";
 import { openingTexts } from "../../src/core/prompt.ts";
+import { callEvents } from "../../src/core/turn-calls.ts";
 import type { Evaluator } from "../../src/core/workflow.ts";
 import {
   breaks,
@@ -17,7 +18,6 @@ import {
   purposes,
   recordOf,
   resultAt,
-  resultOf,
   says,
   workflowOf,
 } from "../harness.ts";
@@ -285,7 +285,7 @@ describe("tool calls", () => {
         answers: [calls("ops_look", "ops_peek", "ops_act", "ops_look", "ops_put", "ops_act", "ops_look", "ops_peek")],
         onCalls(step) {
           groups.push(step.calls.map(({ tool }) => tool.name));
-          return step.calls.map((call) => resultOf(step.node, call, { output: call.key }));
+          return step.calls.flatMap((call) => callEvents(step.node, call, { output: call.key }));
         },
       },
     );
@@ -303,7 +303,7 @@ describe("tool calls", () => {
         onCalls({ node, calls: open }) {
           const done = late ? open.slice(1).reverse() : open;
           late = false;
-          return done.map((call) => resultOf(node, call, { output: call.input }));
+          return done.flatMap((call) => callEvents(node, call, { output: call.input }));
         },
       },
     );
@@ -945,7 +945,7 @@ describe("an interruption (X10, D14)", () => {
       "after one of two calls",
       {
         answers: [calls("ops_look", "ops_peek")],
-        onCalls: ({ node, calls: [first] }) => [...(first ? [resultOf(node, first, { output: 1 })] : []), INTERRUPT],
+        onCalls: ({ node, calls: [first] }) => [...(first ? callEvents(node, first, { output: 1 }) : []), INTERRUPT],
       },
     ],
   ])("%s ends the run promptly, with every event in place", (_, options) => {

@@ -1,15 +1,21 @@
 import { describe, expect, test } from "vitest";
+import type { Offering } from "../../src/core/offer.ts";
 import { linkProgram } from "../../src/core/program.ts";
 import { exposedName } from "../../src/core/skill.ts";
 import { type NodeParts, OPS, recordOf, skillOf, toolOf, workflowOf } from "../harness.ts";
 
 const alpha = skillOf("alpha", [toolOf("alpha", "find"), toolOf("alpha", "drop", { effect: "write" })]);
 const beta = skillOf("beta", [toolOf("beta", "find"), toolOf("beta", "drop", { effect: "write" })]);
+const now = (writes: "allow" | "deny" = "allow"): Offering => ({
+  settings: { writes, context_mode: "full" },
+  made: [],
+  holdsBlobs: false,
+});
 const link = (node: NodeParts, skills = [OPS, alpha, beta], writes: "allow" | "deny" = "allow") =>
   linkProgram(recordOf(workflowOf({ a: node }), { skills, settings: { writes } }));
 const offered = (...args: Parameters<typeof link>) =>
   link(...args)
-    .tools("a", args[2] ?? "allow")
+    .tools("a", now(args[2]))
     .offered.map(({ exposed }) => exposed);
 
 describe("names (D52)", () => {
@@ -96,7 +102,7 @@ describe("warnings", () => {
     const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })]);
     const second = skillOf("a.b", [toolOf("a.b", "t")]);
     const program = link({ skills: ["a-b", "a.b"] }, [first, second]);
-    expect(program.tools("a", "allow").offered.map(({ skill }) => skill)).toEqual(["a-b"]);
+    expect(program.tools("a", now()).offered.map(({ skill }) => skill)).toEqual(["a-b"]);
     expect(program.warnings).toEqual(["node a: the tool a_b_t of a.b is hidden by that of a-b"]);
   });
 });
@@ -105,7 +111,7 @@ describe("a bare name that two skills bear", () => {
   test("is that of the first skill listed (D50)", () => {
     expect(offered({ skills: ["alpha", "beta"], tools: { allow: ["find"] } })).toEqual(["alpha_find"]);
     expect(offered({ skills: ["beta", "alpha"], tools: { allow: ["find"] } })).toEqual(["beta_find"]);
-    const { same } = link({ skills: ["beta", "alpha"] }).tools("a", "allow");
+    const { same } = link({ skills: ["beta", "alpha"] }).tools("a", now());
     expect(same("find", "beta_find")).toBe(true);
     expect(same("find", "alpha_find")).toBe(false);
     expect(same("alpha_find", "alpha_find")).toBe(true);
@@ -116,7 +122,7 @@ describe("a bare name that two skills bear", () => {
   });
 
   test("evaluators mean filtered tools too", () => {
-    const { same } = link({ skills: ["ops"], tools: { deny: ["act"] } }).tools("a", "allow");
+    const { same } = link({ skills: ["ops"], tools: { deny: ["act"] } }).tools("a", now());
     expect(same("act", "ops_act")).toBe(true);
     expect(same("act", "ops_look")).toBe(false);
   });

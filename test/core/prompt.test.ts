@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { linkProgram } from "../../src/core/program.ts";
 import { defaultFeedback, judgePrompt, openingTexts, reflectPrompt, renderContext } from "../../src/core/prompt.ts";
+import { begin } from "../../src/core/state.ts";
 import { calls, gives, OPS, play, recordOf, skillOf, toolOf, workflowOf } from "../harness.ts";
 
 const firstPrompt = (...args: Parameters<typeof recordOf>) => {
@@ -53,7 +54,8 @@ describe("the sections of a prompt (N4, D35)", () => {
 describe("which rules and context are in effect (N5)", () => {
   const rulesOf = (node: Parameters<typeof workflowOf>[0][string], input = {}) => {
     const workflow = workflowOf({ a: node }, [], { rules: ["flow"], context: ["flow context"] });
-    return linkProgram(recordOf(workflow, { input })).preface("a");
+    const record = recordOf(workflow, { input });
+    return linkProgram(record).preface("a", begin(record));
   };
   const rules = (...list: string[]) => `## Rules — You MUST Follow These\n\n${list.join("\n\n")}`;
   const context = (...list: string[]) => `## Background Context\n\n${list.join("\n\n")}`;

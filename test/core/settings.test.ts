@@ -16,6 +16,7 @@ describe("a new run's settings", () => {
       limits: { max_steps: 200 },
       max_turns: 50,
       tool_timeout_ms: 60_000,
+      context_mode: "full",
     });
   });
 

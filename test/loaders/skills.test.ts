@@ -126,6 +126,7 @@ describe("a set of skills", () => {
   const open = (levels: readonly string[], options: Partial<SkillSetOptions> = {}) =>
     openSkillSet({
       builtin: join(directory, "builtin"),
+      own: [],
       levels: levels.map(levelAt),
       servers: new Map(),
       disabled: [],

@@ -49,10 +49,7 @@ async function drive(record: RunRecord, options: DriveOptions = {}) {
     }),
     callTool: createCall({
       run: record.run,
-      findHandler(_, name) {
-        const descriptor = OPS.tools.find((tool) => tool.name === name);
-        return descriptor && { tool: { ...descriptor, handler: handlers[name] ?? (() => "ok") }, config: {} };
-      },
+      findHandler: ({ tool }) => ({ tool: { ...tool, handler: handlers[tool.name] ?? (() => "ok") }, config: {} }),
       timeoutMs: 60_000,
       workDir: "/",
       fetch,

@@ -280,6 +280,10 @@ function aboutEvent(event: RunEvent): string {
       return `${event.tool} ${previewJson(event.input, 120).replace(/\s+/g, " ")}`;
     case "tool:result":
       return `${event.tool} ${event.error === undefined ? "answered" : `failed: ${event.error}`}`;
+    case "tool:defined":
+      return `${event.tool.exposed}: ${event.code}`;
+    case "tool:removed":
+      return event.name;
     case "model:reply":
       return `${event.purpose}: ${event.model}, ${plural(event.usage?.outputTokens ?? 0, "token")} out`;
     case "model:error":

@@ -1,0 +1,16 @@
+import { BLOB_TOOLS } from "./blob.ts";
+import { EXECUTOR } from "./skill.ts";
+
+/** The executor's own tools: core describes them, `src/own-tools.ts` carries them out. */
+
+export const READ_SKILL = "read_skill";
+
+/** Offered under these very names, under which no skill's tool may be offered. */
+export const OWN_TOOLS: readonly string[] = [READ_SKILL, ...BLOB_TOOLS.map((tool) => tool.exposed)];
+
+/** Why a skill is refused for its names; undefined where it is not. `exposed` are the names of its tools as offered. */
+export function reservedName(skill: string, exposed: readonly string[]): string | undefined {
+  if (skill === EXECUTOR) return `the id ${EXECUTOR} is reserved for the tools of skillflow itself`;
+  const taken = exposed.find((name) => OWN_TOOLS.includes(name));
+  return taken && `its tool would be offered as ${taken}, which is the name of a tool of skillflow itself`;
+}

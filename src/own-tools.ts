@@ -1,0 +1,70 @@
+import { describeReading } from "./core/disclosure.ts";
+import type { RunRecord } from "./core/event.ts";
+import { READ_SKILL } from "./core/own-tools.ts";
+import type { Blobs } from "./core/ports.ts";
+import { EXECUTOR, type Tool, type ToolContext } from "./core/skill.ts";
+import type { Call } from "./core/step.ts";
+import { isMaker, makeTool, TOOL_MAKER } from "./core/tool-maker.ts";
+import type { Json, JsonObject } from "./core/values.ts";
+import type { Project, SkillEntries } from "./project.ts";
+import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
+import type { Handler } from "./run/call.ts";
+
+/** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
+
+export interface OwnWorld {
+  readonly project: Project;
+  readonly record: RunRecord;
+  /** The skills of the run as they are installed now. */
+  readonly entries: SkillEntries;
+  readonly blobs: Blobs;
+}
+
+/** Undefined for the tools of skills. */
+export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
+  const handler = handlerOf(call, world);
+  return handler && { tool: { ...call.tool, handler }, config: {} };
+}
+
+function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
+  const { skill, name } = call.tool;
+  const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
+  if (carry) return (input: JsonObject) => carry(input, world);
+  const maker = skill === TOOL_MAKER ? world.entries.get(TOOL_MAKER) : undefined;
+  return maker && maker.unavailable === undefined ? makerHandler(call, world) : undefined;
+}
+
+type Carry = (input: JsonObject, world: OwnWorld) => Promise<Json>;
+
+const EXECUTORS: Readonly<Record<string, Carry>> = {
+  [READ_SKILL]: (input, world) => readSkill(input as unknown as ReadSkill, world),
+  read_blob: (input, { blobs }) => readBlob(blobs, input as unknown as ReadBlob),
+  search_blob: (input, { blobs }) => searchBlob(blobs, input as unknown as SearchBlob),
+};
+
+interface ReadSkill {
+  readonly skill_name: string;
+  readonly path?: string;
+}
+
+/** The instruction is the run's own, as it was when the run began; files are read as they are now. */
+async function readSkill({ skill_name, path }: ReadSkill, { record, entries }: OwnWorld): Promise<Json> {
+  const skill = record.skills.find(({ id }) => id === skill_name);
+  if (!skill) throw new Error(`unknown skill: ${skill_name}`);
+  if (path === undefined) return describeReading(skill);
+  const bundle = entries.get(skill_name)?.bundle;
+  if (!bundle) throw new Error(`${skill_name} bundles no files`);
+  const { readBundled } = await import("./loaders/bundled-files.ts");
+  return readBundled(skill_name, bundle.directory, path);
+}
+
+function makerHandler({ tool, input, made }: Call, { project }: OwnWorld): Tool["handler"] {
+  const shelf = { root: project.root, ids: project.skills.ids };
+  return async (given: JsonObject, context: ToolContext) => {
+    const { defineMade, removeMade, runMade } = await import("./loaders/tool-maker.ts");
+    if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
+    if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
+    if (!made) throw new Error(`${tool.exposed} is not defined any more`);
+    return runMade(made, given, context, project.skills.host);
+  };
+}

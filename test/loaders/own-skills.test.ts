@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openSkillSet, recordSkill, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
+import { toolMakerSkill } from "../../src/loaders/tool-maker.ts";
+import { foreignHost, makeFolder } from "./foreign.ts";
+
+/** Skills that the program itself carries out, names that are its own, and files that skills bundle. */
+
+const { env: _, invoke: __, ...host } = foreignHost;
+const open = (directory: string, options: Partial<SkillSetOptions> = {}) =>
+  openSkillSet({
+    builtin: join(directory, "builtin"),
+    own: [],
+    levels: [{ kind: "project", path: join(directory, "own"), trusted: false, root: directory }],
+    servers: new Map(),
+    disabled: [],
+    trust: new Set(),
+    variables: new Map(),
+    overrides: new Map(),
+    env: {},
+    host,
+    ...options,
+  });
+const document = (frontmatter: string, body: string) => `---\n${frontmatter}\n---\n${body}`;
+
+describe("names that are skillflow's own", () => {
+  test("a skill under its id is refused", () => {
+    const set = open(makeFolder({ "own/skillflow/SKILL.md": document("name: skillflow\ndescription: d", "Mine.") }));
+    expect(set.ids.has("skillflow")).toBe(false);
+    expect(set.diagnostics).toMatchObject([{ code: "SKILL_SKIPPED", message: expect.stringContaining("is reserved") }]);
+  });
+
+  test("a skill whose tool would be offered under the name of an own tool is unavailable", async () => {
+    const code = `export default { id: "read", name: "Read", description: "d", category: "general", config: {},
+      tools: [{ name: "skill", description: "s", input_schema: { type: "object" }, effect: "read", handler: () => 1 }] };`;
+    const found = await open(makeFolder({ "builtin/read/skill.js": code })).find("read");
+    expect(found?.unavailable).toContain("offered as read_skill, which is the name of a tool of skillflow itself");
+  });
+});
+
+describe("a skill that the program itself carries out", () => {
+  const maker = { skill: toolMakerSkill(), unavailable: "needs --allow-define-tool" };
+
+  test("is always there, and says why it is kept away", async () => {
+    const set = open(makeFolder(), { own: [maker] });
+    expect([...set.ids]).toEqual(["tool-maker"]);
+    expect(await set.find("tool-maker")).toMatchObject({
+      unavailable: "needs --allow-define-tool",
+      source: { kind: "builtin", path: null },
+      shadows: [],
+    });
+  });
+
+  test("keeps its tools under an instruction of the project's (S11)", async () => {
+    const files = { "own/tool-maker/SKILL.md": document("name: tool-maker\ndescription: mine", "My words.") };
+    const set = open(makeFolder(files), { own: [{ ...maker, unavailable: undefined }] });
+    const found = await set.find("tool-maker");
+    expect(found).toMatchObject({ unavailable: undefined, skill: { instruction: "My words." }, shadows: [] });
+    expect(found?.skill.tools.map(({ name }) => name)).toEqual(["define_tool", "remove_tool"]);
+  });
+});
+
+describe("the files that a skill bundles", () => {
+  test("belong to the folder whose instruction counts", async () => {
+    const directory = makeFolder({
+      "own/x/SKILL.md": document("name: x\ndescription: d", "See ref.md."),
+      "own/x/ref.md": "Ref.",
+    });
+    const set = open(directory);
+    expect((await set.find("x"))?.bundle).toEqual({ directory: join(directory, "own/x"), files: ["ref.md"] });
+    expect((await set.find("x", { x: { description: "Inline." } }))?.bundle?.files).toEqual(["ref.md"]);
+    expect((await set.find("x", { x: { instruction: "Inline." } }))?.bundle).toBeUndefined();
+    expect(recordSkill("x", await set.find("x"))).toMatchObject({ description: "d", files: ["ref.md"] });
+  });
+
+  test("are none for a skill of the workflow alone, whose description may be missing", async () => {
+    const found = await open(makeFolder()).find("y", { y: { instruction: "Inline." } });
+    expect(recordSkill("y", found)).toEqual({
+      id: "y",
+      name: "y",
+      format: "sweny",
+      available: true,
+      instruction: "Inline.",
+      tools: [],
+    });
+  });
+});
