@@ -53,4 +53,5 @@ for (const id of skills) {
   const document = join("skills", id, "SKILL.md");
   if (existsSync(document)) cpSync(document, join("dist", document));
 }
+cpSync("src/loaders/runners", "dist/runners", { recursive: true });
 chmodSync("dist/bin.js", 0o755);
