@@ -177,7 +177,7 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
   const marked = result.stdout.lastIndexOf(mark);
   const outcome = marked === -1 ? undefined : outcomeOf(result.stdout.slice(marked + mark.length));
   if (result.ended !== "exit") throw new Error(`the script ${file} ${ENDINGS[result.ended] ?? "was ended"}`);
-  if (outcome) return valueOf(outcome);
+  if (outcome) return settle(outcome);
   if (result.truncated) throw new Error(`the script ${file} ${ENDINGS.output}`);
   if (marked !== -1) throw new Error(`the script ${file} gave a result that is nested too deep`);
   if (result.code !== 0) throw new Error(failureOf(result, file));
@@ -197,7 +197,7 @@ function outcomeOf(text: string): JsonObject | undefined {
   return isObject(outcome) ? (outcome as JsonObject) : undefined;
 }
 
-function valueOf({ error, result }: JsonObject): Json {
+function settle({ error, result }: JsonObject): Json {
   if (typeof error === "string") throw new Error(error);
   return result ?? null;
 }
