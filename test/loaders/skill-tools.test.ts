@@ -8,6 +8,7 @@ import type { LoadedSkill, LoaderHost } from "../../src/loaders/format.ts";
 import { openSkillFolder } from "../../src/loaders/skill-folder.ts";
 import { handlerConfig, openSkillSet, recordSkill } from "../../src/loaders/skill-set.ts";
 import { skillTools } from "../../src/loaders/skill-tools.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
 const document = (name: string, frontmatter = "") =>
@@ -39,6 +40,7 @@ function call(loaded: LoadedSkill, name: string, input: JsonObject = {}, context
     workDir,
     signal: new AbortController().signal,
     fetch,
+    blobs: memoryBlobs(),
     logger: { debug: quiet, info: quiet, warn: quiet },
     ...context,
   });
