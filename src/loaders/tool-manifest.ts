@@ -1,4 +1,5 @@
 import { type Diagnostic, hasErrors } from "../core/errors.ts";
+import { checkJsonSchema } from "../core/json-schema.ts";
 import { compileSchema } from "../core/schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../core/values.ts";
 import { type JsonText, parseJsonText } from "./json-text.ts";
@@ -39,29 +40,49 @@ export function translateParameters(parameters: unknown): {
   readonly schema: JsonSchema | undefined;
   readonly diagnostics: readonly Diagnostic[];
 } {
-  if (!isObject(parameters))
-    return { schema: undefined, diagnostics: [skippedTool([], "must be a map of parameters")] };
+  if (!isObject(parameters)) {
+    return { schema: undefined, diagnostics: [skippedTool([], "the parameters must be a map of parameters")] };
+  }
   const entries = Object.entries(parameters).filter(([name]) => name !== WORK_DIR);
-  const translated = entries.map(([name, definition]) => [name, translateParameter(name, definition)] as const);
-  const diagnostics = translated.flatMap(([name, { diagnostics }]) => diagnostics.map((found) => below(name, found)));
+  const translated = entries.map(([name, definition]) => ({ name, ...translateParameter(name, definition) }));
+  const diagnostics = translated.flatMap(({ name, diagnostics }) => diagnostics.map((found) => below(name, found)));
   if (Object.hasOwn(parameters, WORK_DIR)) {
     diagnostics.push(doubtful([WORK_DIR], "is given by the program, and not asked of the model"));
   }
-  if (translated.some(([, { schema }]) => schema === undefined)) return { schema: undefined, diagnostics };
-  const required = entries.flatMap(([name, definition]) => (isOptional(definition) ? [] : [name]));
-  const schema: JsonSchema = {
-    type: "object",
-    properties: Object.fromEntries(translated.map(([name, { schema }]) => [name, schema as JsonSchema])),
-    ...(required.length > 0 ? { required } : {}),
-  };
-  const isPlain = entries.every(([, definition]) => isObject(definition) && Object.keys(definition).every(isOwnKey));
-  if (isPlain || isSchema(schema)) return { schema, diagnostics };
-  return { schema: undefined, diagnostics: [...diagnostics, skippedTool([], "together they are no JSON Schema")] };
+  const sound = translated.flatMap(({ parameter }) => parameter ?? []);
+  if (sound.length < entries.length) return { schema: undefined, diagnostics };
+  const whole = schemaOf(sound, (parameter) => ({ ...parameter.own, ...parameter.more }));
+  const isPlain = sound.every(({ more }) => Object.keys(more).length === 0);
+  if (isPlain || isSchema(whole)) return { schema: whole, diagnostics };
+  const left = doubtful([], "beside type, description and enum, all is left out: together it is no JSON Schema");
+  return { schema: schemaOf(sound, ({ own }) => own), diagnostics: [...diagnostics, left] };
 }
 
-/** The keys that the document knows. */
-function isOwnKey(key: string): boolean {
-  return ["type", "description", "enum", "optional"].includes(key);
+interface Parameter {
+  readonly name: string;
+  readonly optional: boolean;
+  /** What the document knows. */
+  readonly own: JsonSchema;
+  /** What else it says of the value, which the document's successors and JSON Schema know. */
+  readonly more: JsonSchema;
+}
+
+function schemaOf(parameters: readonly Parameter[], propertyOf: (parameter: Parameter) => JsonSchema): JsonSchema {
+  const required = parameters.filter(({ optional }) => !optional).map(({ name }) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(parameters.map((parameter) => [parameter.name, propertyOf(parameter)])),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+function isSchema(schema: JsonSchema): boolean {
+  try {
+    compileSchema(schema);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What every handler gets beside its parameters. */
@@ -149,74 +170,66 @@ function scriptProblems(script: unknown, checkScript: CheckScript): Diagnostic[]
 function translateParameter(
   name: string,
   definition: unknown,
-): { readonly schema?: JsonSchema; readonly diagnostics: readonly Diagnostic[] } {
+): { readonly parameter?: Parameter; readonly diagnostics: readonly Diagnostic[] } {
   const refuse = (path: Diagnostic["path"], message: string) => ({ diagnostics: [skippedTool(path, message)] });
   // Providers refuse a whole request for one other name.
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name) || name === "__proto__") {
     return refuse([], `"${name}" is no parameter name: letters, digits, _, . and -, 64 at most`);
   }
   if (!isObject(definition)) return refuse([], `the parameter "${name}" must be an object with a type`);
-  const { type, optional, ...rest } = definition as JsonObject;
-  if (typeof type !== "string")
+  const { type, description, enum: values, optional, ...rest } = definition as JsonObject;
+  if (typeof type !== "string") {
     return refuse(["type"], `the parameter "${name}" must have a type: ${TYPES.join(", ")}`);
-  const { schema, diagnostics } = describeParameter(name, { ...rest, type });
-  if (optional === undefined || typeof optional === "boolean") return { schema, diagnostics };
-  return {
-    schema,
-    diagnostics: [...diagnostics, doubtful(["optional"], `"${name}" is required: only true makes it optional`)],
+  }
+  const own: JsonSchema = {
+    ...(KNOWN_TYPES.includes(type) ? { type } : {}),
+    ...(typeof description === "string" ? { description } : {}),
+    ...(isFilledList(values) ? { enum: values } : {}),
+    // Some providers take no array without it.
+    ...(type === "array" ? { items: {} } : {}),
   };
-}
-
-function isOptional(definition: unknown): boolean {
-  return isObject(definition) && definition.optional === true;
+  const more = Object.fromEntries(Object.entries(rest).filter(([key, value]) => isPartOfSchema(key, value)));
+  const left = Object.keys(rest).filter((key) => !Object.hasOwn(more, key));
+  const parameter = { name, optional: optional === true, own, more };
+  return { parameter, diagnostics: doubts(name, { type, description, values, optional, left }) };
 }
 
 const TYPES = ["string", "number", "boolean", "object", "array"];
+/** JSON Schema has two more, which do no harm. */
+const KNOWN_TYPES = [...TYPES, "integer", "null"];
 
-/** The definition as JSON Schema, which it is a subset of; what is none of it is left out. */
-function describeParameter(
-  name: string,
-  definition: JsonObject & { readonly type: string },
-): { readonly schema: JsonSchema; readonly diagnostics: readonly Diagnostic[] } {
-  const { type, description, enum: values, ...rest } = definition;
-  const diagnostics: Diagnostic[] = [];
-  const isKnown = [...TYPES, "integer", "null"].includes(type);
-  if (!TYPES.includes(type)) {
-    diagnostics.push(doubtful(["type"], `"${name}" has the type "${type}", which is none of ${TYPES.join(", ")}`));
-  }
-  if (typeof description !== "string" || description.trim() === "") {
-    diagnostics.push(doubtful(["description"], `the parameter "${name}" has no description`));
-  }
-  const isList = Array.isArray(values) && values.length > 0;
-  if (values !== undefined && !isList) {
-    diagnostics.push(doubtful(["enum"], `the enum of "${name}" must be an array of values`));
-  }
-  const own: JsonSchema = isKnown ? { type } : {};
-  const more = Object.entries(rest).filter(
-    ([key, value]) => !key.startsWith("$") && isSchema({ ...own, [key]: value }),
-  );
-  const left = Object.keys(rest).filter((key) => !more.some(([kept]) => kept === key));
-  if (left.length > 0) {
-    diagnostics.push(doubtful([], `of "${name}", this is no JSON Schema and left out: ${left.join(", ")}`));
-  }
-  const schema: JsonSchema = {
-    ...own,
-    ...(typeof description === "string" ? { description } : {}),
-    ...(isList ? { enum: values } : {}),
-    // Some providers take no array without it.
-    ...(type === "array" ? { items: {} } : {}),
-    ...Object.fromEntries(more),
-  };
-  return { schema, diagnostics };
+function isFilledList(values: Json | undefined): values is readonly Json[] {
+  return Array.isArray(values) && values.length > 0;
 }
 
-function isSchema(schema: JsonSchema): boolean {
-  try {
-    compileSchema(schema);
-    return true;
-  } catch {
-    return false;
+/** References would lead out of the parameter, or nowhere. */
+function isPartOfSchema(key: string, value: Json): boolean {
+  return !key.startsWith("$") && checkJsonSchema({ [key]: value }, []).length === 0;
+}
+
+interface Doubted {
+  readonly type: string;
+  readonly description: Json | undefined;
+  readonly values: Json | undefined;
+  readonly optional: Json | undefined;
+  readonly left: readonly string[];
+}
+
+function doubts(name: string, { type, description, values, optional, left }: Doubted): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  if (!TYPES.includes(type)) {
+    found.push(doubtful(["type"], `"${name}" has the type "${type}", which is none of ${TYPES.join(", ")}`));
   }
+  if (!isText(description)) found.push(doubtful(["description"], `the parameter "${name}" has no description`));
+  if (values !== undefined && !isFilledList(values)) {
+    found.push(doubtful(["enum"], `the enum of "${name}" must be an array of values`));
+  }
+  if (optional !== undefined && typeof optional !== "boolean") {
+    found.push(doubtful(["optional"], `"${name}" is required: only true makes it optional`));
+  }
+  if (left.length > 0)
+    found.push(doubtful([], `of "${name}", this is no JSON Schema and left out: ${left.join(", ")}`));
+  return found;
 }
 
 // ---- findings
