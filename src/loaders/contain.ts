@@ -1,4 +1,4 @@
-import { constants, type Stats } from "node:fs";
+import { constants, realpathSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 
@@ -24,15 +24,21 @@ export interface Refused {
  * Refused are NUL, `\`, a segment `..`, an absolute path outside, and a symbolic link that leads out.
  */
 export async function resolveInside(root: string, path: string): Promise<Inside | Refused> {
-  const fault = faultOf(path);
-  if (fault) return outside(fault);
   try {
     const realRoot = await realpath(root);
-    const wanted = resolve(root, path);
-    if (!isWithin(resolve(root), wanted) && !isWithin(realRoot, wanted)) return outside("is outside of the directory");
-    const real = await realpath(wanted);
-    if (!isWithin(realRoot, real)) return outside("is a link that leads out of the directory");
-    return { inside: true, root: realRoot, path: real, relative: relative(realRoot, real).split(sep).join("/") };
+    const wanted = wantedPath({ root, realRoot, path });
+    return typeof wanted === "string" ? placeOf(realRoot, await realpath(wanted)) : wanted;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** The same while a folder is being loaded, which waits for nothing. */
+export function resolveInsideNow(root: string, path: string): Inside | Refused {
+  try {
+    const realRoot = realpathSync(root);
+    const wanted = wantedPath({ root, realRoot, path });
+    return typeof wanted === "string" ? placeOf(realRoot, realpathSync(wanted)) : wanted;
   } catch (error) {
     return failed(error);
   }
@@ -59,6 +65,20 @@ export async function openInside(
     await file?.close();
     return failed(error);
   }
+}
+
+/** By its text alone, before any file is looked at. */
+function wantedPath({ root, realRoot, path }: Record<"root" | "realRoot" | "path", string>): string | Refused {
+  const fault = faultOf(path);
+  if (fault) return outside(fault);
+  const wanted = resolve(root, path);
+  const isInside = isWithin(resolve(root), wanted) || isWithin(realRoot, wanted);
+  return isInside ? wanted : outside("is outside of the directory");
+}
+
+function placeOf(root: string, path: string): Inside | Refused {
+  if (!isWithin(root, path)) return outside("is a link that leads out of the directory");
+  return { inside: true, root, path, relative: relative(root, path).split(sep).join("/") };
 }
 
 function faultOf(path: string): string | undefined {

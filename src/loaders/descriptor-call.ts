@@ -15,10 +15,11 @@ import {
 } from "../core/descriptor-argv.ts";
 import { messageOf } from "../core/errors.ts";
 import type { ForeignResult, Mount } from "../core/ports.ts";
-import type { ToolContext } from "../core/skill.ts";
+import type { Skill, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { type Inside, type Refused, resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
+import { declaredEnv } from "./script-handler.ts";
 
 /** A tool of a descriptor, and what it runs with. */
 export interface DescriptorHome {
@@ -26,6 +27,8 @@ export interface DescriptorHome {
   readonly directory: string;
   readonly host: LoaderHost;
   readonly allowlist: Allowlist;
+  /** Of its SKILL.md (workflow-format D51). */
+  readonly config: Skill["config"];
   readonly tool: DescribedTool;
 }
 
@@ -133,8 +136,8 @@ async function runHelper(
     const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
     return printed(await runProgram(call, { argv, stdin, cwd: context.workDir }));
   }
-  if (script === undefined) return "";
-  throw new Error(`the script ${script} does not run without --allow-scripts`);
+  if (script !== undefined) context.logger.warn(`the script ${script} does not run without --allow-scripts`);
+  return "";
 }
 
 function printed(result: ForeignResult): string {
@@ -180,30 +183,26 @@ interface Command {
 }
 
 /** One of the operator's own programs. */
-async function runProgram({ host, context }: DescriptorCall, { argv, stdin, cwd }: Command): Promise<ForeignResult> {
-  return started(context, host.runProgram, { argv, stdin, cwd, mounts: [], network: true });
+async function runProgram(call: DescriptorCall, { argv, stdin, cwd }: Command): Promise<ForeignResult> {
+  return started(call, call.host.runProgram, { argv, stdin, cwd, mounts: [], network: true });
 }
 
 /** A script of the skill: it sees its folder and the working directory, and changes neither. */
-async function runScript(
-  { host, context, directory }: DescriptorCall,
-  argv: Command["argv"],
-  stdin: string,
-): Promise<ForeignResult> {
-  const cwd = context.workDir;
-  const mounts = [cwd, directory].map((path): Mount => ({ source: path, target: path, writable: false }));
-  return started(context, host.runForeign, { argv, stdin, cwd, mounts, network: false });
+async function runScript(call: DescriptorCall, argv: Command["argv"], stdin: string): Promise<ForeignResult> {
+  const cwd = call.context.workDir;
+  const mounts = [cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
+  return started(call, call.host.runForeign, { argv, stdin, cwd, mounts, network: false });
 }
 
 async function started(
-  { config, signal }: ToolContext,
+  call: DescriptorCall,
   run: LoaderHost["runProgram"],
   command: Command & { readonly mounts: readonly Mount[]; readonly network: boolean },
 ): Promise<ForeignResult> {
+  const { signal } = call.context;
   signal.throwIfAborted();
   try {
-    // Keys that the operator hands over are named like their variables; this format declares none of its own.
-    const result = await run({ ...command, env: config, limits: LIMITS, signal });
+    const result = await run({ ...command, env: declaredEnv(call, call.context), limits: LIMITS, signal });
     signal.throwIfAborted();
     return result;
   } catch (error) {

@@ -3,9 +3,8 @@ import { type Descriptor, type DescriptorFinding, type DescriptorPart, parseDesc
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { isObject, type Json, parseJson } from "../core/values.ts";
 import type { FormatOptions } from "./format.ts";
-import { parseJsonText } from "./json-text.ts";
+import { type JsonText, parseJsonText } from "./json-text.ts";
 import type { SkillFolder } from "./skill-folder.ts";
-import type { YamlText } from "./yaml-text.ts";
 
 /**
  * What a tools.json is, read or not. A list is Skill Tools, but for one with a companion or with JSON Schemas; text that
@@ -49,7 +48,7 @@ export interface ReadDescriptor {
 
 interface Source {
   readonly file: string;
-  readonly text: YamlText;
+  readonly text: JsonText;
   /** Where the part begins in its file. */
   readonly base: readonly string[];
 }
@@ -84,7 +83,7 @@ function readSources(folder: SkillFolder): Readonly<Record<DescriptorPart, Sourc
   const refuse = (...diagnostics: Diagnostic[]): ReadDescriptor => ({ descriptor: undefined, diagnostics });
   const tools = open("tools.json");
   const { value } = tools.text;
-  if (tools.text.problems.length > 0) return refuse(...problemsOf(tools));
+  if (tools.text.problem) return refuse(...problemsOf(tools));
   if (hasParts(value)) {
     return {
       tools: within(tools, "tools"),
@@ -101,11 +100,11 @@ function readSources(folder: SkillFolder): Readonly<Record<DescriptorPart, Sourc
   return problems.length > 0 ? refuse(...problems) : { tools, allowlist, execution };
 }
 
-function readText(folder: SkillFolder, name: string): YamlText {
+function readText(folder: SkillFolder, name: string): JsonText {
   try {
     return parseJsonText(folder.read(name) ?? "");
   } catch (error) {
-    return { value: undefined, problems: [{ message: messageOf(error) }], position: () => ({}) };
+    return { value: undefined, problem: { message: messageOf(error) }, position: () => ({}) };
   }
 }
 
@@ -121,12 +120,10 @@ function valueAt({ text: { value }, base: [key] }: Source): unknown {
 }
 
 function problemsOf({ file, text }: Source): Diagnostic[] {
-  return text.problems.map(({ message, ...place }) => {
-    return {
-      ...descriptorFinding("DESCRIPTOR_INVALID", { path: [], message: `cannot be read: ${message}`, file }),
-      ...place,
-    };
-  });
+  if (!text.problem) return [];
+  const { message, ...place } = text.problem;
+  const found = { path: [], message: `cannot be read: ${message}`, file };
+  return [{ ...descriptorFinding("DESCRIPTOR_INVALID", found), ...place }];
 }
 
 /** The document of the seed knows three keys at its root. */

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Mount } from "../core/ports.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
@@ -92,7 +92,7 @@ async function findScript({ directory, file }: Script): Promise<string> {
 
 /** How a script is started. */
 interface Runner {
-  /** What is missing when it cannot be started. */
+  /** Named when it cannot be started. */
   readonly program: string;
   readonly argv: ForeignCommand["argv"];
   /** Folders that it reads beside the skill's own. */
@@ -127,7 +127,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
     case ".sh":
       return { program: "sh", argv: ["sh", path], needs: [] };
     default:
-      if (isExecutable(path)) return { program: file, argv: [path], needs: [] };
+      if (isExecutable(path)) return { program: "what it names in its first line", argv: [path], needs: [] };
       throw new Error(`the script ${file} cannot be run: it is no .js, .mjs, .ts, .py or .sh file, and not executable`);
   }
 }
@@ -167,9 +167,10 @@ async function start(host: LoaderHost, command: ForeignCommand, file: string, pr
   try {
     return await host.runForeign(command);
   } catch (error) {
-    const isAbsent = error instanceof SkillflowError && error.code === "sandbox.failed" && program !== file;
-    if (!isAbsent) throw error;
-    throw new Error(`the script ${file} needs ${program}: ${messageOf(error)}`, { cause: error });
+    if (!(error instanceof SkillflowError)) throw error;
+    const what = error.code === "sandbox.failed" ? `could not be run with ${program}` : "was not run";
+    const hint = error.hint === undefined ? "" : `; ${error.hint}`;
+    throw new Error(`the script ${file} ${what}: ${error.message}${hint}`, { cause: error });
   }
 }
 
@@ -177,7 +178,7 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
   const marked = result.stdout.lastIndexOf(mark);
   const outcome = marked === -1 ? undefined : outcomeOf(result.stdout.slice(marked + mark.length));
   if (result.ended !== "exit") throw new Error(`the script ${file} ${ENDINGS[result.ended] ?? "was ended"}`);
-  if (outcome) return valueOf(outcome);
+  if (outcome) return settle(outcome);
   if (result.truncated) throw new Error(`the script ${file} ${ENDINGS.output}`);
   if (marked !== -1) throw new Error(`the script ${file} gave a result that is nested too deep`);
   if (result.code !== 0) throw new Error(failureOf(result, file));
@@ -197,7 +198,7 @@ function outcomeOf(text: string): JsonObject | undefined {
   return isObject(outcome) ? (outcome as JsonObject) : undefined;
 }
 
-function valueOf({ error, result }: JsonObject): Json {
+function settle({ error, result }: JsonObject): Json {
   if (typeof error === "string") throw new Error(error);
   return result ?? null;
 }

@@ -30,10 +30,11 @@ import type { FolderFormat, Invoke, LoadedSkill, LoaderHost } from "./format.ts"
 import { skillDocument } from "./skill-document.ts";
 import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
+import { skillTools } from "./skill-tools.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
-const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillDocument];
+const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillTools, skillDocument];
 
 export interface SkillSetOptions {
   /** The folder of the built-in skills. */

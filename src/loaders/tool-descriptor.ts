@@ -1,14 +1,14 @@
 import { join } from "node:path";
-import type { Allowlist, DescribedTool } from "../core/descriptor.ts";
+import type { DescribedTool } from "../core/descriptor.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import type { Tool } from "../core/skill.ts";
 import { isObject, type Json } from "../core/values.ts";
-import { callDescribedTool } from "./descriptor-call.ts";
+import { callDescribedTool, type DescriptorHome } from "./descriptor-call.ts";
 import { descriptorFinding, descriptorRoot, readDescriptor } from "./descriptor-file.ts";
-import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import type { FolderFormat, LoadedSkill } from "./format.ts";
 import { findRequiredPrograms } from "./required-programs.ts";
 import { skillDocument } from "./skill-document.ts";
-import { type SkillFolder, skipped, splitFrontmatter } from "./skill-folder.ts";
+import { readConfig, type SkillFolder, skipped, splitFrontmatter } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /**
@@ -29,14 +29,15 @@ export const toolDescriptor: FolderFormat = {
     const group = programs.missing === undefined ? programs.group : 0;
     const { descriptor, diagnostics } = readDescriptor(folder, host.options, group);
     const { tools = [], allowlist = new Map() } = descriptor ?? {};
-    const offered = tools.map((tool) => asTool(tool, { directory: folder.directory, host, allowlist }));
+    const config = readConfig(document.frontmatter.config);
+    const offered = tools.map((tool) => asTool(tool, { directory: folder.directory, host, allowlist, config }));
     return {
       skill: {
         id,
         name: id,
         description: document.description,
         category: "general",
-        config: {},
+        config,
         tools: offered,
         ...(document.body === "" ? {} : { instruction: document.body }),
       },
@@ -105,14 +106,8 @@ function badRequirement({ directory }: SkillFolder): Diagnostic {
 
 // ---- the tools
 
-interface Home {
-  readonly directory: string;
-  readonly host: LoaderHost;
-  readonly allowlist: Allowlist;
-}
-
 /** What a command line does is not known: it counts as a write. */
-function asTool(tool: DescribedTool, home: Home): Tool {
+function asTool(tool: DescribedTool, home: Omit<DescriptorHome, "tool">): Tool {
   const { name, description, input_schema } = tool;
   return {
     name,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openInside, resolveInside } from "../../src/loaders/contain.ts";
+import { openInside, resolveInside, resolveInsideNow } from "../../src/loaders/contain.ts";
 
 let home = "";
 let root = "";
@@ -58,7 +58,7 @@ test("a neighbour whose name begins like the root is outside", async () => {
   expect(await resolveInside(root, join(home, "root-twin", "c.txt"))).toMatchObject({ reason: "outside" });
 });
 
-test("no path at all resolves to somewhere outside", async () => {
+test("no path at all resolves to somewhere outside, awaited or at once", async () => {
   const segment = fc.constantFrom(
     "..",
     ".",
@@ -77,6 +77,7 @@ test("no path at all resolves to somewhere outside", async () => {
     fc.asyncProperty(fc.array(segment, { maxLength: 6 }), fc.boolean(), async (segments, absolute) => {
       const place = await resolveInside(root, (absolute ? "/" : "") + segments.join("/"));
       if (place.inside) expect(`${place.path}/`.startsWith(`${place.root}/`)).toBe(true);
+      expect(resolveInsideNow(root, (absolute ? "/" : "") + segments.join("/"))).toEqual(place);
     }),
   );
 });

@@ -484,12 +484,12 @@ describe("the child", () => {
   });
 
   test.each([
-    ["h.py", "the script h.py needs Python: python3 could not be started"],
-    ["h.js", "the script h.js needs Node: python3 could not be started"],
+    ["h.py", "the script h.py could not be run with Python: not found; install it"],
+    ["h.js", "the script h.js could not be run with Node: not found; install it"],
   ])("of %s that cannot be started names what is missing", async (file, message) => {
     const host: Partial<LoaderHost> = {
       runForeign: async () => {
-        throw new SkillflowError("sandbox.failed", "python3 could not be started");
+        throw new SkillflowError("sandbox.failed", "not found", { hint: "install it" });
       },
     };
     expect(await failure(run(file, "", { host }))).toBe(message);
@@ -498,10 +498,12 @@ describe("the child", () => {
   test("on a machine without a sandbox says what the machine lacks", async () => {
     const host: Partial<LoaderHost> = {
       runForeign: async () => {
-        throw new SkillflowError("sandbox.missing", "install bubblewrap");
+        throw new SkillflowError("sandbox.missing", "python3 was not run", { hint: "install bubblewrap" });
       },
     };
-    expect(await failure(run("h.py", "", { host }))).toBe("install bubblewrap");
+    expect(await failure(run("h.py", "", { host }))).toBe(
+      "the script h.py was not run: python3 was not run; install bubblewrap",
+    );
   });
 
   test.each([

@@ -229,8 +229,7 @@ describe("the skill of a descriptor", () => {
     ["text that ends early", '{\n  "tools": [', 2, 13],
     ["a trailing comma", '{\n  "tools": [],\n}', 3, 1],
     ["a key without quotes", "{\n  tools: []\n}", 2, 3],
-    ["a key that stands twice", '{\n  "tools": [],\n  "tools": []\n}', 3, 3],
-    ["nesting without end", `{"tools":${"[".repeat(5000)}`, 1, 209],
+    ["nesting without end", `{"tools":${"[".repeat(5000)}`, 1, 109],
   ])("with %s keeps its instruction, and says where", (_, text, line, column) => {
     skill(text);
     const loaded = load();
@@ -489,13 +488,10 @@ describe("a value that a script resolves", () => {
     expect(started[0]?.mounts.some(({ writable }) => writable)).toBe(false);
   });
 
-  test("without that refuses the call today, stays in the seed, and is told when it is loaded", async () => {
+  test("without that stays as it is, and is told when it is loaded", async () => {
     script();
     write("notes/scripts/daily.sh", SCRIPT);
-    expect(await callTool({ query: "x" })).toEqual({
-      error: "parameter query was refused: the script daily does not run without --allow-scripts",
-      started: [],
-    });
+    expect(await callTool({ query: "x" })).toMatchObject({ output: '["search","x"]' });
     expect(await callTool({ query: "x" }, { descriptor: "seed" })).toMatchObject({ output: '["search","x"]' });
     expect(load().diagnostics).toMatchObject([
       { code: "DESCRIPTOR_SCRIPTS", file: join(directory, "notes/tools.json") },
