@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
+import { isWithin } from "./contain.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
@@ -37,6 +38,12 @@ export function projectRoot(from: string): string {
   const directories = upToRepositoryRoot(from);
   const top = directories.at(-1) ?? from;
   return existsSync(join(top, ".git")) ? top : from;
+}
+
+/** Whether a path belongs to the repository that a folder is in: what lies there may be a stranger's (trust 6). */
+export function isInCheckout(path: string, from: string): boolean {
+  const root = projectRoot(from);
+  return existsSync(join(root, ".git")) && existsSync(path) && isWithin(realpathSync(root), realpathSync(path));
 }
 
 function upToRepositoryRoot(from: string): string[] {
