@@ -13,8 +13,10 @@ import {
   loadProjectConfig,
   loadUserConfig,
   projectRoot,
+  userConfigPath,
 } from "./loaders/project-config.ts";
 import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
+import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
@@ -145,6 +147,13 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
     ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
     ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted })),
   ];
+}
+
+/** Keeps trust that a person gave, as `id@digest`, in their own config file; gives its path. */
+export function rememberTrust({ host }: Project, entries: readonly string[]): string {
+  const path = userConfigPath(host.env);
+  if (path !== undefined && isInCheckout(dirname(path), host.cwd)) throw new Error(`${path} lies in the checkout`);
+  return writeTrust(host.env, entries);
 }
 
 /** What is wrong with the files and flags that choose skills, rather than with a skill. */

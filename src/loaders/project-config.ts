@@ -26,11 +26,15 @@ export function loadProjectConfig(from: string): LoadedConfig | undefined {
 
 /** The user's own: `$XDG_CONFIG_HOME/skillflow/config.yml`, else below `~/.config`. */
 export function loadUserConfig(env: Environment): LoadedConfig | undefined {
+  const path = userConfigPath(env);
+  if (path === undefined || !existsSync(path)) return undefined;
+  return { path, directory: dirname(path), config: readConfig(path) };
+}
+
+/** Where the user's own file is, or would be. */
+export function userConfigPath(env: Environment): string | undefined {
   const base = env.XDG_CONFIG_HOME || (env.HOME ? join(env.HOME, ".config") : undefined);
-  if (!base) return undefined;
-  const directory = join(base, "skillflow");
-  const path = join(directory, "config.yml");
-  return existsSync(path) ? { path, directory, config: readConfig(path) } : undefined;
+  return base ? join(base, "skillflow", "config.yml") : undefined;
 }
 
 /** The root of the project that a folder belongs to: its repository's, else the folder itself. */
