@@ -125,9 +125,13 @@ function gatherServers({ project, user, trustsUser }: Files) {
     Object.entries(file?.config.mcpServers ?? {}).map(
       ([id, config]) => [id, { config, path: file?.path ?? "", kind }] as const,
     );
-  const harmless = (found: ReturnType<typeof choices>) => found.filter(([, { config }]) => config.command === undefined);
+  const harmless = (found: ReturnType<typeof choices>) =>
+    found.filter(([, { config }]) => config.command === undefined);
   const own = choices(user, "user");
-  return new Map<string, ServerChoice>([...harmless(choices(project, "project")), ...(trustsUser ? own : harmless(own))]);
+  return new Map<string, ServerChoice>([
+    ...harmless(choices(project, "project")),
+    ...(trustsUser ? own : harmless(own)),
+  ]);
 }
 
 function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {

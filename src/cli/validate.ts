@@ -9,8 +9,9 @@ export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const found = files.map((file) => readWorkflow(project, file));
   const strict = flags.strict === true;
-  const diagnostics = [...configFindings(project), ...found.flatMap((loaded) => loaded.diagnostics)]
-    .map((diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic));
+  const diagnostics = [...configFindings(project), ...found.flatMap((loaded) => loaded.diagnostics)].map(
+    (diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic),
+  );
   const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   if (format === "text") {

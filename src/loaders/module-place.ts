@@ -130,7 +130,10 @@ function exportedFile(target: unknown): string | undefined {
 /** `main` may leave out the extension, or name a folder. */
 function entryAt(directory: string, main: string): string | undefined {
   const path = join(directory, main);
-  const candidates = [path, ...EXTENSIONS.flatMap((extension) => [`${path}.${extension}`, join(path, `index.${extension}`)])];
+  const candidates = [
+    path,
+    ...EXTENSIONS.flatMap((extension) => [`${path}.${extension}`, join(path, `index.${extension}`)]),
+  ];
   const file = candidates.find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile());
   if (file === undefined || !isCode(file)) return undefined;
   return isWithin(realpathSync(directory), realpathSync(file)) ? file : undefined;

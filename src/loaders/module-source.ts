@@ -39,7 +39,19 @@ const PATTERNS: readonly (readonly [kind: Token["kind"] | "space", pattern: RegE
 ];
 const REGULAR_EXPRESSION = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 /** Words after which a `/` begins a regular expression. */
-const BEFORE_VALUE = new Set(["return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "await", "yield"]);
+const BEFORE_VALUE = new Set([
+  "return",
+  "typeof",
+  "case",
+  "in",
+  "of",
+  "do",
+  "else",
+  "void",
+  "delete",
+  "await",
+  "yield",
+]);
 
 function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
