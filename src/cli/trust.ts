@@ -33,21 +33,22 @@ async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workfl
     if (!entry || entry.withheld === undefined || project.choices.disabled.includes(id)) continue;
     const digest = project.skills.digest(id);
     if (digest === undefined) continue;
-    const answer = await io.ask?.(question(io, flags, entry));
+    await io.err(describeCode(io, flags, entry));
+    const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
     if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(`${id}@${digest}`);
   }
   return allowed;
 }
 
 /** Names and paths are a stranger's text, so each stays on its line. */
-function question(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
+function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
   const paint = painter(io, flags);
   const lines = [
     `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) brings code that nobody has allowed to run.`,
     `  from ${plainLine(source.path ?? "")}`,
     ...heldBack.map((code) => `  runs ${plainLine(code)}`),
   ];
-  return `${lines.join("\n")}\n  Let it run, now and until its files change? [y/N] `;
+  return `${lines.join("\n")}\n`;
 }
 
 async function remember(io: Io, project: Project, allowed: readonly string[]): Promise<void> {

@@ -57,6 +57,7 @@ function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined): Loade
       config: said?.config ?? {},
       tools: [],
       ...(said?.instruction === undefined ? {} : { instruction: said.instruction }),
+      ...(said?.mcp === undefined ? {} : { mcp: said.mcp }),
     },
     format: "module",
     kind: "tools",

@@ -356,6 +356,7 @@ async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill |
         ...imported,
         config: { ...skill.config, ...imported.config },
         ...only("instruction", skill.instruction ?? imported.instruction),
+        ...only("mcp", skill.mcp ?? imported.mcp),
       },
       withheld: false,
     };
