@@ -20,7 +20,7 @@ import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { ownHandler } from "./own-tools.ts";
-import { gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import { configFindings, gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
@@ -119,7 +119,7 @@ export async function prepareRun(
   }
   const { entries, close, ...servers } = await openServers(host, workflow, { gathered, redactor }, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
-  const said = diagnostics.filter((found) => found.code !== "UNKNOWN_SKILL");
+  const said = [...configFindings(project), ...diagnostics].filter((found) => !TOLD_BY_SKILL.has(found.code));
   const warnings = [
     ...said.map((found) => found.message),
     ...servers.warnings,
@@ -160,6 +160,9 @@ async function openServers(
     throw error;
   }
 }
+
+/** Told together, with the reason why each skill is left out. */
+const TOLD_BY_SKILL: ReadonlySet<string> = new Set(["UNKNOWN_SKILL", "SKILL_NOT_TRUSTED"]);
 
 function invalid(
   code: "workflow.invalid" | "input.invalid",

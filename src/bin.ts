@@ -28,6 +28,7 @@ const code = await import("./cli/main.ts").then(({ main }) =>
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
     readInput,
+    ask: process.stdin.isTTY === true && process.stderr.isTTY === true ? ask : undefined,
     onInterrupt,
     onFault: (tell) => process.on("uncaughtException", tell),
   }),
@@ -47,6 +48,19 @@ async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** What is typed until Enter; nothing where the input ends before. Ctrl-C ends the program, as nothing runs yet. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  lines.on("SIGINT", () => process.exit(130));
+  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+  try {
+    return await Promise.race([lines.question(question), ended]);
+  } finally {
+    lines.close();
+  }
 }
 
 /** The first signal asks for a clean end, the second ends at once. */

@@ -7,10 +7,18 @@ import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import type { Workflow } from "./core/workflow.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
-import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
+import {
+  isInCheckout,
+  type LoadedConfig,
+  loadProjectConfig,
+  loadUserConfig,
+  projectRoot,
+  userConfigPath,
+} from "./loaders/project-config.ts";
 import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
-import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
+import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
+import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
 export type { SkillEntry };
@@ -55,11 +63,12 @@ export interface ProjectOptions {
 export function openProject(host: Host, options: ProjectOptions): Project {
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
-  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user });
+  const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
+  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user, trustsUser });
   const found = openSkillSet({
     builtin: builtinSkills(),
     own: [{ skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" }],
-    levels: skillLevels(host, options, { project, user, choices }),
+    levels: skillLevels(host, options, { project, user, trustsUser, choices }),
     servers: choices.servers,
     disabled: choices.disabled,
     trust: choices.trust,
@@ -114,10 +123,12 @@ const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
 interface Said {
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
+  readonly trustsUser: boolean;
   readonly choices: SkillChoices;
 }
 
-function skillLevels(host: Host, options: ProjectOptions, { project, user, choices }: Said): readonly SkillLevel[] {
+function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly SkillLevel[] {
+  const { project, user, trustsUser, choices } = said;
   const root = projectRoot(host.cwd);
   const extra = (path: string, trusted: boolean): SkillLevel => ({ kind: "extra", path, trusted });
   const extraOf = (file: LoadedConfig | undefined, trusted: boolean) =>
@@ -125,7 +136,8 @@ function skillLevels(host: Host, options: ProjectOptions, { project, user, choic
   const named = [
     ...options.skillDirs.map((path) => extra(resolve(host.cwd, path), false)),
     ...extraOf(project, false),
-    ...extraOf(user, true),
+    ...extraOf(user, trustsUser),
+    ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
   ];
   if (!options.discover || (project ?? user)?.config.skills?.discover === false) return named;
   const folders = FOLDERS[choices.order];
@@ -134,16 +146,52 @@ function skillLevels(host: Host, options: ProjectOptions, { project, user, choic
     .filter((path) => path !== join(HERE, "..", "skills"));
   const home = host.env.HOME;
   const inHome = home && home !== root ? folders.filter(Boolean).map((folder) => join(home, folder, "skills")) : [];
+  const trusted = home !== undefined && !isInCheckout(home, host.cwd);
   return [
     ...named,
     ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
-    ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted: true })),
+    ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted })),
   ];
 }
 
+/** Keeps trust that a person gave, as `id@digest`, in their own config file; gives its path. */
+export function rememberTrust({ host }: Project, entries: readonly string[]): string {
+  const path = userConfigPath(host.env);
+  if (path !== undefined && isInCheckout(dirname(path), host.cwd)) throw new Error(`${path} lies in the checkout`);
+  return writeTrust(host.env, entries);
+}
+
+/** What is wrong with the files and flags that choose skills, rather than with a skill. */
+export function configFindings({ skills }: Project): readonly Diagnostic[] {
+  return skills.diagnostics.filter(({ code }) => CONFIG_CODES.has(code));
+}
+
+const CONFIG_CODES: ReadonlySet<string> = new Set(["CONFIG_RAISES_TRUST", "MODULE_NOT_FOUND", "VARIABLE_REFUSED"]);
+
 /** A workflow document and everything that is wrong with it. */
 export function readWorkflow({ host, skills }: Project, file: string): LoadedWorkflow {
-  return loadWorkflow(resolve(host.cwd, file), skills.ids, file);
+  const path = resolve(host.cwd, file);
+  const loaded = loadWorkflow(path, skills.ids, file);
+  const held = loaded.workflow ? withheldSkills(skills, loaded.workflow) : [];
+  return { ...loaded, diagnostics: [...loaded.diagnostics, ...placeFindings(path, held, file)] };
+}
+
+/** One for each skill whose code does not run (trust 6), where the workflow first lists it. */
+function withheldSkills(set: SkillSet, workflow: Workflow): Diagnostic[] {
+  const found = new Map<string, Diagnostic>();
+  for (const [node, { skills = [] }] of Object.entries(workflow.nodes)) {
+    for (const [index, id] of skills.entries()) {
+      const withheld = found.has(id) ? undefined : set.withheld(id, workflow.skills);
+      if (withheld !== undefined) found.set(id, notTrusted(id, ["nodes", node, "skills", index]));
+    }
+  }
+  return [...found.values()];
+}
+
+function notTrusted(id: string, path: Diagnostic["path"]): Diagnostic {
+  const message = `the code of skill "${id}" is not trusted and does not run`;
+  const hint = `--trust-skill ${id} lets it run`;
+  return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint };
 }
 
 /** By id; undefined where nobody declares the id. */

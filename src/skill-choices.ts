@@ -44,16 +44,23 @@ export interface SkillChoices {
 export interface ModuleChoice {
   readonly specifier: string;
   readonly from: string;
+  /** The config file that names it. */
+  readonly file: string;
   readonly trusted: boolean;
 }
 
 interface Files {
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
+  /** False where the user's own file lies in the checkout: it counts as the project's then. */
+  readonly trustsUser: boolean;
 }
 
-export function chooseSkills(flags: SkillFlags, env: Environment, { project, user }: Files): SkillChoices {
+export function chooseSkills(flags: SkillFlags, env: Environment, files: Files): SkillChoices {
+  const { project, user, trustsUser } = files;
   const own = user?.config.skills ?? {};
+  const trusting = trustsUser ? own : {};
+  const untrusted = [project, trustsUser ? undefined : user];
   const shared = project?.config.skills ?? {};
   return {
     order: oneOf(
@@ -66,17 +73,17 @@ export function chooseSkills(flags: SkillFlags, env: Environment, { project, use
       ["full", "readOnDemand"],
       flags.contextMode ?? env.SKILLFLOW_CONTEXT_MODE ?? shared.contextMode ?? own.contextMode,
     ),
-    trust: new Set([...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(own.trust ?? [])]),
-    defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || own.defineTool === true,
+    trust: new Set([...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(trusting.trust ?? [])]),
+    defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || trusting.defineTool === true,
     variables: gatherVariables(flags, env, [own.env, shared.env]),
-    servers: gatherServers(project, user),
-    modules: [...moduleChoices(project, false), ...moduleChoices(user, true)],
+    servers: gatherServers(files),
+    modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
     disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
     formats: {
       descriptor: shared.descriptor ?? own.descriptor ?? "current",
-      allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || own.allowScripts === true,
+      allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || trusting.allowScripts === true,
     },
-    findings: project ? refusedOf(project) : [],
+    findings: untrusted.flatMap((file) => (file ? refusedOf(file) : [])),
   };
 }
 
@@ -113,19 +120,25 @@ function gatherVariables(
 }
 
 /** The user's own servers win; commands of a project's file do not count. */
-function gatherServers(project: LoadedConfig | undefined, user: LoadedConfig | undefined) {
+function gatherServers({ project, user, trustsUser }: Files) {
   const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"]) =>
     Object.entries(file?.config.mcpServers ?? {}).map(
       ([id, config]) => [id, { config, path: file?.path ?? "", kind }] as const,
     );
-  const harmless = choices(project, "project").filter(([, { config }]) => config.command === undefined);
-  return new Map<string, ServerChoice>([...harmless, ...choices(user, "user")]);
+  const harmless = (found: ReturnType<typeof choices>) =>
+    found.filter(([, { config }]) => config.command === undefined);
+  const own = choices(user, "user");
+  return new Map<string, ServerChoice>([
+    ...harmless(choices(project, "project")),
+    ...(trustsUser ? own : harmless(own)),
+  ]);
 }
 
 function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {
   return (file?.config.skills?.modules ?? []).map((specifier) => ({
     specifier: /^[./]/.test(specifier) ? resolve(file?.directory ?? ".", specifier) : specifier,
     from: file?.directory ?? ".",
+    file: file?.path ?? "",
     trusted,
   }));
 }
@@ -140,6 +153,6 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   );
   return [...keys.map((key) => `skills.${key}`), ...commands].map(
     (key) =>
-      `${path}: ${key} does not count here: a project's file cannot raise trust. Set it in your own config file, by flag or by variable`,
+      `${path}: ${key} does not count here: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`,
   );
 }

@@ -12,7 +12,11 @@ interface Said {
 const file = (directory: string, config: ProjectConfig | undefined) =>
   config && { path: `${directory}/config.yml`, directory, config };
 const choose = ({ flags, env = {}, project, user }: Said) =>
-  chooseSkills({ ...NO_FLAGS, ...flags }, env, { project: file("/project", project), user: file("/user", user) });
+  chooseSkills({ ...NO_FLAGS, ...flags }, env, {
+    project: file("/project", project),
+    user: file("/user", user),
+    trustsUser: true,
+  });
 
 describe("what is said about skills", () => {
   test("has defaults", () => {
@@ -108,9 +112,9 @@ describe("what is said about skills", () => {
       user: { skills: { modules: ["../mine.js"] } },
     });
     expect(modules).toEqual([
-      { specifier: "/project/skills/pager.ts", from: "/project", trusted: false },
-      { specifier: "@acme/skillflow-statuspage", from: "/project", trusted: false },
-      { specifier: "/mine.js", from: "/user", trusted: true },
+      { specifier: "/project/skills/pager.ts", from: "/project", file: "/project/config.yml", trusted: false },
+      { specifier: "@acme/skillflow-statuspage", from: "/project", file: "/project/config.yml", trusted: false },
+      { specifier: "/mine.js", from: "/user", file: "/user/config.yml", trusted: true },
     ]);
   });
 });

@@ -164,7 +164,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "schema <document>",
-    summary: "print a published JSON Schema: workflow, result or event",
+    summary: "print a published JSON Schema: workflow, skill, tools, result or event",
     load: async () => (await import("./schema.ts")).printSchema,
   },
 ];

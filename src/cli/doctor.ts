@@ -4,6 +4,7 @@ import { modelAvailability } from "../core/model-name.ts";
 import { exposedName } from "../core/skill.ts";
 import type { Workflow } from "../core/workflow.ts";
 import {
+  configFindings,
   gatherSkills,
   openProject,
   type Project,
@@ -15,7 +16,7 @@ import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
-import { jsonText, type Paint, painter } from "./terminal.ts";
+import { describeDiagnostic, jsonText, type Paint, painter } from "./terminal.ts";
 
 interface Finding {
   readonly id: string;
@@ -47,10 +48,11 @@ export const doctor: Action = async (io, [file], flags) => {
   });
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const ok = bare.length === 0;
+  const paint = painter(io, flags);
+  for (const found of configFindings(project)) await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     await io.out(jsonText({ skills, models, ok }));
   } else {
-    const paint = painter(io, flags);
     await io.outText(
       `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
@@ -92,13 +94,14 @@ function soundWorkflow(project: Project, file: string): Workflow {
 
 function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): Finding {
   if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
-  const { unavailable, fields } = entry;
+  const { unavailable, withheld, fields } = entry;
+  const trust = withheld === undefined ? null : `--trust-skill ${id}`;
   if (unavailable === undefined) {
     return {
       id,
       state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
-      reason: null,
-      fix: null,
+      reason: withheld ?? null,
+      fix: trust,
       nodes,
       tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
     };
@@ -109,7 +112,7 @@ function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly
     id,
     state: missing.length > 0 ? "not_configured" : "unavailable",
     reason: unavailable,
-    fix: fix || null,
+    fix: fix || trust,
     nodes,
   };
 }
@@ -137,7 +140,7 @@ function describeFinding({ id, state, reason, fix, nodes, tools = [] }: Finding,
   const good = state === "available" || state === "configured";
   const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainText).join(", ")}`) : "";
   const why = reason === null ? "" : `  ${plainText(reason)}`;
-  const how = fix === null || good ? "" : `\n    ${paint("dim", plainText(fix))}`;
+  const how = fix === null ? "" : `\n    ${paint("dim", plainText(fix))}`;
   const lost = tools.filter((tool) => tool.reason !== null);
   const without = lost.map(
     ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainText(lack ?? "")}`,

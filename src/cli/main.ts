@@ -30,6 +30,8 @@ export interface Io {
   /** From now on secrets are kept out of both streams (trust 5). */
   protect(redactor: Redactor): void;
   readInput(): Promise<string>;
+  /** Asks the person at the terminal; an empty answer where they gave none. Undefined where there is nobody to ask. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;
 }
 
@@ -95,6 +97,7 @@ function guard(terminal: Terminal, forLog: (text: string) => string): Guarded {
     outText: (text) => io.out(forLog(clean(text))),
     err: async (text) => (isHalted ? undefined : terminal.err(forLog(clean(text)))),
     command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
+    ask: terminal.ask && ((question) => terminal.ask?.(forLog(clean(question))) ?? Promise.resolve("")),
     protect(redactor) {
       clean = redactor.text;
     },

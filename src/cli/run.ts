@@ -11,10 +11,10 @@ import {
 } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
-import type { Observer } from "../core/ports.ts";
+import type { Observer, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
 import { nearest } from "../core/values.ts";
-import { openProject, type Project } from "../project.ts";
+import { openProject, type Project, readWorkflow } from "../project.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
@@ -24,11 +24,12 @@ import { liveProgress, plainProgress } from "./progress.ts";
 import { plainText } from "./reports/inert.ts";
 import { findRecording, findRun } from "./runs.ts";
 import { jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
+import { openTrusted } from "./trust.ts";
 import { describeShortfall, describeVerdict } from "./verdict.ts";
 
 export const run: Action = async (io, [file = ""], flags) => {
   const outputs = chooseOutputs(flags);
-  const project = openProject(io.host, projectOptions(flags));
+  const project = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file).workflow);
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, async () => {
     const input = await readInput(io, flags);
@@ -41,10 +42,14 @@ export const run: Action = async (io, [file = ""], flags) => {
 
 export const resume: Action = async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
-  const project = openProject(io.host, projectOptions(flags));
-  const store = openStore(project);
-  const stored = await store.read(await findRun(store, given));
   const from = text(flags, "from");
+  const project = await openTrusted(io, flags, async (opened) => {
+    const { record, events } = await findStored(opened, given);
+    checkResumable(record.run, events, from);
+    return record.workflow;
+  });
+  const store = openStore(project);
+  const stored = await findStored(project, given);
   checkResumable(stored.record.run, stored.events, from);
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io) };
@@ -53,6 +58,11 @@ export const resume: Action = async (io, [given = ""], flags) => {
     resumeRun(project, store, prepared, watch, from),
   );
 };
+
+async function findStored(project: Project, given: string): Promise<StoredRun> {
+  const store = openStore(project);
+  return store.read(await findRun(store, given));
+}
 
 function checkResumable(run: string, events: readonly RunEvent[], from: string | undefined): void {
   const visited = new Set(events.flatMap((event) => (event.type === "node:enter" ? [event.node] : [])));

@@ -1,5 +1,5 @@
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
-import { openProject, readWorkflow } from "../project.ts";
+import { configFindings, openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { logJson } from "./reports/inert.ts";
@@ -9,9 +9,9 @@ export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const found = files.map((file) => readWorkflow(project, file));
   const strict = flags.strict === true;
-  const diagnostics = found
-    .flatMap((loaded) => loaded.diagnostics)
-    .map((diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic));
+  const diagnostics = [...configFindings(project), ...found.flatMap((loaded) => loaded.diagnostics)].map(
+    (diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic),
+  );
   const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   if (format === "text") {

@@ -40,6 +40,14 @@ export const projectConfigSchema = z.strictObject({
 });
 export type ProjectConfig = z.infer<typeof projectConfigSchema>;
 
+const RESERVED_VARIABLE =
+  /^(?:PATH|HOME|LANG|TMPDIR|TMP|TEMP|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS|REPL_EXTERNAL_MODULE|V8_COVERAGE)|PYTHON[A-Z]+|PERL(?:5?LIB|5OPT|5DB)|RUBY(?:OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GIT_(?:SSH.*|EXEC_PATH|CONFIG.*|PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|PROXY_COMMAND|TEMPLATE_DIR)|npm_config_.*|SKILLFLOW_.*)$/i;
+
+/** Variables that change what a program is or loads: a document cannot have one handed to its skill's programs. */
+export function isReservedVariable(name: string): boolean {
+  return RESERVED_VARIABLE.test(name);
+}
+
 /** One field of a skill's config and where its value came from. */
 export interface ResolvedField {
   readonly key: string;

@@ -2,6 +2,8 @@ import * as z from "zod";
 import { projectConfigSchema } from "./config.ts";
 import { eventSchema, runRecordSchema } from "./event.ts";
 import { resultSchema } from "./result.ts";
+import { skillDefinitionSchema } from "./skill-definition.ts";
+import { toolsManifestSchema } from "./tools-manifest.ts";
 import { workflowSchema } from "./workflow.ts";
 
 /** The JSON Schemas of our own documents, by name, generated from what the loaders validate with. */
@@ -12,6 +14,8 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
   };
   return new Map([
     ["workflow", titled(workflowSchema, "A workflow document")],
+    ["skill", titled(skillDefinitionSchema, "A skill, without the handlers of its tools")],
+    ["tools", titled(toolsManifestSchema, "A skill folder's tools.json")],
     ["result", titled(resultSchema, "What a run came to (skillflow.result/1)")],
     ["event", titled(eventSchema, "One event of a run")],
     ["record", titled(runRecordSchema, "The first line of a run's file (skillflow.run/1)")],

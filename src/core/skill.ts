@@ -95,12 +95,22 @@ export interface Skill {
 }
 
 /** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */
-export interface ToolDefinition<Input extends ZodType | JsonSchema>
-  extends Omit<Tool, "input_schema" | "handler" | "effect"> {
+export interface ToolDefinition<Input extends InputSchema> extends Omit<Tool, "input_schema" | "handler" | "effect"> {
   readonly input_schema: Input;
   /** Unknown counts as `write`. */
   readonly effect?: Effect;
-  readonly handler: (input: Input extends ZodType ? z.infer<Input> : JsonObject, context: ToolContext) => unknown;
+  /** With a zod schema it gets what that makes of the input: defaults filled in, values converted. */
+  readonly handler: (input: InputOf<Input>, context: ToolContext) => unknown;
+}
+
+/** Zod 4, zod 3, or JSON Schema. */
+export type InputSchema = ZodType | Zod3Type | JsonSchema;
+type InputOf<Input> = Input extends ZodType ? z.infer<Input> : Input extends Zod3Type<infer Value> ? Value : JsonObject;
+
+/** What tells a schema of zod 3. */
+interface Zod3Type<Value = unknown> {
+  readonly _output: Value;
+  readonly _def: unknown;
 }
 
 /** A skill as its author may write it; the loader turns it into a Skill. */
@@ -118,7 +128,7 @@ export function defineSkill(skill: SkillDefinition): SkillDefinition {
 }
 
 /** Declares a tool, inferring the handler's input from a zod schema. */
-export function defineTool<Input extends ZodType | JsonSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
+export function defineTool<Input extends InputSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
   return tool as AnyToolDefinition;
 }
 

@@ -8,12 +8,16 @@ import { openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-fol
 /** A place where skills are looked for. */
 export interface SkillLevel {
   readonly kind: "extra" | "module" | "project" | "user";
-  /** Absolute: a directory of skill folders, or a skill folder itself. */
+  /** Absolute: a directory of skill folders, or a skill folder itself. Of a module also its file, or a package's name. */
   readonly path: string;
   /** Whether skills found here are the operator's own (trust 6). */
   readonly trusted: boolean;
   /** Folders of this level may not be links that lead out of here; undefined where they may. */
   readonly root?: string;
+  /** Of a module: the folder that its package is installed for. */
+  readonly from?: string;
+  /** Of a module: the config file that names it. */
+  readonly file?: string;
 }
 
 export interface FoundSkill {

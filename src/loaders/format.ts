@@ -26,6 +26,10 @@ export interface LoadedSkill {
   readonly runsCode: boolean;
   /** What it lacks beside config, such as a program on the PATH. */
   readonly unavailable?: string;
+  /** What trust lets run, as people are told before they give it; without it, the tools by their names. */
+  readonly code?: readonly string[];
+  /** Files elsewhere that its code imports: trust that is bound to content covers them too. */
+  readonly alsoRuns?: () => readonly string[];
   /** The skill that the folder's module defines: imported on the first call, which only trust allows. */
   readonly importCode?: () => Promise<Skill>;
   readonly diagnostics: readonly Diagnostic[];

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
+import { isWithin } from "./contain.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
@@ -25,11 +26,15 @@ export function loadProjectConfig(from: string): LoadedConfig | undefined {
 
 /** The user's own: `$XDG_CONFIG_HOME/skillflow/config.yml`, else below `~/.config`. */
 export function loadUserConfig(env: Environment): LoadedConfig | undefined {
+  const path = userConfigPath(env);
+  if (path === undefined || !existsSync(path)) return undefined;
+  return { path, directory: dirname(path), config: readConfig(path) };
+}
+
+/** Where the user's own file is, or would be. */
+export function userConfigPath(env: Environment): string | undefined {
   const base = env.XDG_CONFIG_HOME || (env.HOME ? join(env.HOME, ".config") : undefined);
-  if (!base) return undefined;
-  const directory = join(base, "skillflow");
-  const path = join(directory, "config.yml");
-  return existsSync(path) ? { path, directory, config: readConfig(path) } : undefined;
+  return base ? join(base, "skillflow", "config.yml") : undefined;
 }
 
 /** The root of the project that a folder belongs to: its repository's, else the folder itself. */
@@ -37,6 +42,12 @@ export function projectRoot(from: string): string {
   const directories = upToRepositoryRoot(from);
   const top = directories.at(-1) ?? from;
   return existsSync(join(top, ".git")) ? top : from;
+}
+
+/** Whether a path belongs to the repository that a folder is in: what lies there may be a stranger's (trust 6). */
+export function isInCheckout(path: string, from: string): boolean {
+  const root = projectRoot(from);
+  return existsSync(join(root, ".git")) && existsSync(path) && isWithin(realpathSync(root), realpathSync(path));
 }
 
 function upToRepositoryRoot(from: string): string[] {

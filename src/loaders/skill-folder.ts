@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { basename, join, relative } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../core/skill.ts";
 import { isObject } from "../core/values.ts";
@@ -40,23 +40,27 @@ function readWithin(directory: string, file: string): string | undefined {
   return readFileSync(path, "utf8");
 }
 
-/** What the files of a skill hold, as 16 hexadecimal digits: trust that was given to other content does not count. */
-export function digestFiles(path: string): string {
+/**
+ * What the files of a skill hold, with further ones that belong to it, as 16 hexadecimal digits: trust that was given to
+ * other content does not count. Of links it holds where they lead.
+ */
+export function digestFiles(path: string, further: readonly string[] = []): string {
   const hash = createHash("sha256");
-  for (const file of filesBelow(path)) {
-    const content = readFileSync(file);
-    hash.update(`${file.slice(path.length)}\0${content.length}\0`).update(content);
+  for (const file of [...filesBelow(path), ...further]) {
+    const content = lstatSync(file).isSymbolicLink() ? Buffer.from(readlinkSync(file)) : readFileSync(file);
+    hash.update(`${relative(path, file)}\0${content.length}\0`).update(content);
   }
   return hash.digest("hex").slice(0, 16);
 }
 
+/** Also those below node_modules: code of the folder may import them. */
 function filesBelow(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path];
-  const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => !SKIPPED.has(entry.name));
+  if (!statSync(path).isDirectory()) return [realpathSync(path)];
+  const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.name !== ".git");
   const sorted = entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   return sorted.flatMap((entry) => {
     if (entry.isDirectory()) return filesBelow(join(path, entry.name));
-    return entry.isFile() ? [join(path, entry.name)] : [];
+    return entry.isFile() || entry.isSymbolicLink() ? [join(path, entry.name)] : [];
   });
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   configValues,
   type Environment,
+  isReservedVariable,
   missingConfig,
   missingForTool,
   type ResolvedField,
@@ -27,6 +28,7 @@ import type { InlineSkill, Workflow } from "../core/workflow.ts";
 import { listBundled } from "./bundled-files.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
 import type { FolderFormat, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
+import { discoverModule, moduleFolder } from "./module-folder.ts";
 import { skillDocument } from "./skill-document.ts";
 import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
@@ -34,7 +36,7 @@ import { skillTools } from "./skill-tools.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
-const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillTools, skillDocument];
+const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillTools, moduleFolder, skillDocument];
 
 export interface SkillSetOptions {
   /** The folder of the built-in skills. */
@@ -90,6 +92,8 @@ export interface SkillEntry {
   readonly unavailable: string | undefined;
   /** Why its code does not run although its instruction is there; undefined where nothing is held back. */
   readonly withheld: string | undefined;
+  /** What would run if it were not held back, in words: its module, its tools, its server's command. */
+  readonly heldBack: readonly string[];
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
   /** The folder whose files belong to its instruction; undefined where there are none. */
   readonly bundle: Bundle | undefined;
@@ -110,6 +114,8 @@ export interface SkillSet {
   find(id: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
   /** What the tools of foreign skills are carried out with. */
   readonly host: LoaderHost;
+  /** Why code of the skill does not run (trust 6), told without running any; undefined where nothing is held back. */
+  withheld(id: string, inline?: Workflow["skills"]): string | undefined;
   /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
   digest(id: string): string | undefined;
 }
@@ -120,6 +126,8 @@ interface Layer {
   readonly priority: number;
   readonly path: string;
   readonly loaded: LoadedSkill;
+  /** Of all the files that its code is; read once. */
+  readonly digest: () => string;
 }
 
 const STEP = 10;
@@ -133,11 +141,10 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   const set: SkillSet = {
     ids,
     host,
-    diagnostics: [...diagnostics, ...shadowings(layers, builtins)],
+    diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
     async find(id, inline) {
-      const own = inline && Object.hasOwn(inline, id) ? inline[id] : undefined;
       return joinLayers(id, {
-        inline: own,
+        inline: inlineOf(id, inline),
         custom: layers.get(id) ?? [],
         builtin: await builtins.load(id),
         kept: builtins.kept(id),
@@ -145,21 +152,28 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
         options,
       });
     },
-    digest: (id) =>
-      layers
-        .get(id)
-        ?.slice(0, 1)
-        .map(({ path }) => digestFiles(path))[0],
+    withheld(id, inline) {
+      const [top] = layers.get(id) ?? [];
+      if (!top || isTrusted(id, top, options.trust)) return undefined;
+      const runsCode = top.loaded.runsCode && !builtins.ids.has(id);
+      const isOther = (options.servers.get(id)?.config ?? inlineOf(id, inline)?.mcp) !== undefined;
+      return runsCode || (!isOther && startsCommand(top)) ? notTrusted(id) : undefined;
+    },
+    digest: (id) => layers.get(id)?.[0]?.digest(),
   };
   const invoke: Invoke = (call, context) => invokeTool(set, call, context);
   return set;
+}
+
+function inlineOf(id: string, inline: Workflow["skills"]): InlineSkill | undefined {
+  return inline && Object.hasOwn(inline, id) ? inline[id] : undefined;
 }
 
 function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
   const layers = new Map<string, Layer[]>();
   const diagnostics: Diagnostic[] = [];
   for (const [index, level] of levels.entries()) {
-    const discovery = discoverSkills(level, FORMATS, host);
+    const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, FORMATS, host);
     diagnostics.push(...discovery.diagnostics);
     for (const { path, loaded } of discovery.found) {
       const { id } = loaded.skill;
@@ -168,7 +182,14 @@ function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
         diagnostics.push(skipped(path, reserved));
         continue;
       }
-      layers.set(id, [...(layers.get(id) ?? []), { level, priority: (levels.length - index) * STEP, path, loaded }]);
+      const layer: Layer = {
+        level,
+        priority: (levels.length - index) * STEP,
+        path,
+        loaded: withoutReserved(loaded, path),
+        digest: once(() => digestFiles(path, loaded.alsoRuns?.())),
+      };
+      layers.set(id, [...(layers.get(id) ?? []), layer]);
     }
   }
   return { layers, diagnostics };
@@ -177,6 +198,39 @@ function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
 function reservedNameOf(skill: Skill): string | undefined {
   const exposed = describeTools(skill, skill.tools).map((tool) => tool.exposed);
   return reservedName(skill.id, exposed);
+}
+
+/** Those that flags and config files hand over. */
+function refusedVariables({ variables }: SkillSetOptions): Diagnostic[] {
+  return [...variables].flatMap(([id, names]) =>
+    names.filter(isReservedVariable).map((name) => refusedVariable(id, name)),
+  );
+}
+
+function refusedVariable(id: string, name: string): Diagnostic {
+  const message = `skill "${id}": the variable ${name} is not handed to a skill, because it changes what programs load`;
+  return { severity: "warning", code: "VARIABLE_REFUSED", path: [], message };
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** A document cannot have its skill's programs started with variables that change what they load. */
+function withoutReserved(loaded: LoadedSkill, path: string): LoadedSkill {
+  const fields = Object.entries(loaded.skill.config);
+  const refused = fields.filter(([key, { env }]) => isReservedVariable(env ?? key));
+  if (refused.length === 0) return loaded;
+  const findings = refused.map(([key, { env }]): Diagnostic => {
+    return { ...refusedVariable(loaded.skill.id, env ?? key), path: ["config", key], file: path };
+  });
+  const config = Object.fromEntries(fields.filter((field) => !refused.includes(field)));
+  const diagnostics = [...loaded.diagnostics, ...findings];
+  return { ...loaded, skill: { ...loaded.skill, config }, diagnostics };
 }
 
 interface Builtins {
@@ -222,11 +276,18 @@ function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Bui
     if (!winner) return [];
     const lower = losers.map(({ path, priority }) => `${path} (priority ${priority})`);
     if (builtins.ids.has(id)) lower.push("the built-in skill (priority 0), whose tools stay");
-    return lower.map((loser): Diagnostic => {
+    const shadowed = lower.map((loser): Diagnostic => {
       const message = `skill "${id}": ${winner.path} (priority ${winner.priority}) shadows ${loser}`;
       return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: winner.path };
     });
+    return builtins.ids.has(id) && winner.loaded.runsCode ? [...shadowed, toolsLeftOut(id, winner)] : shadowed;
   });
+}
+
+function toolsLeftOut(id: string, { path }: Layer): Diagnostic {
+  const message = `skill "${id}": the tools of ${path} are left out, because the built-in skill keeps its own`;
+  const hint = "a skill with tools of its own needs an id of its own";
+  return { severity: "warning", code: "SKILL_TOOLS_LEFT_OUT", path: [], message, hint, file: path };
 }
 
 interface Layers {
@@ -246,10 +307,12 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
   const [top] = custom;
   if (!inline && !top && !builtin && !server) return undefined;
   const source = sourceOf(id, layers);
-  const code = await codeOf(top, source.trusted, builtin);
+  // An inline skill of the same id is the operator's own, the code below it is not.
+  const trusted = top === undefined || isTrusted(id, top, options.trust);
+  const code = await codeOf(top, trusted, builtin);
   const own = code.skill;
   const mcp = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
-  const foreignCommand = mcp !== undefined && mcp === own?.mcp && mcp.command !== undefined && !source.trusted;
+  const foreignCommand = mcp !== undefined && mcp === own?.mcp && mcp.command !== undefined && !trusted;
   const skill: Skill = {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
@@ -276,6 +339,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
       ? "disabled in .skillflow.yml"
       : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
     withheld,
+    heldBack: withheld === undefined || !top ? [] : codeHeldBack(top, code.withheld, foreignCommand),
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     diagnostics: top?.loaded.diagnostics ?? [],
@@ -287,7 +351,7 @@ function sourceOf(id: string, { inline, custom, builtin, server, options }: Laye
   if (inline) return { kind: "inline", path: null, priority: (options.levels.length + 1) * STEP, trusted: true };
   if (top) {
     const { level, priority, path } = top;
-    return { kind: level.kind, path, priority, trusted: level.trusted || isTrusted(id, path, options.trust) };
+    return { kind: level.kind, path, priority, trusted: isTrusted(id, top, options.trust) };
   }
   if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
   return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted: true };
@@ -298,11 +362,23 @@ function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | nu
   return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
-/** By id, or by id and what its files held when it was allowed. */
-function isTrusted(id: string, path: string, trust: ReadonlySet<string>): boolean {
-  if (trust.has(id)) return true;
+/** By its level, by id, or by id and what its files held when it was allowed. */
+function isTrusted(id: string, { level, digest }: Layer, trust: ReadonlySet<string>): boolean {
+  if (level.trusted || trust.has(id)) return true;
   const isPinned = [...trust].some((entry) => entry.startsWith(`${id}@`));
-  return isPinned && trust.has(`${id}@${digestFiles(path)}`);
+  return isPinned && trust.has(`${id}@${digest()}`);
+}
+
+function startsCommand({ loaded }: Layer): boolean {
+  return loaded.skill.mcp?.command !== undefined;
+}
+
+function codeHeldBack({ loaded }: Layer, isCode: boolean, isCommand: boolean): readonly string[] {
+  const { command = "", args = [] } = loaded.skill.mcp ?? {};
+  return [
+    ...(isCode ? (loaded.code ?? loaded.skill.tools.map(({ name }) => `tool ${name}`)) : []),
+    ...(isCommand ? [`command ${[command, ...args].join(" ")}`] : []),
+  ];
 }
 
 interface Code {
@@ -322,7 +398,12 @@ async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill |
   try {
     const imported = await importCode();
     return {
-      skill: { ...imported, ...only("instruction", skill.instruction ?? imported.instruction) },
+      skill: {
+        ...imported,
+        config: { ...skill.config, ...imported.config },
+        ...only("instruction", skill.instruction ?? imported.instruction),
+        ...only("mcp", skill.mcp ?? imported.mcp),
+      },
       withheld: false,
     };
   } catch (error) {
@@ -340,7 +421,8 @@ function notTrusted(id: string): string {
 }
 
 function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
-  return Object.fromEntries(names.map((name) => [name, { description: "handed over by the operator", env: name }]));
+  const allowed = names.filter((name) => !isReservedVariable(name));
+  return Object.fromEntries(allowed.map((name) => [name, { description: "handed over by the operator", env: name }]));
 }
 
 function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {

@@ -21,6 +21,13 @@ export function loadWorkflow(path: string, knownSkills: ReadonlySet<string>, sho
   return parseWorkflow(read, knownSkills, shownAs);
 }
 
+/** Findings about a document that was read before, each with its place in the file. */
+export function placeFindings(path: string, findings: readonly Diagnostic[], shownAs: string): Diagnostic[] {
+  if (findings.length === 0) return [];
+  const { position } = parseYaml(readFileSync(path, "utf8"));
+  return findings.map((finding) => ({ ...finding, ...position(finding.path), file: shownAs }));
+}
+
 function readDocument(path: string, file: string): string | Diagnostic {
   const refuse = (message: string): Diagnostic => ({ severity: "error", code: "IO", path: [], message });
   try {

@@ -1,0 +1,62 @@
+import { messageOf } from "../core/errors.ts";
+import type { Workflow } from "../core/workflow.ts";
+import { gatherSkills, openProject, type Project, rememberTrust, type SkillEntry } from "../project.ts";
+import { NO_FLAGS } from "../skill-choices.ts";
+import { projectOptions } from "./flags.ts";
+import type { Flags, Io } from "./main.ts";
+import { plainLine } from "./reports/inert.ts";
+import { painter } from "./terminal.ts";
+
+/**
+ * The project with the code of those skills allowed that a person lets run. On a terminal they are asked once about
+ * each skill that the workflow uses and that is held back; elsewhere nobody is asked (trust 6).
+ */
+export async function openTrusted(
+  io: Io,
+  flags: Flags,
+  workflowOf: (project: Project) => Promise<Workflow | undefined>,
+): Promise<Project> {
+  const options = projectOptions(flags);
+  const project = openProject(io.host, options);
+  if (!io.ask) return project;
+  const workflow = await workflowOf(project);
+  const allowed = workflow ? await askAbout(io, flags, project, workflow) : [];
+  if (allowed.length === 0) return project;
+  await remember(io, project, allowed);
+  const { skillFlags = NO_FLAGS } = options;
+  return openProject(io.host, { ...options, skillFlags: { ...skillFlags, trust: [...skillFlags.trust, ...allowed] } });
+}
+
+/** `id@digest` of each skill that may run, as its files are now. */
+async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workflow): Promise<string[]> {
+  const allowed: string[] = [];
+  for (const [id, entry] of await gatherSkills(project.skills, workflow)) {
+    if (!entry || entry.withheld === undefined || project.choices.disabled.includes(id)) continue;
+    const digest = project.skills.digest(id);
+    if (digest === undefined) continue;
+    await io.err(describeCode(io, flags, entry));
+    const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
+    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(`${id}@${digest}`);
+  }
+  return allowed;
+}
+
+/** Names and paths are a stranger's text, so each stays on its line. */
+function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
+  const paint = painter(io, flags);
+  const lines = [
+    `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) brings code that nobody has allowed to run.`,
+    `  from ${plainLine(source.path ?? "")}`,
+    ...heldBack.map((code) => `  runs ${plainLine(code)}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+async function remember(io: Io, project: Project, allowed: readonly string[]): Promise<void> {
+  try {
+    const path = rememberTrust(project, allowed);
+    await io.err(`  remembered in ${path}\n`);
+  } catch (error) {
+    await io.err(`  allowed for this run only, because it could not be remembered: ${messageOf(error)}\n`);
+  }
+}

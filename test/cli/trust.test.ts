@@ -1,0 +1,236 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { scriptOf } from "./flows.ts";
+import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";
+
+/** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
+
+const moduleOf = (id: string) => `
+import { writeFileSync } from "node:fs";
+writeFileSync(process.cwd() + "/imported-${id}", "");
+export default {
+  id: "${id}", name: "N", description: "d", category: "general", config: {},
+  tools: [{ name: "page", description: "d", input_schema: { type: "object" }, effect: "read", handler: () => "paged" }],
+};
+`;
+const FLOW = `
+id: flow
+name: Flow
+entry: only
+nodes:
+  only: { name: Only, instruction: Page somebody., skills: [pager, desk] }
+edges: []
+`;
+const CALLS = scriptOf({ node: "only", calls: [{ tool: "pager_page" }] }, { node: "only", text: "done" });
+const QUIET = scriptOf({ node: "only", text: "done" });
+const files = {
+  "flow.yml": FLOW,
+  "calls.json": CALLS,
+  "quiet.json": QUIET,
+  "skills/pager/skill.mjs": moduleOf("pager"),
+};
+const RUN = ["run", "flow.yml", "--model", "script:calls.json"];
+const ASKED = /The skill .*pager.* brings code that nobody has allowed to run/;
+
+interface Place {
+  readonly cwd: string;
+  readonly env: { readonly HOME: string };
+}
+const makePlace = (more: Record<string, string> = {}, home: Record<string, string> = {}): Place => ({
+  cwd: makeProject({ ...files, ...more }),
+  env: { HOME: makeProject({ ".keep": "", ...home }) },
+});
+const configOf = ({ env }: Place) => join(env.HOME, ".config/skillflow/config.yml");
+const isImported = ({ cwd }: Place) => existsSync(join(cwd, "imported-pager"));
+
+describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
+  it("a run asks before code of the checkout runs, shows it, and remembers a yes with its content", async () => {
+    const place = makePlace();
+    const first = await runOnTerminal([...RUN, "--run-id", "one"], ["y\n"], place);
+    expect(first.code, first.stdout).toBe(0);
+    expect(first.stdout).toMatch(ASKED);
+    expect(first.stdout).toContain("(module)");
+    expect(first.stdout).toContain(`runs module ${join(place.cwd, "skills/pager/skill.mjs")}`);
+    expect(readEvents(place.cwd, "one")).toContainEqual(
+      expect.objectContaining({ type: "tool:result", output: "paged" }),
+    );
+    expect(readFileSync(configOf(place), "utf8")).toMatch(/^skills:\n {2}trust:\n {4}- pager@[0-9a-f]{16}\n$/);
+    const second = await runOnTerminal([...RUN, "--run-id", "two"], [], place);
+    expect(second.code, second.stdout).toBe(0);
+    expect(second.stdout).not.toMatch(ASKED);
+    expect(readEvents(place.cwd, "two")).toContainEqual(expect.objectContaining({ output: "paged" }));
+    expect((await runProgram(RUN, place)).code).toBe(0);
+  });
+
+  it("a skill that has changed is asked about again", async () => {
+    const place = makePlace();
+    await runOnTerminal(RUN, ["y\n"], place);
+    writeFileSync(join(place.cwd, "skills/pager/skill.mjs"), `${moduleOf("pager")}// changed\n`);
+    const again = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], ["n\n"], place);
+    expect(again.stdout).toMatch(ASKED);
+    expect(again.stdout).toContain("its code is not trusted");
+    expect(readFileSync(configOf(place), "utf8").match(/pager@/g)).toHaveLength(1);
+  });
+
+  it.each([
+    ["an empty line", "\n"],
+    ["no", "no\n"],
+    ["anything but yes", "yeah\n"],
+    ["the end of input", "\u0004"],
+  ])("%s is a no, and nothing is remembered", async (_, answer) => {
+    const place = makePlace();
+    const ended = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], [answer], place);
+    expect(ended.code, ended.stdout).toBe(0);
+    expect(isImported(place)).toBe(false);
+    expect(existsSync(configOf(place))).toBe(false);
+  });
+
+  it("Ctrl-C ends the program, and nothing has run", async () => {
+    const place = makePlace();
+    expect((await runOnTerminal(RUN, ["\u0003"], place)).code).toBe(130);
+    expect(isImported(place)).toBe(false);
+    expect(existsSync(join(place.cwd, ".skillflow"))).toBe(false);
+  });
+
+  it("nobody is asked about a skill that is allowed, disabled, or not used, nor where the workflow is wrong", async () => {
+    const place = makePlace({
+      "skills/other/skill.mjs": moduleOf("other"),
+      "broken.yml": FLOW.replace("entry: only", "entry: nowhere"),
+    });
+    const told = [
+      await runOnTerminal([...RUN, "--trust-skill", "pager"], [], place),
+      await runOnTerminal(["run", "broken.yml", "--model", "script:calls.json"], [], place),
+    ];
+    writeFileSync(join(place.cwd, ".skillflow.yml"), "skills: { disabled: [pager] }");
+    told.push(await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], [], place));
+    for (const { stdout } of told) expect(stdout).not.toContain("[y/N]");
+  });
+
+  it("what is remembered leaves the rest of the user's file as it was, also behind a link", async () => {
+    const config =
+      "# mine\nmodel: script:calls.json\n\nskills:\n  # allowed\n  trust: [ other ] # so far\nwrites: allow\n";
+    const place = makePlace({}, { "dotfiles/config.yml": config });
+    mkdirSync(join(place.env.HOME, ".config/skillflow"), { recursive: true });
+    symlinkSync(join(place.env.HOME, "dotfiles/config.yml"), configOf(place));
+    expect((await runOnTerminal(["run", "flow.yml"], ["yes\n"], place)).code).toBe(0);
+    const text = readFileSync(configOf(place), "utf8");
+    expect(text.replace(/pager@[0-9a-f]{16}/, "pager")).toBe(config.replace("[ other ]", "[ other, pager ]"));
+    expect(lstatSync(configOf(place)).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(place.env.HOME, "dotfiles"))).toEqual(["config.yml"]);
+  });
+
+  it.each(["skills: {}\n", "skills: { trust: [] }\n", "# nothing\n", ""])(
+    "it is remembered in a file that says %j",
+    async (config) => {
+      const place = makePlace({}, { ".config/skillflow/config.yml": config });
+      const ended = await runOnTerminal(RUN, ["y\n"], place);
+      expect(ended.code, ended.stdout).toBe(0);
+      expect(readFileSync(configOf(place), "utf8")).toMatch(/pager@[0-9a-f]{16}/);
+    },
+  );
+
+  it("what cannot be remembered is allowed for this run", async () => {
+    const place = makePlace({}, { ".config": "a file" });
+    const ended = await runOnTerminal(RUN, ["y\n"], place);
+    expect(ended.code, ended.stdout).toBe(0);
+    expect(ended.stdout).toContain("allowed for this run only");
+  });
+
+  it("a run that goes on asks again, as trust is never recorded", async () => {
+    const place = makePlace({
+      "short.json": JSON.stringify(scriptOf({ node: "only", calls: [{ tool: "pager_page" }] })),
+    });
+    const stopped = await runProgram(
+      ["run", "flow.yml", "--model", "script:short.json", "--run-id", "r", "--trust-skill", "pager"],
+      place,
+    );
+    expect(stopped.code).toBe(1);
+    expect(readFileSync(runFile(place.cwd, "r"), "utf8")).not.toContain("trust");
+    const resumed = await runOnTerminal(["resume", "r", "--model", "script:calls.json"], ["y\n"], place);
+    expect(resumed.stdout).toMatch(ASKED);
+    expect(resumed.code, resumed.stdout).toBe(0);
+  });
+
+  it("what a server's command is called stays on its line", async () => {
+    const server = '---\nname: remote\nmcp: { command: serve, args: ["\\e[2K\\r  runs nothing"] }\n---\nAsk it.';
+    const place = makePlace({ "skills/remote/SKILL.md": server, "remote.yml": FLOW.replace("pager", "remote") });
+    const { stdout } = await runOnTerminal(["run", "remote.yml", "--model", "script:quiet.json"], ["n\n"], place);
+    expect(stdout).toMatch(/runs command serve +runs nothing/);
+    expect(stdout).not.toContain("\u001b[2K\r  runs nothing");
+  });
+});
+
+describe("elsewhere", () => {
+  it("nobody is asked, nothing runs, and one line tells how to allow it", async () => {
+    const place = makePlace();
+    const ended = await runProgram(["run", "flow.yml", "--model", "script:quiet.json", "--json"], place);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(isImported(place)).toBe(false);
+    const lines = ended.stderr.split("\n").filter((line) => line.startsWith("warning"));
+    expect(lines.filter((line) => line.includes("--trust-skill pager"))).toHaveLength(1);
+    expect(resultOf(ended).degraded).toMatchObject([{ skill: "pager" }]);
+  });
+
+  it.each<[string, readonly string[], Record<string, string>]>([
+    ["the flag", ["--trust-skill", "pager"], {}],
+    ["the variable", [], { SKILLFLOW_TRUST_SKILL: "other, pager" }],
+  ])("%s allows it", async (_, args, env) => {
+    const place = makePlace();
+    expect((await runProgram([...RUN, ...args], { ...place, env: { ...place.env, ...env } })).code).toBe(0);
+    expect(isImported(place)).toBe(true);
+  });
+
+  it("the user's own file allows it, by id", async () => {
+    const place = makePlace({}, { ".config/skillflow/config.yml": "skills: { trust: [pager] }" });
+    expect((await runProgram(RUN, place)).code).toBe(0);
+    expect(isImported(place)).toBe(true);
+  });
+
+  it("another content than the one that was allowed does not run", async () => {
+    const pinned = "skills: { trust: [pager@0123456789abcdef] }";
+    const place = makePlace({}, { ".config/skillflow/config.yml": pinned });
+    await runProgram(["run", "flow.yml", "--model", "script:quiet.json"], place);
+    expect(isImported(place)).toBe(false);
+  });
+
+  it("validate tells it at its place, and doctor with the remedy", async () => {
+    const place = makePlace();
+    const validated = await runProgram(["validate", "flow.yml", "--json"], place);
+    expect(validated.code).toBe(0);
+    expect(JSON.parse(validated.stdout).diagnostics).toMatchObject([
+      {
+        severity: "warning",
+        code: "SKILL_NOT_TRUSTED",
+        field: "nodes.only.skills[0]",
+        file: "flow.yml",
+        line: 6,
+        hint: "--trust-skill pager lets it run",
+      },
+    ]);
+    const strict = await runProgram(["validate", "flow.yml", "--strict"], place);
+    expect(strict.code).toBe(2);
+    const allowed = await runProgram(["validate", "flow.yml", "--strict", "--trust-skill", "pager"], place);
+    expect(allowed.code).toBe(0);
+    const { stdout } = await runProgram(["doctor", "flow.yml", "--json"], place);
+    const skills = (JSON.parse(stdout) as { skills: { id: string }[] }).skills;
+    expect(skills.find(({ id }) => id === "pager")).toMatchObject({
+      state: "unavailable",
+      reason: expect.stringContaining("not trusted"),
+      fix: "--trust-skill pager",
+    });
+    expect(isImported(place)).toBe(false);
+  });
+
+  it("a skill with an instruction is there without its tools, and doctor says why", async () => {
+    const place = makePlace({ "skills/pager/SKILL.md": "---\nname: pager\n---\nPage them." });
+    const { stdout } = await runProgram(["doctor", "flow.yml", "--json"], place);
+    const skills = (JSON.parse(stdout) as { skills: { id: string }[] }).skills;
+    expect(skills.find(({ id }) => id === "pager")).toMatchObject({
+      state: "available",
+      reason: expect.stringContaining("not trusted"),
+      fix: "--trust-skill pager",
+    });
+  });
+});
