@@ -94,7 +94,7 @@ function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign"> 
   };
   return {
     runProgram: lazily(async () => (await import("./sandbox/process.ts")).processSandbox(host)),
-    runForeign: lazily(async () => (await import("./sandbox/unshare.ts")).unshareSandbox(host)),
+    runForeign: lazily(async () => (await import("./sandbox/choose.ts")).openSandbox(host)),
   };
 }
 

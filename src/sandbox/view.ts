@@ -96,9 +96,15 @@ async function accounts(folder: string): Promise<ViewStep[]> {
 /** Where Node is installed outside the system's folders: no more than what belongs to it. */
 function nodeFolders(execPath: string): ViewStep[] {
   const file = realpathSync(execPath);
-  if (file.startsWith("/usr/")) return [];
   const prefix = dirname(dirname(file));
   const isInstallation = basename(dirname(file)) === "bin" && existsSync(join(prefix, "include", "node", "node.h"));
   const paths = isInstallation ? [join(prefix, "bin"), join(prefix, "lib")] : [file];
-  return [...shown(paths), ...(file === execPath ? [] : [{ kind: "link", path: execPath, to: file } as const])];
+  return [
+    ...(isOfSystem(file) ? [] : shown(paths)),
+    ...(file === execPath || isOfSystem(execPath) ? [] : [{ kind: "link", path: execPath, to: file } as const]),
+  ];
+}
+
+function isOfSystem(path: string): boolean {
+  return /^\/(usr|bin)\//.test(path);
 }

@@ -1,7 +1,9 @@
-import { bubblewrapSandbox } from "../../src/sandbox/bubblewrap.ts";
-import { unshareSandbox } from "../../src/sandbox/unshare.ts";
+import { describe } from "vitest";
 import { describeSandbox } from "../contracts/sandbox.ts";
-import { sandboxHost } from "./host.ts";
+import { isolatingSandboxes } from "./isolating.ts";
 
-describeSandbox("bubblewrap", () => bubblewrapSandbox(sandboxHost, "/usr/bin/bwrap"));
-describeSandbox("unshare", () => unshareSandbox(sandboxHost));
+for (const [name, sandbox, works] of isolatingSandboxes) {
+  describe.skipIf(!works)(works ? "here" : `${name} cannot work on this machine`, () => {
+    describeSandbox(name, () => sandbox);
+  });
+}

@@ -1,0 +1,92 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { platform } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { Sandbox } from "../core/ports.ts";
+import { bubblewrapSandbox } from "./bubblewrap.ts";
+import type { SandboxHost } from "./host.ts";
+import { unshareSandbox } from "./unshare.ts";
+
+/**
+ * The sandbox of this machine for code that nobody vouches for: the first that really ran a program here. Where there is
+ * none, what is given refuses every program with `sandbox.missing`; nothing ever runs outside of a sandbox instead.
+ */
+export function openSandbox(host: SandboxHost): Promise<Sandbox> {
+  const opened = known.get(host) ?? firstThatWorks(candidates(host));
+  known.set(host, opened);
+  return opened;
+}
+
+/** A trial costs a start, and its answer does not change while we run. */
+const known = new WeakMap<SandboxHost, Promise<Sandbox>>();
+
+function candidates(host: SandboxHost): readonly Sandbox[] {
+  if (platform() !== "linux") return [];
+  const bwrap = findProgram("bwrap", host.env.PATH ?? "/usr/bin:/bin");
+  return [...(bwrap === undefined ? [] : [bubblewrapSandbox(host, bwrap)]), unshareSandbox(host)];
+}
+
+function findProgram(name: string, path: string): string | undefined {
+  const places = path.split(":").filter((folder) => isAbsolute(folder));
+  return places.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The first that runs a program to its end; exported for the test of what happens when none does. */
+export async function firstThatWorks(sandboxes: readonly Sandbox[]): Promise<Sandbox> {
+  const reasons: string[] = [];
+  for (const sandbox of sandboxes) {
+    const reason = await whyNot(sandbox);
+    if (reason === undefined) return sandbox;
+    reasons.push(`${sandbox.name}: ${reason}`);
+  }
+  return missingSandbox(reasons);
+}
+
+const TRIAL_MS = 15_000;
+
+async function whyNot(sandbox: Sandbox): Promise<string | undefined> {
+  try {
+    const { ended, code, stderr } = await sandbox.run({
+      argv: ["true"],
+      stdin: "",
+      env: {},
+      mounts: [],
+      cwd: "/",
+      network: false,
+      limits: { wallMs: TRIAL_MS, outputBytes: 10_000, memoryBytes: 2 ** 28, processes: 4 },
+      signal: new AbortController().signal,
+    });
+    return ended === "exit" && code === 0 ? undefined : `a trial ended with ${code ?? ended} ${stderr.trim()}`.trim();
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function missingSandbox(reasons: readonly string[]): Sandbox {
+  const isLinux = platform() === "linux";
+  return {
+    name: "missing",
+    isolates: true,
+    run: async ({ argv: [program] }) => {
+      const why = reasons.length === 0 ? "" : ` (${reasons.join("; ")})`;
+      throw new SkillflowError(
+        "sandbox.missing",
+        `${program} was not run: this machine has no sandbox that works${why}`,
+        {
+          hint: isLinux
+            ? "install bubblewrap (apt-get install bubblewrap); in a container, allow user namespaces"
+            : "run skillflow on Linux with bubblewrap (apt-get install bubblewrap), for example in a virtual machine",
+        },
+      );
+    },
+  };
+}

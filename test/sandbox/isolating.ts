@@ -1,0 +1,13 @@
+import type { Sandbox } from "../../src/core/ports.ts";
+import { bubblewrapSandbox } from "../../src/sandbox/bubblewrap.ts";
+import { firstThatWorks } from "../../src/sandbox/choose.ts";
+import { unshareSandbox } from "../../src/sandbox/unshare.ts";
+import { sandboxHost } from "./host.ts";
+
+/** The sandboxes that isolate, each with whether this machine has what it needs. */
+export const isolatingSandboxes: readonly (readonly [name: string, sandbox: Sandbox, works: boolean])[] =
+  await Promise.all(
+    [bubblewrapSandbox(sandboxHost, "/usr/bin/bwrap"), unshareSandbox(sandboxHost)].map(
+      async (sandbox) => [sandbox.name, sandbox, (await firstThatWorks([sandbox])) === sandbox] as const,
+    ),
+  );
