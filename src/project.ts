@@ -7,8 +7,9 @@ import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import type { Workflow } from "./core/workflow.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
+import { mcpCaller } from "./loaders/mcp-call.ts";
 import { type LoadedConfig, loadProjectConfig, loadUserConfig, projectRoot } from "./loaders/project-config.ts";
-import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
+import { knownSkills, openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import { type LoadedWorkflow, loadWorkflow } from "./loaders/workflow-file.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
@@ -70,6 +71,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
       options: choices.formats,
       ...openRunners(host),
       nodePath: host.execPath,
+      callMcp: mcpCaller({ kill: host.kill, isAlive: (pid) => host.isAlive({ ...host.self, pid, started: "" }) }),
     },
   });
   const findings = choices.findings.map(configFinding);
@@ -143,7 +145,7 @@ function skillLevels(host: Host, options: ProjectOptions, { project, user, choic
 
 /** A workflow document and everything that is wrong with it. */
 export function readWorkflow({ host, skills }: Project, file: string): LoadedWorkflow {
-  return loadWorkflow(resolve(host.cwd, file), skills.ids, file);
+  return loadWorkflow(resolve(host.cwd, file), knownSkills(skills), file);
 }
 
 /** By id; undefined where nobody declares the id. */
@@ -154,4 +156,26 @@ export async function gatherSkills(set: SkillSet, workflow: Workflow): Promise<S
   const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, workflow.skills)] as const));
   return new Map(found);
+}
+
+/** Skills and those that they call in their turn: whose secrets may be at hand. */
+export async function gatherCalled(set: SkillSet, references: Iterable<string>): Promise<SkillEntries> {
+  const found = new Map<string, SkillEntry | undefined>();
+  const open = [...references];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (found.has(next)) continue;
+    const entry = await set.find(next);
+    found.set(next, entry);
+    open.push(...(entry?.calls ?? []));
+  }
+  return found;
+}
+
+/** All skills whose handlers may run for these: themselves and whom they call. */
+export async function reachedSkills(
+  set: SkillSet,
+  entries: SkillEntries,
+): Promise<readonly (SkillEntry | undefined)[]> {
+  const called = [...entries.values()].flatMap((entry) => entry?.calls ?? []);
+  return [...entries.values(), ...(await gatherCalled(set, called)).values()];
 }

@@ -125,7 +125,7 @@ export function isSkillId(name: string): boolean {
 }
 
 /** A field without `env` reads the variable named like its key (D27). */
-function readConfig(config: unknown): Readonly<Record<string, ConfigField>> {
+export function readConfig(config: unknown): Readonly<Record<string, ConfigField>> {
   if (!isObject(config)) return {};
   const fields = Object.entries(config).flatMap(([key, field]): [string, ConfigField][] => {
     if (!isObject(field)) return [];
