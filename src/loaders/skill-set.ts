@@ -38,11 +38,12 @@ import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
 import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
+import { skillPackage } from "./skill-package.ts";
 import { chooseVersion, fitsRange, listVersions, repeatedVersions } from "./skill-versions.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
-const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillContract, skillDocument];
+const FORMATS: readonly FolderFormat[] = [skillPackage, toolDescriptor, skillContract, skillDocument];
 
 export interface SkillSetOptions {
   /** The folder of the built-in skills. */
