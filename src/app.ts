@@ -13,6 +13,7 @@ import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
 import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
+import { describeAbsence } from "./core/skill-reference.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
@@ -20,7 +21,15 @@ import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { ownHandler } from "./own-tools.ts";
-import { configFindings, gatherSkills, type Host, type Project, readWorkflow, type SkillEntries } from "./project.ts";
+import {
+  configFindings,
+  gatherSkills,
+  type Host,
+  type Project,
+  reachedSkills,
+  readWorkflow,
+  type SkillEntries,
+} from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
@@ -30,6 +39,8 @@ import { secretsOf, skillSecrets } from "./secrets.ts";
 import { connectServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
 import { fileStore, readRecording } from "./stores/file.ts";
+
+export { type InvokeOptions, invokeSkill } from "./invocation.ts";
 
 export function openStore(project: Project): Store {
   const { host, storeDirectory } = project;
@@ -99,7 +110,7 @@ export async function prepareRun(
   if (shapes.length > 0) throw invalid("workflow.invalid", `${request.file} cannot be run`, shapes);
 
   const gathered = await gatherSkills(project.skills, workflow);
-  const secrets = secretsOf(host.env, gathered.values(), project);
+  const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = createRedactor(secrets);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
@@ -181,7 +192,7 @@ function fetchAuth({ host, project, user }: Project) {
 /** `--require-skills`: the skills of every reachable node, before anything runs. */
 function requireSkills(workflow: Workflow, entries: SkillEntries): void {
   const lost = [...entries].flatMap(([id, entry]) => {
-    const reason = entry ? (entry.unavailable ?? entry.withheld) : "no skill has this id";
+    const reason = entry ? (entry.unavailable ?? entry.withheld) : describeAbsence(id);
     return reason === undefined ? [] : [`${id} (${reason})`];
   });
   if (lost.length === 0) return;
@@ -260,7 +271,7 @@ export async function prepareResume(
   const { host } = project;
   const { choices } = request;
   const gathered = await gatherSkills(project.skills, record.workflow);
-  const secrets = secretsOf(host.env, gathered.values(), project);
+  const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = createRedactor(secrets);
   if (choices.requireSkills) requireSkills(record.workflow, gathered);
   const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };

@@ -7,6 +7,7 @@ import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import type { Workflow } from "./core/workflow.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
+import { mcpCaller } from "./loaders/mcp-call.ts";
 import {
   isInCheckout,
   type LoadedConfig,
@@ -15,7 +16,7 @@ import {
   projectRoot,
   userConfigPath,
 } from "./loaders/project-config.ts";
-import { openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
+import { knownSkills, openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
@@ -79,6 +80,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
       options: choices.formats,
       ...openRunners(host),
       nodePath: host.execPath,
+      callMcp: mcpCaller({ kill: host.kill, isAlive: (pid) => host.isAlive({ ...host.self, pid, started: "" }) }),
     },
   });
   const findings = choices.findings.map(configFinding);
@@ -171,7 +173,7 @@ const CONFIG_CODES: ReadonlySet<string> = new Set(["CONFIG_RAISES_TRUST", "MODUL
 /** A workflow document and everything that is wrong with it. */
 export function readWorkflow({ host, skills }: Project, file: string): LoadedWorkflow {
   const path = resolve(host.cwd, file);
-  const loaded = loadWorkflow(path, skills.ids, file);
+  const loaded = loadWorkflow(path, knownSkills(skills), file);
   const held = loaded.workflow ? withheldSkills(skills, loaded.workflow) : [];
   return { ...loaded, diagnostics: [...loaded.diagnostics, ...placeFindings(path, held, file)] };
 }
@@ -202,4 +204,26 @@ export async function gatherSkills(set: SkillSet, workflow: Workflow): Promise<S
   const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, workflow.skills)] as const));
   return new Map(found);
+}
+
+/** Skills and those that they call in their turn: whose secrets may be at hand. */
+export async function gatherCalled(set: SkillSet, references: Iterable<string>): Promise<SkillEntries> {
+  const found = new Map<string, SkillEntry | undefined>();
+  const open = [...references];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (found.has(next)) continue;
+    const entry = await set.find(next);
+    found.set(next, entry);
+    open.push(...(entry?.calls ?? []));
+  }
+  return found;
+}
+
+/** All skills whose handlers may run for these: themselves and whom they call. */
+export async function reachedSkills(
+  set: SkillSet,
+  entries: SkillEntries,
+): Promise<readonly (SkillEntry | undefined)[]> {
+  const called = [...entries.values()].flatMap((entry) => entry?.calls ?? []);
+  return [...entries.values(), ...(await gatherCalled(set, called)).values()];
 }

@@ -52,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ["app", "project", "secrets", "skill-choices", "core"],
   protocol: ["app", "project", "secrets", "skill-choices", "core"],
   app: [
+    "invocation",
     "project",
     "providers",
     "secrets",
@@ -65,6 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "sandbox",
     "core",
   ],
+  invocation: ["project", "secrets", "servers", "proxy", "run", "loaders", "core"],
   project: ["skill-choices", "loaders", "sandbox", "core"],
   "skill-choices": ["loaders", "core"],
   "own-tools": ["project", "run", "loaders", "core"],

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "./errors.ts";
 import { checkJsonSchema } from "./json-schema.ts";
 import { parsePath } from "./path.ts";
+import type { KnownSkills } from "./skill-reference.ts";
 import { deepEqual, nearest } from "./values.ts";
 import type { Edge, Workflow, WorkflowNode } from "./workflow.ts";
 
@@ -9,7 +10,7 @@ const DEFAULT_JUDGE_BUDGET = 50;
 const MOST_SUGGESTIONS = 50;
 
 /** The structure of a workflow that fits the schema: every finding, errors and warnings (W2-W9, E8, N27, N31, D2, D3). */
-export function checkWorkflow(workflow: Workflow, knownSkills: ReadonlySet<string>): Diagnostic[] {
+export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
   const nodes = new Map(Object.entries(workflow.nodes));
   const edges = checkEdgeEnds(workflow.edges, nodes);
   return [
@@ -154,7 +155,7 @@ function checkInlineSkills({ skills = {} }: Workflow): Diagnostic[] {
   });
 }
 
-function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: ReadonlySet<string>): Diagnostic[] {
+function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
   const path = ["nodes", id];
   const found: Diagnostic[] = [];
   if (id === "input")

@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { type JsonSchema, nearest } from "./values.ts";
+import { fieldPath } from "./errors.ts";
+import { type Json, type JsonSchema, nearest } from "./values.ts";
 
 /** The problems of a value, in words; none when it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[];
@@ -11,8 +12,8 @@ const MOST_PROBLEMS = 20;
 
 const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
 const byText = new Map<string, SchemaCheck>();
-let draft7: Ajv | undefined;
-let draft2020: Ajv2020 | undefined;
+const filling = new WeakMap<JsonSchema, ValidateFunction>();
+const instances = new Map<string, Ajv | Ajv2020>();
 
 /**
  * Compiles a JSON Schema, once per schema: 2020-12, or draft-07 where `$schema` says so (workflow-format D28).
@@ -29,8 +30,50 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
 }
 
 function compile(schema: JsonSchema): SchemaCheck {
-  const validate = compileAlone(ajvFor(schema), schema);
+  const validate = compileAlone(ajvFor(schema, { fills: false }), schema);
   return (value) => (validate(value) ? [] : describeErrors(validate.errors ?? []));
+}
+
+/** What is wrong with a value, and where: `filters[0].name`, empty for the value itself. */
+export interface SchemaProblem {
+  readonly message: string;
+  readonly path: string;
+}
+
+/** What is wrong with a value by places, as `compileSchema` tells it in words. */
+export function schemaProblems(schema: JsonSchema, value: Json): readonly SchemaProblem[] {
+  const validate = compileAlone(ajvFor(schema, { fills: false }), schema);
+  return validate(value) ? [] : describeProblems(validate);
+}
+
+/** A copy of a value with the schema's defaults where it lacks properties, checked against the whole schema. */
+export function fillValue(
+  schema: JsonSchema,
+  given: Json,
+): { readonly value: Json; readonly problems: readonly SchemaProblem[] } {
+  const validate = filling.get(schema) ?? compileAlone(ajvFor(schema, { fills: true }), schema);
+  filling.set(schema, validate);
+  const value = structuredClone(given) as Json;
+  return { value, problems: validate(value) ? [] : describeProblems(validate) };
+}
+
+function describeProblems({ errors }: ValidateFunction): SchemaProblem[] {
+  const found = new Map((errors ?? []).map(problemOf).map((problem) => [problem.message, problem]));
+  return [...found.values()].slice(0, MOST_PROBLEMS);
+}
+
+function problemOf(error: ErrorObject): SchemaProblem {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = error.params as Readonly<
+    Record<string, unknown>
+  >;
+  const deeper = missingProperty ?? additionalProperty ?? unevaluatedProperty;
+  const keys = error.instancePath.slice(1).split("/").filter(Boolean).map(readPointerKey);
+  const path = [...keys, ...(typeof deeper === "string" ? [deeper] : [])];
+  return { message: describeError(error), path: fieldPath(path) };
+}
+
+function readPointerKey(key: string): string | number {
+  return /^\d+$/.test(key) ? Number(key) : key.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** The schema may refer to itself, and leaves nothing behind for others to refer to. */
@@ -44,13 +87,13 @@ function compileAlone(ajv: Ajv | Ajv2020, schema: JsonSchema): ValidateFunction 
   }
 }
 
-function ajvFor(schema: JsonSchema): Ajv | Ajv2020 {
-  if (/draft-0[67]/.test(String(schema.$schema ?? ""))) {
-    draft7 ??= withFormats(new Ajv(OPTIONS));
-    return draft7;
-  }
-  draft2020 ??= withFormats(new Ajv2020(OPTIONS));
-  return draft2020;
+function ajvFor(schema: JsonSchema, { fills }: { readonly fills: boolean }): Ajv | Ajv2020 {
+  const isDraft7 = /draft-0[67]/.test(String(schema.$schema ?? ""));
+  const key = `${isDraft7 ? "7" : "2020"}${fills ? " fills" : ""}`;
+  const options = { ...OPTIONS, useDefaults: fills };
+  const ajv = instances.get(key) ?? withFormats(isDraft7 ? new Ajv(options) : new Ajv2020(options));
+  instances.set(key, ajv);
+  return ajv;
 }
 
 function withFormats<Instance extends Ajv | Ajv2020>(ajv: Instance): Instance {

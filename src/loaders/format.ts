@@ -1,7 +1,7 @@
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import type { Sandbox } from "../core/ports.ts";
-import type { Format, Skill, SkillKind, ToolContext } from "../core/skill.ts";
+import type { Format, McpServerConfig, Skill, SkillKind, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { SkillFolder } from "./skill-folder.ts";
 
@@ -24,6 +24,8 @@ export interface LoadedSkill {
   readonly frontmatter: { readonly [key: string]: unknown };
   /** Its tools run code of the folder, or programs that the folder names: needs trust (trust 6). */
   readonly runsCode: boolean;
+  /** Other skills that its tools call. */
+  readonly calls?: readonly string[];
   /** What it lacks beside config, such as a program on the PATH. */
   readonly unavailable?: string;
   /** What trust lets run, as people are told before they give it; without it, the tools by their names. */
@@ -51,11 +53,38 @@ export interface LoaderHost {
   readonly runForeign: Sandbox["run"];
   /** The program that runs JavaScript. */
   readonly nodePath: string;
-  /** Calls a tool of another skill, input checked, with that skill's config. */
+  /** Calls a tool of another skill, input and result checked, with that skill's config. */
   readonly invoke: Invoke;
+  /** Calls one tool of an MCP server that is connected for this call; undefined where no server can be reached. */
+  readonly callMcp?: CallMcp;
 }
 
-export type Invoke = (
-  call: { readonly skill: string; readonly tool?: string; readonly arguments: JsonObject; readonly version?: string },
-  context: ToolContext,
-) => Promise<Json>;
+/** One call of one skill, the same whatever carries the skill out. */
+export interface Invocation {
+  readonly skill: string;
+  /** Its only or first tool unless told. */
+  readonly tool?: string;
+  readonly arguments: JsonObject;
+  /** A version or a range of versions; the latest unless told. */
+  readonly version?: string;
+  /** Refuses a tool that writes. */
+  readonly effects?: "read";
+}
+
+export type Invoke = (call: Invocation, context: ToolContext) => Promise<Json>;
+
+export interface McpInvocation {
+  /** The skill that calls. */
+  readonly id: string;
+  readonly server: McpServerConfig;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** What the variables that the server declares are valued from. */
+  readonly env: Environment;
+  /** Where a command starts. */
+  readonly cwd: string;
+  /** Refuses a tool that may write. */
+  readonly effects?: "read";
+}
+
+export type CallMcp = (call: McpInvocation, context: ToolContext) => Promise<Json>;

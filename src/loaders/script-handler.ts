@@ -135,7 +135,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
 const HERE = dirname(fileURLToPath(import.meta.url));
 
 /** Beside the program once built, beside this file before. */
-function runnersFolder(): string {
+export function runnersFolder(): string {
   const places = [join(HERE, "runners"), join(HERE, "..", "runners")];
   return places.find((place) => existsSync(join(place, "javascript.mjs"))) ?? join(HERE, "runners");
 }

@@ -9,10 +9,11 @@ import {
   type ResolvedField,
   resolveConfig,
 } from "../core/config.ts";
+import { describeMisfit } from "../core/contract.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import type { SkillRecord } from "../core/event.ts";
 import { reservedName } from "../core/own-tools.ts";
-import { compileSchema } from "../core/schema.ts";
+import { schemaProblems } from "../core/schema.ts";
 import {
   type ConfigField,
   describeTools,
@@ -23,20 +24,36 @@ import {
   type Tool,
   type ToolContext,
 } from "../core/skill.ts";
-import { toJson } from "../core/values.ts";
+import {
+  describeAbsence,
+  type KnownSkills,
+  parseSkillReference,
+  type SkillReference,
+} from "../core/skill-reference.ts";
+import { type Json, toJson } from "../core/values.ts";
 import type { InlineSkill, Workflow } from "../core/workflow.ts";
 import { listBundled } from "./bundled-files.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
-import type { FolderFormat, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
+import type { FolderFormat, Invocation, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
 import { discoverModule, moduleFolder } from "./module-folder.ts";
+import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
 import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
+import { skillPackage } from "./skill-package.ts";
 import { skillTools } from "./skill-tools.ts";
+import { chooseVersion, fitsRange, listVersions, repeatedVersions } from "./skill-versions.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
-const FORMATS: readonly FolderFormat[] = [toolDescriptor, skillTools, moduleFolder, skillDocument];
+const FORMATS: readonly FolderFormat[] = [
+  skillPackage,
+  toolDescriptor,
+  skillTools,
+  skillContract,
+  moduleFolder,
+  skillDocument,
+];
 
 export interface SkillSetOptions {
   /** The folder of the built-in skills. */
@@ -97,6 +114,8 @@ export interface SkillEntry {
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
   /** The folder whose files belong to its instruction; undefined where there are none. */
   readonly bundle: Bundle | undefined;
+  /** References of other skills that its tools call. */
+  readonly calls: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -110,14 +129,33 @@ interface Bundle {
 export interface SkillSet {
   readonly ids: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
-  /** Undefined for an id that nobody declares. `inline` are the skills of one workflow, the highest layer. */
-  find(id: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
   /** What the tools of foreign skills are carried out with. */
   readonly host: LoaderHost;
   /** Why code of the skill does not run (trust 6), told without running any; undefined where nothing is held back. */
-  withheld(id: string, inline?: Workflow["skills"]): string | undefined;
+  withheld(reference: string, inline?: Workflow["skills"]): string | undefined;
+  /**
+   * By id, or by `id@range` for one of its versions; undefined for what nobody declares. `inline` are the skills of one
+   * workflow, the highest layer.
+   */
+  find(reference: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
+  /** The versions of an id at all levels, newest first. */
+  versions(id: string): readonly string[];
   /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
-  digest(id: string): string | undefined;
+  digest(reference: string): string | undefined;
+}
+
+/** The skills of a set as references name them. */
+export function knownSkills({ ids, versions }: SkillSet): KnownSkills {
+  const has = (reference: string) => {
+    const { id, range } = referenceOf(ids, reference);
+    return ids.has(id) && (range === undefined || versions(id).some((version) => fitsRange(version, range)));
+  };
+  return { has, [Symbol.iterator]: () => ids[Symbol.iterator]() };
+}
+
+/** An id that holds an `@` is that id. */
+function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReference {
+  return ids.has(reference) ? { id: reference, range: undefined } : parseSkillReference(reference);
 }
 
 /** One skill of one id, found at one level. */
@@ -138,30 +176,40 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   const { layers, diagnostics } = findLayers(options.levels, host);
   const builtins = openBuiltins(options);
   const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
+  const topOf = (reference: string) => {
+    const { id, range } = referenceOf(ids, reference);
+    return { id, top: chooseVersion(layers.get(id) ?? [], range).winner };
+  };
   const set: SkillSet = {
     ids,
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
-    async find(id, inline) {
+    async find(reference, inline) {
+      const own = inlineOf(reference, inline);
+      const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
+      const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
+      const builtin = await builtins.load(id);
+      if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
       return joinLayers(id, {
-        inline: inlineOf(id, inline),
-        custom: layers.get(id) ?? [],
-        builtin: await builtins.load(id),
+        inline: own,
+        custom: winner ? [winner, ...shadowed] : [],
+        builtin,
         kept: builtins.kept(id),
         server: options.servers.get(id),
         options,
       });
     },
-    withheld(id, inline) {
-      const [top] = layers.get(id) ?? [];
+    withheld(reference, inline) {
+      const { id, top } = topOf(reference);
       if (!top || isTrusted(id, top, options.trust)) return undefined;
       const runsCode = top.loaded.runsCode && !builtins.ids.has(id);
       const isOther = (options.servers.get(id)?.config ?? inlineOf(id, inline)?.mcp) !== undefined;
       return runsCode || (!isOther && startsCommand(top)) ? notTrusted(id) : undefined;
     },
-    digest: (id) => layers.get(id)?.[0]?.digest(),
+    versions: (id) => listVersions(layers.get(id) ?? []),
+    digest: (reference) => topOf(reference).top?.digest(),
   };
-  const invoke: Invoke = (call, context) => invokeTool(set, call, context);
+  const invoke = createInvoke(set, host);
   return set;
 }
 
@@ -270,18 +318,23 @@ async function loadBuiltinSkill(directory: string): Promise<Skill> {
     : skill;
 }
 
-/** Who wins an id, and over whom. */
+/** Who wins an id, and over whom. Versions of one level stand side by side. */
 function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
-  return [...layers].flatMap(([id, [winner, ...losers]]) => {
+  return [...layers].flatMap(([id, found]) => {
+    const { winner, shadowed } = chooseVersion(found);
     if (!winner) return [];
-    const lower = losers.map(({ path, priority }) => `${path} (priority ${priority})`);
-    if (builtins.ids.has(id)) lower.push("the built-in skill (priority 0), whose tools stay");
-    const shadowed = lower.map((loser): Diagnostic => {
-      const message = `skill "${id}": ${winner.path} (priority ${winner.priority}) shadows ${loser}`;
-      return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: winner.path };
-    });
-    return builtins.ids.has(id) && winner.loaded.runsCode ? [...shadowed, toolsLeftOut(id, winner)] : shadowed;
+    const lower = new Map(shadowed.map((loser) => [loser, winner]));
+    for (const [first, again] of repeatedVersions(found)) if (!lower.has(again)) lower.set(again, first);
+    const told = [...lower].map(([loser, over]) => shadowing(id, over, `${loser.path} (priority ${loser.priority})`));
+    if (!builtins.ids.has(id)) return told;
+    told.push(shadowing(id, winner, "the built-in skill (priority 0), whose tools stay"));
+    return winner.loaded.runsCode ? [...told, toolsLeftOut(id, winner)] : told;
   });
+}
+
+function shadowing(id: string, { path, priority }: Layer, loser: string): Diagnostic {
+  const message = `skill "${id}": ${path} (priority ${priority}) shadows ${loser}`;
+  return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: path };
 }
 
 function toolsLeftOut(id: string, { path }: Layer): Diagnostic {
@@ -342,6 +395,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
     heldBack: withheld === undefined || !top ? [] : codeHeldBack(top, code.withheld, foreignCommand),
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
+    calls: builtin ? [] : (top?.loaded.calls ?? []),
     diagnostics: top?.loaded.diagnostics ?? [],
   };
 }
@@ -444,24 +498,82 @@ function firstText(...texts: readonly (string | undefined)[]): string | undefine
   return texts.find((text) => text !== undefined && text.trim() !== "");
 }
 
-/** One call by name, whatever format the skill has; throws what keeps it from running. */
-async function invokeTool(set: SkillSet, call: Parameters<Invoke>[0], context: ToolContext) {
-  const entry = await set.find(call.skill);
-  const reason = entry
-    ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
-    : "no skill has this id";
-  if (!entry || reason !== undefined) throw new Error(`skill ${call.skill} cannot be called: ${reason}`);
+/** What one invocation means. */
+export interface Chosen {
+  readonly entry: SkillEntry;
+  readonly tool: Tool;
+}
+
+/** The skill and tool that are invoked, and that the arguments fit; throws what keeps the call from being made. */
+export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
+  const entry = await findCallable(set, call);
   const offered = offeredTools(entry);
   const tool = call.tool === undefined ? offered[0] : offered.find((candidate) => candidate.name === call.tool);
   if (!tool) throw new Error(`skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
-  const problems = compileSchema(tool.input_schema)(call.arguments);
-  if (problems.length > 0) throw new Error(`invalid input: ${problems.join("; ")}`);
-  return toJson(await tool.handler(call.arguments as never, { ...context, config: handlerConfig(entry) }));
+  if (call.effects === "read" && tool.effect === "write") {
+    throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
+  }
+  const problems = schemaProblems(tool.input_schema, call.arguments);
+  if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
+  return { entry, tool };
 }
 
-/** What a run's record keeps of a skill. */
+async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
+  const reference = version === undefined ? skill : `${parseSkillReference(skill).id}@${version}`;
+  const entry = await find(reference);
+  const reason = entry
+    ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
+    : describeAbsence(reference);
+  if (entry && reason === undefined) return entry;
+  throw new Error(`skill ${reference} cannot be called: ${reason}`);
+}
+
+/** Calls by name, whatever format the called skill has. A call that leads back to itself is refused. */
+function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
+  const chains = new WeakMap<ToolContext, readonly string[]>();
+  return async (call, context) => {
+    const chain = [...(chains.get(context) ?? []), `${call.skill}/${call.tool ?? ""}`];
+    if (new Set(chain).size < chain.length) {
+      throw new Error(
+        `skills call each other in a circle: ${chain.map((step) => step.replace(/\/$/, "")).join(" -> ")}`,
+      );
+    }
+    const server = await serverCall(set, call);
+    if (server) return callServer(host, server, call, context);
+    const { entry, tool } = await chooseTool(set, call);
+    const inner = { ...context, config: handlerConfig(entry) };
+    chains.set(inner, chain);
+    return checkedOutput(tool, toJson(await tool.handler(call.arguments as never, inner)));
+  };
+}
+
+/** Undefined where the skill itself has the tool that is called. */
+async function serverCall(set: SkillSet, call: Invocation): Promise<SkillEntry | undefined> {
+  const entry = await set.find(call.skill);
+  const isOwn = entry?.skill.tools.some(({ name }) => name === call.tool);
+  return entry?.skill.mcp && entry.unavailable === undefined && call.tool !== undefined && !isOwn ? entry : undefined;
+}
+
+function callServer({ callMcp, env }: LoaderHost, { skill }: SkillEntry, call: Invocation, context: ToolContext) {
+  const { tool = "", effects } = call;
+  if (!callMcp || !skill.mcp) throw new Error("MCP servers cannot be reached here");
+  const ceiling = effects === undefined ? {} : { effects };
+  const { workDir: cwd } = context;
+  return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, ...ceiling }, context);
+}
+
+/** A result that does not fit is no result (O12). */
+export function checkedOutput(tool: Pick<Tool, "output_schema">, output: Json): Json {
+  const problems = tool.output_schema ? schemaProblems(tool.output_schema, output) : [];
+  if (problems.length > 0) throw new Error(describeMisfit("invalid_output", problems));
+  return output;
+}
+
+/** What a run's record keeps of a skill, under the reference by which the workflow names it. */
 export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRecord {
-  if (!entry) return { id, name: id, format: "unknown", available: false, reason: "no skill has this id", tools: [] };
+  if (!entry) {
+    return { id, name: id, format: "unknown", available: false, reason: describeAbsence(id), tools: [] };
+  }
   const { skill, format, unavailable, withheld } = entry;
   const reason = unavailable ?? withheld;
   return {
@@ -473,7 +585,10 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     ...(skill.description ? { description: skill.description } : {}),
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
-    tools: unavailable === undefined ? describeTools(skill, offeredTools(entry)) : [],
+    tools:
+      unavailable === undefined
+        ? describeTools(skill, offeredTools(entry)).map((tool) => ({ ...tool, skill: id }))
+        : [],
   };
 }
 

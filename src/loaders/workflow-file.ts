@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import * as z from "zod";
 import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
+import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { type Workflow, workflowSchema } from "../core/workflow.ts";
 import { type Place, parseYaml } from "./yaml-text.ts";
@@ -15,7 +16,7 @@ export interface LoadedWorkflow {
 const MOST_BYTES = 5 * 1024 * 1024;
 
 /** Reads a workflow document: every finding, each with its place in the file (W1). */
-export function loadWorkflow(path: string, knownSkills: ReadonlySet<string>, shownAs = path): LoadedWorkflow {
+export function loadWorkflow(path: string, knownSkills: KnownSkills, shownAs = path): LoadedWorkflow {
   const read = readDocument(path, shownAs);
   if (typeof read !== "string") return { workflow: undefined, diagnostics: [{ ...read, file: shownAs }] };
   return parseWorkflow(read, knownSkills, shownAs);
@@ -47,7 +48,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
 }
 
 /** Parses a workflow from YAML 1.2 core or JSON text (D1). */
-export function parseWorkflow(text: string, knownSkills: ReadonlySet<string>, file?: string): LoadedWorkflow {
+export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
   const parsed = parseYaml(text);
   const refuse = (code: string, message: string, at: Place): Diagnostic => {
     return { severity: "error", code, path: [], message, ...at, ...(file ? { file } : {}) };
@@ -89,7 +90,7 @@ function byPlace(a: Diagnostic, b: Diagnostic): number {
  * The document without what the schema refused, so that the graph's findings are told together with the others (W1);
  * undefined where there are no nodes to speak of. What only follows from a refused part is not said.
  */
-function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: ReadonlySet<string>): Diagnostic[] {
+function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: KnownSkills): Diagnostic[] {
   if (!isObject(value) || !isObject(value.nodes)) return [];
   const ids = Object.keys(value.nodes);
   const refused = new Set(issues.map(({ path }) => fieldPath(path.slice(0, 2) as (string | number)[])));
@@ -108,7 +109,11 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Read
   };
   const isWhole = entry !== undefined && Array.isArray(value.edges) && !sketch.edges.includes(standIn);
   const lostSkills = new Set(isObject(value.skills) ? Object.keys(value.skills) : []);
-  const found = checkWorkflow(sketch as unknown as Workflow, new Set([...knownSkills, ...lostSkills]));
+  const known: KnownSkills = {
+    has: (reference) => knownSkills.has(reference) || lostSkills.has(reference),
+    [Symbol.iterator]: () => [...knownSkills, ...lostSkills][Symbol.iterator](),
+  };
+  const found = checkWorkflow(sketch as unknown as Workflow, known);
   return found.filter(({ code }) => isWhole || !["UNREACHABLE_NODE", "JUDGE_BUDGET"].includes(code));
 }
 

@@ -1,0 +1,221 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { messageOf } from "../core/errors.ts";
+import type { ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../core/ports.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
+import { resolveInside } from "./contain.ts";
+import type { LoaderHost } from "./format.ts";
+import { runnersFolder } from "./script-handler.ts";
+
+/** A package as far as running goes. */
+export interface RunnablePackage {
+  /** Dotted. */
+  readonly name: string;
+  /** Absolute and real. */
+  readonly directory: string;
+  /** Undefined for an instruction. */
+  readonly runtime: PackageRuntime | undefined;
+  /** The variables that it may see. */
+  readonly secrets: readonly string[];
+  readonly network: boolean;
+}
+
+export interface PackageRuntime {
+  readonly language: "python" | "javascript";
+  /** From the package's folder. */
+  readonly entrypoint: string;
+  readonly export: string;
+}
+
+/** A blob that a run may read at `/blobs/<id>`. */
+export interface MountedBlob {
+  readonly id: string;
+  /** Absolute: a file with its content. */
+  readonly file: string;
+}
+
+interface RunParts {
+  readonly host: Pick<LoaderHost, "runForeign" | "nodePath">;
+  readonly args: JsonObject;
+  /** Other packages that the code may import. */
+  readonly mounts: readonly RunnablePackage[];
+  readonly blobs: readonly MountedBlob[];
+  readonly limits?: Partial<SandboxLimits>;
+  readonly signal: AbortSignal;
+}
+
+export interface PackageRun extends RunParts {
+  readonly package: RunnablePackage;
+  /** By name; those that the package does not declare do not reach it. */
+  readonly secrets: Readonly<Record<string, string | undefined>>;
+}
+
+export interface CodeRun extends RunParts {
+  /** Python. */
+  readonly code: string;
+  /** The function to call. */
+  readonly entrypoint: string;
+}
+
+/** How a run ended; `logs` is what the code printed. */
+export type RunOutcome =
+  | { readonly status: "completed"; readonly output: Json; readonly logs: string }
+  | { readonly status: "failed"; readonly output: null; readonly logs: string; readonly error: RunError };
+
+export interface RunError {
+  /** The name of what was thrown, or of what ended it: `ValueError`, `TimeoutError`, … */
+  readonly type: string;
+  readonly message: string;
+}
+
+/** Runs an action in a sandbox of its own. It resolves, whatever the code does. */
+export async function runPackage(run: PackageRun): Promise<RunOutcome> {
+  const { package: target, secrets } = run;
+  if (!target.runtime) return failed("NotExecutableError", `${target.name} is an instruction: there is nothing to run`);
+  const missing = target.secrets.filter((name) => !secrets[name]);
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? "a secret that is" : "secrets that are";
+    return failed("MissingSecretError", `${target.name} needs ${what} not set: ${missing.join(", ")}`);
+  }
+  const env = Object.fromEntries(target.secrets.flatMap((name) => (secrets[name] ? [[name, secrets[name]]] : [])));
+  const { language, export: entrypoint } = target.runtime;
+  const packages = [target, ...run.mounts.filter(({ name }) => name !== target.name)];
+  return runRequest(run, {
+    packages,
+    language,
+    env,
+    network: target.network,
+    request: { target: target.name, entrypoint },
+  });
+}
+
+/** Runs Python that was written for this one run: it sees no secret and no network. */
+export function runCode(run: CodeRun): Promise<RunOutcome> {
+  const { code, entrypoint } = run;
+  const request = { target: null, code, entrypoint };
+  return runRequest(run, { packages: run.mounts, language: "python", env: {}, network: false, request });
+}
+
+interface Program {
+  readonly packages: readonly RunnablePackage[];
+  readonly language: PackageRuntime["language"];
+  readonly env: Readonly<Record<string, string>>;
+  readonly network: boolean;
+  readonly request: JsonObject;
+}
+
+async function runRequest(run: RunParts, program: Program): Promise<RunOutcome> {
+  const workspace = await mkdtemp(join(tmpdir(), "skillflow-workspace-"));
+  try {
+    const mark = `skillflow-result-${randomUUID()}:`;
+    const limits = { ...LIMITS, ...run.limits };
+    const result = await run.host.runForeign(await commandOf(run, program, { workspace, mark, limits }));
+    return outcomeOf(result, mark, limits);
+  } catch (error) {
+    return failed("RuntimeError", messageOf(error));
+  } finally {
+    await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+const MEGABYTE = 1024 * 1024;
+const LIMITS: SandboxLimits = {
+  wallMs: 60_000,
+  outputBytes: 10 * MEGABYTE,
+  memoryBytes: 1024 * MEGABYTE,
+  fileBytes: 1024 * MEGABYTE,
+  processes: 128,
+};
+
+interface Place {
+  readonly workspace: string;
+  readonly mark: string;
+  readonly limits: SandboxLimits;
+}
+
+async function commandOf(run: RunParts, program: Program, place: Place): Promise<ForeignCommand> {
+  const { packages, language, env, network, request } = program;
+  const modules = await Promise.all(packages.filter((known) => known.runtime?.language === language).map(moduleOf));
+  const runners = runnersFolder();
+  const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
+  return {
+    argv: runnerOf(language, { runners, mark: place.mark, nodePath: run.host.nodePath }),
+    stdin: JSON.stringify({ ...request, args: run.args, packages: Object.fromEntries(modules) }),
+    env,
+    mounts: [
+      readOnly(runners, runners),
+      ...packages.map(({ name, directory }) => readOnly(directory, `/skills/${name}`)),
+      ...run.blobs.map(({ id, file }) => readOnly(file, `/blobs/${checkHandle(id)}`)),
+      { source: place.workspace, target: "/workspace", writable: true, disposable: true },
+    ],
+    cwd: "/workspace",
+    network,
+    limits: place.limits,
+    signal: run.signal,
+  };
+}
+
+function checkHandle(id: string): string {
+  if (/^[A-Za-z0-9:_-]+$/.test(id)) return id;
+  throw new Error(`${JSON.stringify(id)} is no handle of a blob`);
+}
+
+/** Where the code of a package is, as the program sees it; looked up when it is used. */
+async function moduleOf({ name, directory, runtime }: RunnablePackage): Promise<[name: string, file: string]> {
+  const entrypoint = runtime?.entrypoint ?? "";
+  const place = await resolveInside(directory, entrypoint);
+  if (!place.inside) throw new Error(`the entrypoint ${entrypoint} of ${name} ${place.message}`);
+  if (place.relative !== entrypoint) throw new Error(`the entrypoint ${entrypoint} of ${name} is a link`);
+  return [name, `/skills/${name}/${entrypoint}`];
+}
+
+interface Runner {
+  readonly runners: string;
+  readonly mark: string;
+  readonly nodePath: string;
+}
+
+/** Without -B, compiled files would be tried in the package's folder. */
+function runnerOf(language: PackageRuntime["language"], { runners, mark, nodePath }: Runner): ForeignCommand["argv"] {
+  return language === "python"
+    ? ["python3", "-u", "-B", "-X", "utf8", join(runners, "package.py"), mark]
+    : [nodePath, join(runners, "package.mjs"), mark];
+}
+
+function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): RunOutcome {
+  const at = result.stdout.lastIndexOf(mark);
+  const printed = at === -1 ? result.stdout : result.stdout.slice(0, Math.max(0, at - 1));
+  const logs = `${printed}${result.stderr}`;
+  if (result.ended !== "exit") {
+    const [type, message] = ENDINGS[result.ended](limits);
+    return failed(type, message, logs);
+  }
+  if (result.truncated) return failed("OutputLimitError", tooMuch(limits), logs);
+  const answer = at === -1 ? undefined : parseJson(result.stdout.slice(at + mark.length));
+  if (!isObject(answer)) {
+    const how = result.code === undefined ? "a signal" : `exit code ${result.code}`;
+    return failed("ProcessError", `the code ended with ${how} and without a result`, logs);
+  }
+  const { error } = answer;
+  if (isObject(error)) return failed(String(error.type), String(error.message), logs);
+  return { status: "completed", output: (answer.output ?? null) as Json, logs };
+}
+
+function tooMuch({ outputBytes }: SandboxLimits): string {
+  return `the code printed more than ${outputBytes} bytes`;
+}
+
+type Ending = (limits: SandboxLimits) => readonly [type: string, message: string];
+const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>> = {
+  time: ({ wallMs }) => ["TimeoutError", `the code took longer than ${wallMs} ms`],
+  memory: ({ memoryBytes }) => ["MemoryError", `the code needed more than ${memoryBytes} bytes of memory`],
+  processes: ({ processes }) => ["ProcessLimitError", `the code started more than ${processes} processes`],
+  output: (limits) => ["OutputLimitError", tooMuch(limits)],
+  aborted: () => ["AbortError", "the run was ended from outside"],
+};
+
+function failed(type: string, message: string, logs = ""): RunOutcome {
+  return { status: "failed", output: null, logs, error: { type, message } };
+}

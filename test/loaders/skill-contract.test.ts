@@ -1,0 +1,336 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Diagnostic } from "../../src/core/errors.ts";
+import type { Json, JsonObject } from "../../src/core/values.ts";
+import type { SkillLevel } from "../../src/loaders/discover.ts";
+import type { Invocation, LoadedSkill, LoaderHost } from "../../src/loaders/format.ts";
+import { skillContract } from "../../src/loaders/skill-contract.ts";
+import { openSkillFolder } from "../../src/loaders/skill-folder.ts";
+import { openSkillSet, type SkillSet } from "../../src/loaders/skill-set.ts";
+import { toolContext } from "../../src/testing.ts";
+import { foreignHost, makeFolder } from "./foreign.ts";
+
+const CONTRACT = `id: filesystem.search
+version: "1.0.0"
+description: >
+  Search files by name or content and return matching paths.
+input:
+  type: object
+  properties:
+    query:
+      type: string
+      description: Text to search for
+    recursive:
+      type: boolean
+      default: true
+    limit:
+      type: integer
+      minimum: 1
+      maximum: 100
+      default: 10
+  required: [query]
+output:
+  type: object
+  properties:
+    matches:
+      type: array
+      items:
+        type: object
+        properties:
+          path:
+            type: string
+          score:
+            type: number
+metadata:
+  side_effects: false
+  latency: low
+  idempotent: true
+`;
+const ECHO = "export function search(input) { return { matches: [{ path: JSON.stringify(input), score: 1 }] }; }";
+const FILES = { "contract.yml": CONTRACT, "binding.yml": "function: ./search.mjs#search\n", "search.mjs": ECHO };
+
+function load(files: Readonly<Record<string, unknown>>, host: Partial<LoaderHost> = {}): LoadedSkill | Diagnostic {
+  const folder = openSkillFolder(makeFolder(files));
+  if (!folder) throw new Error("the folder is missing");
+  expect(skillContract.recognises(folder)).toBe(true);
+  return skillContract.load(folder, { ...foreignHost, ...host });
+}
+
+function loadSound(files: Readonly<Record<string, unknown>>, host: Partial<LoaderHost> = {}): LoadedSkill {
+  const loaded = load(files, host);
+  if ("severity" in loaded) throw new Error(loaded.message);
+  return loaded;
+}
+
+async function call(loaded: LoadedSkill, input: JsonObject, config: Readonly<Record<string, string>> = {}) {
+  const [tool] = loaded.skill.tools;
+  if (!tool) throw new Error(loaded.unavailable ?? "no tool");
+  return (await tool.handler(input as never, toolContext({ workDir: makeFolder(), config }))) as Json;
+}
+
+describe("a contract", () => {
+  it("is one tool named after its id, as its document says", () => {
+    const { skill, kind, runsCode, unavailable, diagnostics, frontmatter } = loadSound(FILES);
+    expect(skill).toMatchObject({
+      id: "filesystem.search",
+      version: "1.0.0",
+      description: "Search files by name or content and return matching paths.",
+    });
+    expect(skill.tools).toMatchObject([{ name: "filesystem.search", effect: "read", idempotent: true }]);
+    expect(skill.tools[0]?.input_schema.required).toEqual(["query"]);
+    expect({ kind, runsCode, unavailable, diagnostics }).toEqual({
+      kind: "contract",
+      runsCode: true,
+      unavailable: undefined,
+      diagnostics: [],
+    });
+    expect(frontmatter.metadata).toEqual({ side_effects: false, latency: "low", idempotent: true });
+  });
+
+  it.each(["contract.yml", "contract.yaml", "contract.json"])("may be written as %s", (name) => {
+    const { input, ...rest } = { id: "a", version: "1.0.0", description: "d", input: { type: "object" }, output: {} };
+    expect(loadSound({ [name]: JSON.stringify({ ...rest, input }) }).skill.id).toBe("a");
+  });
+
+  it("takes instruction and config from its SKILL.md, whatever that is named", () => {
+    const document =
+      "---\nname: Anything goes\nconfig:\n  TOKEN: { description: t, required: true, env: FS_TOKEN }\n---\nUse it well.\n";
+    const { skill } = loadSound({ ...FILES, "SKILL.md": document });
+    expect(skill.instruction).toBe("Use it well.");
+    expect(skill.config).toEqual({ TOKEN: { description: "t", required: true, env: "FS_TOKEN" } });
+  });
+
+  it("without a binding is there, and unavailable", () => {
+    const loaded = loadSound({ "contract.yml": CONTRACT });
+    expect(loaded.unavailable).toBe("nothing carries it out: it has no binding.yml");
+    expect(loaded.skill.tools).toEqual([]);
+  });
+
+  it.each<[string, string, string]>([
+    ["no id", CONTRACT.replace("id: filesystem.search\n", ""), "the contract has no id"],
+    ["an id in capitals", CONTRACT.replace("filesystem.search", "FileSystem"), "is no id of a contract"],
+    ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is no id of a contract"],
+    ["broken YAML", "id: [x", "skipped"],
+    ["a list", "- id: x", "it is no map of fields"],
+  ])("with %s is skipped, at its place", (_, text, message) => {
+    const found = load({ ...FILES, "contract.yml": text });
+    expect(found).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED", line: 1 });
+    expect(found).toHaveProperty("message", expect.stringContaining(message));
+  });
+
+  it.each<[string, [string, string], string, number]>([
+    ["a version that is a number", ['version: "1.0.0"', "version: 1.0"], "version as text", 2],
+    ["a version that is not semantic", ['"1.0.0"', '"1.0"'], "not semantic", 2],
+    ["no version", ['version: "1.0.0"\n', ""], "needs a version", 1],
+    [
+      "a list as input",
+      ["  type: object\n  properties:\n    query", "  type: array\n  properties:\n    query"],
+      "type object",
+      5,
+    ],
+    ["a type that is none", ["type: integer", "type: int"], "must be one of string", 15],
+    ["a bound that is text", ["minimum: 1\n", "minimum: one\n"], "must be a number", 16],
+    ["no output", ["output:", "outcome:"], "needs an output", 1],
+  ])("with %s is unavailable, at its place", (_, [from, to], message, line) => {
+    const loaded = loadSound({ ...FILES, "contract.yml": CONTRACT.replace(from, to) });
+    expect(loaded.unavailable).toContain(message);
+    expect(loaded.diagnostics).toMatchObject([{ severity: "error", code: "SKILL_MANIFEST", line }]);
+    expect(loaded.diagnostics[0]?.file).toMatch(/contract\.yml$/);
+  });
+
+  it("tells all that is wrong with it", () => {
+    const { diagnostics } = loadSound({ "contract.yml": "id: a\nversion: 1\ninput: { type: string }\n" });
+    expect(diagnostics).toHaveLength(4);
+  });
+
+  it("with a hint that is no plain yes or no counts as writing, and says so", () => {
+    const { skill, diagnostics } = loadSound({ ...FILES, "contract.yml": CONTRACT.replace("false", '"no"') });
+    expect(skill.tools[0]?.effect).toBe("write");
+    expect(diagnostics).toMatchObject([{ severity: "warning", path: ["metadata", "side_effects"], line: 33 }]);
+  });
+});
+
+describe("a binding", () => {
+  it.each<[string, string, string]>([
+    ["of two kinds", "function: ./search.mjs\ntool: a/b\n", "exactly one of"],
+    ["of no kind", "functions: ./search.mjs\n", "needs one of"],
+    ["to a file that is missing", "function: ./gone.mjs#x\n", "does not exist"],
+    ["to a file outside", "function: ../search.mjs#x\n", "does not lie in the folder"],
+    ["to an absolute file", "function: /etc/passwd#x\n", "does not lie in the folder"],
+    ["to a command that is a path", "command: { binary: ./run.sh }\n", "is a path"],
+    ["to a command without a binary", "command: { args: [x] }\n", "needs a command"],
+    ["to a command as one text", "command: jq .x\n", "needs a command"],
+    ["to arguments that are no texts", "command: { binary: jq, args: [1] }\n", "args as a list of texts"],
+    ["to a tool that is no name", "tool: 7\n", "needs a tool"],
+    ["to a server without an address", "mcp: { tool: x }\n", "needs an mcp server"],
+    ["to a server without a tool", "mcp: { command: x }\n", "needs the tool"],
+    ["that is broken", "function: [", "skipped"],
+  ])("%s leaves the contract unavailable, at its place", (_, text, message) => {
+    const loaded = loadSound({ ...FILES, "binding.yml": text });
+    expect(loaded.unavailable).toContain(message);
+    expect(loaded.diagnostics).toMatchObject([{ severity: "error", line: expect.any(Number) }]);
+    expect(loaded.diagnostics[0]?.file).toMatch(/binding\.yml$/);
+  });
+
+  it("to a function is called with the arguments, defaults applied", async () => {
+    const result = (await call(loadSound(FILES), { query: "report" })) as { matches: { path: string }[] };
+    expect(JSON.parse(result.matches[0]?.path ?? "")).toEqual({ query: "report", recursive: true, limit: 10 });
+  });
+
+  it("to a function hands it the declared variables and no others", async () => {
+    const loaded = loadSound({
+      ...FILES,
+      "SKILL.md": "---\nconfig: { TOKEN: { env: FS_TOKEN } }\n---\n",
+      "search.mjs":
+        "export const search = () => ({ got: process.env.FS_TOKEN, names: Object.keys(process.env).sort() });",
+    });
+    expect(await call(loaded, { query: "a" }, { TOKEN: "t" })).toMatchObject({ got: "t" });
+  });
+
+  it("refuses input that does not fit, with the path, before anything is carried out", async () => {
+    const loaded = loadSound({
+      ...FILES,
+      "search.mjs": 'import { writeFileSync } from "node:fs"; export const search = () => writeFileSync("ran", "");',
+    });
+    await expect(call(loaded, { query: "a", limit: 101 })).rejects.toThrow(
+      /^invalid input: limit must be <= 100\n\{"errors":\[\{"type":"invalid_input","message":"limit must be <= 100","path":"limit"\}\]\}$/,
+    );
+    await expect(call(loaded, { limit: 5 })).rejects.toThrow("query");
+  });
+
+  it("requires what has a default after all when it is given as something else", async () => {
+    await expect(call(loadSound(FILES), { query: "a", recursive: "yes" })).rejects.toThrow("recursive must be boolean");
+  });
+
+  it("to a command gives arguments on stdin and takes the result from stdout", async () => {
+    const script =
+      "let text = ''; for await (const part of process.stdin) text += part; console.log(JSON.stringify({ matches: [], got: JSON.parse(text) }));";
+    const binding = { command: { binary: "node", args: ["./run.mjs", "--", "; touch pwned"] } };
+    const loaded = loadSound({ "contract.yml": CONTRACT, "binding.json": binding, "run.mjs": script });
+    expect(await call(loaded, { query: "x" })).toMatchObject({ got: { query: "x", recursive: true, limit: 10 } });
+    expect(existsSync("pwned")).toBe(false);
+  });
+
+  it.each<[string, string, string]>([
+    ["fails", "console.error('no disk'); process.exit(3)", "node ended with exit code 3: no disk"],
+    ["prints no JSON", "console.log('done')", "node printed what is no JSON: done"],
+    ["prints nothing", "", "node printed nothing"],
+  ])("to a command that %s fails", async (_, code, message) => {
+    const loaded = loadSound({
+      "contract.yml": CONTRACT,
+      "binding.json": { command: { binary: "node", args: ["-e", code] } },
+    });
+    await expect(call(loaded, { query: "x" })).rejects.toThrow(message);
+  });
+
+  it("to a tool of an MCP server calls it with the declared variables", async () => {
+    const calls: unknown[] = [];
+    const loaded = loadSound(
+      { "contract.yml": CONTRACT, "binding.yml": "mcp: { command: server, env: { KEY: k }, tool: find }\n" },
+      {
+        env: { KEY: "v" },
+        callMcp: async (given) => {
+          calls.push(given);
+          return { matches: [] };
+        },
+      },
+    );
+    expect(loaded.skill.config).toHaveProperty("KEY");
+    expect(await call(loaded, { query: "x" })).toEqual({ matches: [] });
+    expect(calls).toMatchObject([
+      {
+        id: "filesystem.search",
+        tool: "find",
+        arguments: { query: "x", recursive: true, limit: 10 },
+        env: { KEY: "v" },
+      },
+    ]);
+  });
+
+  it("to a tool needs no trust, and passes its arguments on", async () => {
+    const calls: Invocation[] = [];
+    const invoke: LoaderHost["invoke"] = async (given) => {
+      calls.push(given);
+      return { matches: [] };
+    };
+    const loaded = loadSound({ "contract.yml": CONTRACT, "binding.yml": "tool: fs/find\n" }, { invoke });
+    expect(loaded).toMatchObject({ runsCode: false, calls: ["fs"] });
+    await call(loaded, { query: "x" });
+    expect(calls).toEqual([
+      { skill: "fs", tool: "find", effects: "read", arguments: { query: "x", recursive: true, limit: 10 } },
+    ]);
+  });
+});
+
+describe("contracts that are bound to others", () => {
+  const contract = (id: string, more: object = {}) => ({
+    id,
+    version: "1.0.0",
+    description: id,
+    input: { type: "object", properties: { n: { type: "integer", default: 1, maximum: 9 } } },
+    output: { type: "object", required: ["n"] },
+    metadata: { side_effects: false },
+    ...more,
+  });
+  const open = (files: Readonly<Record<string, unknown>>): SkillSet => {
+    const directory = makeFolder(files);
+    const { env, invoke: _, ...host } = foreignHost;
+    const level: SkillLevel = { kind: "project", path: directory, trusted: true, root: directory };
+    return openSkillSet({
+      builtin: join(directory, "none"),
+      levels: [level],
+      own: [],
+      servers: new Map(),
+      disabled: [],
+      trust: new Set(),
+      variables: new Map(),
+      overrides: new Map(),
+      env,
+      host,
+    });
+  };
+  const callSkill = async (set: SkillSet, id: string, input: JsonObject) => {
+    const tool = (await set.find(id))?.skill.tools[0];
+    if (!tool) throw new Error(`${id} has no tool`);
+    return tool.handler(input as never, toolContext({ workDir: makeFolder() }));
+  };
+  const outer = { "outer/contract.json": contract("outer"), "outer/binding.yml": "tool: inner/inner\n" };
+  const inner = (code: string, more: object = {}) => ({
+    "inner/contract.json": contract("inner", more),
+    "inner/binding.yml": "function: ./f.mjs\n",
+    "inner/f.mjs": `export default ${code};`,
+  });
+
+  it("pass arguments in and results out", async () => {
+    expect(await callSkill(open({ ...outer, ...inner("({ n }) => ({ n: n * 2 })") }), "outer", { n: 4 })).toEqual({
+      n: 8,
+    });
+  });
+
+  it("hold the inner one to its own guarantee", async () => {
+    const set = open({ ...outer, ...inner("() => ({ m: 1 })") });
+    await expect(callSkill(set, "outer", {})).rejects.toThrow(/does not fit the output schema.*"path":"n"/s);
+  });
+
+  it("may not call what writes when they say that they only read", async () => {
+    const set = open({ ...outer, ...inner("() => ({ n: 1 })", { metadata: {} }) });
+    await expect(callSkill(set, "outer", {})).rejects.toThrow("inner of inner may write");
+  });
+
+  it("may not go in a circle", async () => {
+    const set = open({
+      "a/contract.json": contract("a"),
+      "a/binding.yml": "tool: b/b\n",
+      "b/contract.json": contract("b"),
+      "b/binding.yml": "tool: a/a\n",
+    });
+    await expect(callSkill(set, "a", {})).rejects.toThrow("skills call each other in a circle: b/b -> a/a -> b/b");
+  });
+
+  it("say what is not there", async () => {
+    await expect(callSkill(open(outer), "outer", {})).rejects.toThrow(
+      "skill inner cannot be called: no skill has this id",
+    );
+  });
+});

@@ -1,0 +1,354 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Diagnostic } from "../../src/core/errors.ts";
+import type { Sandbox } from "../../src/core/ports.ts";
+import type { JsonObject } from "../../src/core/values.ts";
+import type { LoaderHost } from "../../src/loaders/format.ts";
+import { type PackageRun, runCode, runPackage } from "../../src/loaders/package-run.ts";
+import { openSkillFolder } from "../../src/loaders/skill-folder.ts";
+import { readPackage, type SkillPackage, skillPackage } from "../../src/loaders/skill-package.ts";
+import { openSandbox } from "../../src/sandbox/choose.ts";
+import { toolContext } from "../../src/testing.ts";
+import { sandboxHost } from "../sandbox/host.ts";
+import { foreignHost, makeFolder } from "./foreign.ts";
+
+const sandbox = await openSandbox(sandboxHost);
+const { signal } = new AbortController();
+const host: LoaderHost = { ...foreignHost, runForeign: sandbox.run };
+/** Tests that run Python in a sandbox skip where a machine lacks one or the other. */
+const runsPython = await hasPythonInside(sandbox);
+
+async function hasPythonInside({ name, run }: Sandbox): Promise<boolean> {
+  if (name === "missing") return false;
+  const limits = { wallMs: 20_000, outputBytes: 1000 };
+  const argv = ["python3", "--version"] as const;
+  const command = {
+    argv: [...argv] as [string, string],
+    stdin: "",
+    env: {},
+    mounts: [],
+    cwd: "/",
+    network: false,
+    limits,
+    signal,
+  };
+  return run(command).then(
+    ({ code }) => code === 0,
+    () => false,
+  );
+}
+
+const TOML = `name = "text.count"
+version = "1.2.0"
+description = "Counts words."
+kind = "action"
+
+[runtime]
+language = "python"
+entrypoint = "code/main.py"
+export = "main"
+
+[permissions]
+secrets = ["COUNT_TOKEN"]
+network = false
+
+[inputs.text]
+type = "string"
+description = "What to count"
+required = true
+`;
+const DOCUMENT =
+  "---\nname: Word counter\nshort_description: Counts words\ntags: [text, count]\n---\n# Overview\n\nCounts.\n";
+const MAIN = "def main(args):\n    return {'words': len(args['text'].split())}\n";
+const FILES = { "skill.toml": TOML, "SKILL.md": DOCUMENT, "code/main.py": MAIN };
+
+function read(files: Readonly<Record<string, unknown>> | string): SkillPackage | Diagnostic {
+  const folder = openSkillFolder(typeof files === "string" ? files : makeFolder(files));
+  if (!folder) throw new Error("the folder is missing");
+  expect(skillPackage.recognises(folder)).toBe(true);
+  return readPackage(folder);
+}
+
+function readSound(files: Readonly<Record<string, unknown>>): SkillPackage {
+  const found = read(files);
+  if ("severity" in found) throw new Error(found.message);
+  expect(found.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  return found;
+}
+
+function load(files: Readonly<Record<string, unknown>>, parts: Partial<LoaderHost> = {}) {
+  const folder = openSkillFolder(makeFolder(files));
+  const loaded = folder && skillPackage.load(folder, { ...host, ...parts });
+  if (!loaded || "severity" in loaded) throw new Error(loaded?.message);
+  return loaded;
+}
+
+describe("a package", () => {
+  it("is read whole", () => {
+    expect(readSound(FILES)).toMatchObject({
+      name: "text.count",
+      version: "1.2.0",
+      kind: "action",
+      namespace: "text",
+      runtime: { language: "python", entrypoint: "code/main.py", export: "main" },
+      secrets: ["COUNT_TOKEN"],
+      network: false,
+      input: { type: "object", required: ["text"] },
+      document: { title: "Word counter", shortDescription: "Counts words", tags: ["text", "count"] },
+    });
+  });
+
+  it("of kind action is one tool named after it that writes for all we know", () => {
+    const { skill, kind, format, runsCode, unavailable } = load(FILES);
+    expect({ kind, format, runsCode, unavailable }).toEqual({
+      kind: "action",
+      format: "skills-protocol",
+      runsCode: true,
+      unavailable: undefined,
+    });
+    expect(skill).toMatchObject({
+      id: "text.count",
+      name: "Word counter",
+      description: "Counts words.",
+      version: "1.2.0",
+    });
+    expect(skill.tools).toMatchObject([{ name: "text.count", effect: "write" }]);
+    expect(skill.config).toMatchObject({ COUNT_TOKEN: { env: "COUNT_TOKEN" } });
+  });
+
+  it("of kind instruction is its document", () => {
+    const toml = 'name = "text.guide"\nversion = "0.1.0"\ndescription = "How to."\nkind = "instruction"\n';
+    const { skill, kind, runsCode } = load({ "skill.toml": toml, "SKILL.md": DOCUMENT });
+    expect({ kind, runsCode, tools: skill.tools }).toEqual({ kind: "instruction", runsCode: false, tools: [] });
+    expect(skill.instruction).toBe("# Overview\n\nCounts.");
+  });
+
+  it.each<[string, string, string, number]>([
+    ["a name in capitals", TOML.replace("text.count", "Text.Count"), "is no name of a package", 1],
+    ["a name with a hyphen", TOML.replace("text.count", "text-count"), "is no name of a package", 1],
+    ["no name", TOML.replace('name = "text.count"\n', ""), "it has no name", 1],
+    ["broken TOML", 'name = "a"\nversion = \n', "skipped", 2],
+  ])("with %s is skipped, at its place", (_, toml, message, line) => {
+    const found = read({ ...FILES, "skill.toml": toml });
+    expect(found).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED", line });
+    expect(found).toHaveProperty("message", expect.stringContaining(message));
+  });
+
+  it.each<[string, [string, string], string, number]>([
+    ["a version of two parts", ['"1.2.0"', '"1.2"'], "major.minor.patch", 2],
+    ["a version that is a number", ['"1.2.0"', "1.2"], "major.minor.patch", 2],
+    ["a description of two lines", ['"Counts words."', '"Counts\\nwords."'], "several lines", 3],
+    ["a kind that is none", ['"action"', '"tool"'], "needs a kind", 4],
+    ["a language that is none", ['"python"', '"cobol"'], "needs a language", 7],
+    ["an entrypoint that is missing", ["code/main.py", "code/gone.py"], "does not exist", 8],
+    ["an entrypoint outside", ["code/main.py", "../main.py"], "does not lie in the folder", 8],
+    ["an absolute entrypoint", ["code/main.py", "/etc/passwd"], "does not lie in the folder", 8],
+    ["an entrypoint that is a folder", ["code/main.py", "code"], "is no file", 8],
+    ["an entrypoint of another language", ["code/main.py", "SKILL.md"], "is no python file", 8],
+    ["an export that is no name", ['"main"', '"main()"'], "needs an export", 9],
+    ["secrets that are no names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are no list", 12],
+    ["a network that is true", ["network = false", "network = true"], "neither a list of hosts nor false", 13],
+  ])("with %s is unavailable, at its place", (_, [from, to], message, line) => {
+    const loaded = load({ ...FILES, "skill.toml": TOML.replace(from, to) });
+    expect(loaded.unavailable).toContain(message);
+    expect(loaded.skill.tools).toEqual([]);
+    expect(loaded.diagnostics).toMatchObject([{ severity: "error", line }]);
+  });
+
+  it("without a SKILL.md is unavailable", () => {
+    expect(load({ "skill.toml": TOML, "code/main.py": MAIN }).unavailable).toBe("a package needs a SKILL.md");
+  });
+
+  it("without a short_description says so", () => {
+    const { diagnostics, unavailable } = load({ ...FILES, "SKILL.md": "---\nname: X\n---\nBody" });
+    expect(unavailable).toBeUndefined();
+    expect(diagnostics).toMatchObject([{ severity: "warning", code: "SKILL_DOCUMENT" }]);
+  });
+
+  it("whose entrypoint goes through a link is unavailable", () => {
+    const directory = makeFolder({ "skill.toml": TOML, "SKILL.md": DOCUMENT });
+    symlinkSync(makeFolder({ "main.py": MAIN }), join(directory, "code"));
+    expect(read(directory)).toMatchObject({
+      diagnostics: [{ message: expect.stringContaining("goes through a link") }],
+    });
+  });
+
+  it("that Python cannot import says so, and stays", () => {
+    const { diagnostics, unavailable } = load({ ...FILES, "skill.toml": TOML.replace("text.count", "text.import.2x") });
+    expect(unavailable).toBeUndefined();
+    expect(diagnostics).toMatchObject([{ severity: "warning", code: "SKILL_NOT_IMPORTABLE", line: 1 }]);
+  });
+
+  it("with a secret that is not set is listed, and fails when it is called", async () => {
+    const { skill, unavailable } = load(FILES);
+    expect(unavailable).toBeUndefined();
+    await expect(call(skill.tools[0], { text: "a" })).rejects.toThrow(
+      "MissingSecretError: text.count needs a secret that is not set: COUNT_TOKEN",
+    );
+  });
+});
+
+type LoadedTool = ReturnType<typeof load>["skill"]["tools"][number] | undefined;
+
+async function call(tool: LoadedTool, args: JsonObject, config: Readonly<Record<string, string>> = {}) {
+  return tool?.handler(args as never, toolContext({ config }));
+}
+
+const bare = (name: string) =>
+  TOML.replace("text.count", name)
+    .replace('secrets = ["COUNT_TOKEN"]\n', "")
+    .replace(/\[inputs[\s\S]*$/, "");
+const packageOf = (name: string, code: string, more: Readonly<Record<string, unknown>> = {}) =>
+  readSound({ "skill.toml": bare(name), "SKILL.md": DOCUMENT, "code/main.py": code, ...more });
+const run = (target: SkillPackage, parts: Partial<PackageRun> = {}) =>
+  runPackage({ host, package: target, args: {}, mounts: [], blobs: [], secrets: {}, signal, ...parts });
+
+describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox that isolates, and Python)", () => {
+  it("is called with its arguments, as a tool", async () => {
+    const { skill } = load(FILES);
+    expect(await call(skill.tools[0], { text: "a b c" }, { COUNT_TOKEN: "t" })).toEqual({ words: 3 });
+  });
+
+  it("prints into the logs, and its result is what it returns", async () => {
+    const code =
+      "import os, sys\ndef main(args):\n    print('out')\n    print('err', file=sys.stderr)\n    os.system('echo child')\n    return [1, 'ä', None]\n";
+    const outcome = await run(packageOf("a.b", code));
+    expect(outcome).toMatchObject({ status: "completed", output: [1, "ä", null] });
+    for (const line of ["out", "err", "child"]) expect(outcome.logs).toContain(line);
+  });
+
+  it.each<[string, string, string, string | RegExp]>([
+    ["throws", "def main(args):\n    raise ValueError('no luck')\n", "ValueError", "no luck"],
+    ["gives no JSON", "def main(args):\n    return {1, 2}\n", "TypeError", /not JSON serializable/],
+    ["gives NaN", "def main(args):\n    return float('nan')\n", "ValueError", /JSON compliant/],
+    ["has no such function", "def other(args):\n    return 1\n", "AttributeError", "there is no function main to call"],
+    ["is no Python", "def main(:\n", "SyntaxError", /invalid syntax/],
+    ["exits", "import sys\ndef main(args):\n    sys.exit(3)\n", "SystemExit", "3"],
+    ["exits at once", "import os\ndef main(args):\n    os._exit(3)\n", "ProcessError", /exit code 3/],
+  ])("that %s has failed", async (_, code, type, message) => {
+    const outcome = await run(packageOf("a.b", code));
+    expect(outcome).toMatchObject({
+      status: "failed",
+      error: { type, message: typeof message === "string" ? message : expect.stringMatching(message) },
+    });
+  });
+
+  it("that takes too long has failed with a TimeoutError", async () => {
+    const outcome = await run(packageOf("a.b", "def main(args):\n    while True: pass\n"), {
+      limits: { wallMs: 1500 },
+    });
+    expect(outcome).toMatchObject({ status: "failed", error: { type: "TimeoutError" } });
+  });
+
+  it("may await, may take nothing, and may leave threads behind", async () => {
+    const code =
+      "import threading, time\nasync def main():\n    threading.Thread(target=time.sleep, args=(60,)).start()\n    return 'done'\n";
+    expect(await run(packageOf("a.b", code))).toMatchObject({ status: "completed", output: "done" });
+  });
+
+  it("imports others by their dotted names, also where one name begins another", async () => {
+    const outer = packageOf("a.b", "from .helper import N\ndef main(args):\n    return N\n", {
+      "code/helper.py": "N = 7\n",
+    });
+    const inner = packageOf(
+      "a.b.c",
+      "from skills.a.b import main as outer\ndef main(args):\n    return outer({}) * 2\n",
+    );
+    const target = packageOf(
+      "x.y",
+      "from skills.a.b.c import main as f\nimport skills.a.b\ndef main(args):\n    return [f({}), skills.a.b.main({})]\n",
+    );
+    expect(await run(target, { mounts: [outer, inner] })).toMatchObject({ output: [14, 7] });
+    expect(await run(target, { mounts: [outer] })).toMatchObject({
+      status: "failed",
+      error: { type: "ModuleNotFoundError" },
+    });
+  });
+
+  it("sees its own folder read-only, an empty workspace and the secrets that it declares", async () => {
+    const code = [
+      "import os",
+      "def main(args):",
+      "    def fails(path):",
+      "        try: open(path, 'w')",
+      "        except OSError: return True",
+      "        return False",
+      "    open('/workspace/x', 'w').write('y')",
+      "    return {'cwd': os.getcwd(), 'ls': os.listdir('/workspace'), 'ro': fails('/skills/a.b/x'), 'root': os.getuid() == 0,",
+      "            'env': sorted(os.environ), 'home': os.path.exists(args['home'])}",
+    ].join("\n");
+    const secret = makeFolder({ "secret.txt": "x" });
+    const target = { ...packageOf("a.b", code), secrets: ["TOKEN"] };
+    const { output } = await run(target, { args: { home: secret }, secrets: { TOKEN: "t", OTHER: "o" } });
+    expect(output).toMatchObject({ cwd: "/workspace", ls: ["x"], ro: true, root: false, home: false });
+    expect(output).toHaveProperty("env", expect.arrayContaining(["TOKEN"]));
+    expect(JSON.stringify(output)).not.toContain("OTHER");
+  });
+
+  it("reads blobs that it is handed, as files and by their handles", async () => {
+    const code =
+      "from runtime import blobs\ndef main(args):\n    return [blobs.read_text(args['id']), open('/blobs/' + args['id']).read()]\n";
+    const file = join(makeFolder({ data: "content" }), "data");
+    const blobs = [{ id: "blob:abc", file }];
+    expect(await run(packageOf("a.b", code), { args: { id: "blob:abc" }, blobs })).toMatchObject({
+      output: ["content", "content"],
+    });
+    expect(await run(packageOf("a.b", code), { blobs: [{ id: "../x", file }] })).toMatchObject({ status: "failed" });
+  });
+
+  it("whose code became a link after it was read is not run", async () => {
+    const target = packageOf("a.b", MAIN);
+    const { renameSync } = await import("node:fs");
+    const elsewhere = makeFolder();
+    renameSync(join(target.directory, "code"), join(elsewhere, "code"));
+    symlinkSync(join(elsewhere, "code"), join(target.directory, "code"));
+    expect(await run(target)).toMatchObject({
+      status: "failed",
+      error: { message: expect.stringContaining("leads out") },
+    });
+  });
+
+  it("is the module of code that was written for one run, which sees no secret", async () => {
+    const secretive = { ...packageOf("a.b", "def main(args):\n    return args['n'] + 1\n"), secrets: ["TOKEN"] };
+    const code =
+      "import os\nfrom skills.a.b import main as add\ndef main(args):\n    return [add(args), 'TOKEN' in os.environ]\n";
+    const parts = { host, args: { n: 1 }, mounts: [secretive], blobs: [], signal };
+    expect(await runCode({ ...parts, code, entrypoint: "main" })).toMatchObject({ output: [2, false] });
+    expect(await runCode({ ...parts, code, entrypoint: "other" })).toMatchObject({
+      status: "failed",
+      error: { type: "AttributeError", message: "there is no function other to call" },
+    });
+  });
+});
+
+describe.skipIf(sandbox.name === "missing")("a JavaScript package in the sandbox (needs one that isolates)", () => {
+  it("is called with its arguments", async () => {
+    const toml = bare("a.js").replace('"python"', '"javascript"').replace("main.py", "main.mjs");
+    const code = "export async function main({ n }) { console.log('working'); return { n: n * 2 }; }";
+    const target = readSound({ "skill.toml": toml, "SKILL.md": DOCUMENT, "code/main.mjs": code });
+    const outcome = await run(target, { args: { n: 21 } });
+    expect(outcome).toMatchObject({ status: "completed", output: { n: 42 } });
+    expect(outcome.logs).toContain("working");
+    const faulty = readSound({
+      "skill.toml": toml,
+      "SKILL.md": DOCUMENT,
+      "code/main.mjs": "export const main = () => { throw new RangeError('far'); };",
+    });
+    expect(await run(faulty)).toMatchObject({ status: "failed", error: { type: "RangeError", message: "far" } });
+  });
+});
+
+describe("a package that is no action", () => {
+  it("is not run", async () => {
+    const target = { ...readSound(FILES), runtime: undefined };
+    expect(await run(target)).toMatchObject({ status: "failed", error: { type: "NotExecutableError" } });
+  });
+
+  it("may have any files beside", () => {
+    const directory = makeFolder(FILES);
+    mkdirSync(join(directory, "resources"));
+    writeFileSync(join(directory, "resources", "data.bin"), "x");
+    expect(read(directory)).toMatchObject({ name: "text.count" });
+  });
+});
