@@ -76,13 +76,24 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
     return { name, description, input_schema, effect: "read", handler: () => readInstructions(skill.id) };
   }
   const network = needsNetwork(frontmatter.compatibility);
-  const handler = (input: JsonObject, context: ToolContext): Promise<Json> => {
+  const handler = async (input: JsonObject, context: ToolContext): Promise<Json> => {
     const { workDir, signal } = context;
     const call = { env: declaredEnv(skill, context), workDir, signal, withWorkDir: true, network };
-    return callScript(host, { directory: folder.directory, file: script }, input, call);
+    try {
+      return await callScript(host, { directory: folder.directory, file: script }, input, call);
+    } catch (error) {
+      if (network || signal.aborted || !NO_NETWORK.test(messageOf(error))) throw error;
+      throw new Error(`${messageOf(error)} (${HOW_TO_DECLARE})`, { cause: error });
+    }
   };
   return { name, description, input_schema, effect: "write", handler };
 }
+
+/** How programs say that there is no network: Node, Python, curl. */
+const NO_NETWORK =
+  /\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|network is unreachable|name resolution|could not resolve host|connection refused/i;
+
+const HOW_TO_DECLARE = 'the skill has no network: "compatibility: Requires network access" in its SKILL.md asks for it';
 
 /** The answer of a tool that has no script. */
 function readInstructions(skill: string): string {

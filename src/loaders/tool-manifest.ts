@@ -1,6 +1,8 @@
 import { type Diagnostic, hasErrors } from "../core/errors.ts";
 import { checkJsonSchema } from "../core/json-schema.ts";
+import { OWN_TOOLS } from "../core/own-tools.ts";
 import { compileSchema } from "../core/schema.ts";
+import { MAKER_TOOLS } from "../core/tool-maker.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../core/values.ts";
 import { type JsonText, parseJsonText } from "./json-text.ts";
 
@@ -154,7 +156,7 @@ function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): Diag
 const TOOL_NAME = /^[a-z][a-z0-9_]*$/;
 
 /** Tools of the program itself, which no skill may stand in for. */
-const RESERVED = new Set(["read_skill", "read_blob", "search_blob", "define_tool", "remove_tool", "run_code"]);
+const RESERVED = new Set([...OWN_TOOLS, ...MAKER_TOOLS.map((tool) => tool.name), "run_code"]);
 
 function scriptProblems(script: unknown, checkScript: CheckScript): Diagnostic[] {
   if (script === undefined) return [];

@@ -105,6 +105,7 @@ describe("a JavaScript handler", () => {
     ["throw { message: 'an object' };", "an object"],
     ["throw { code: 7 };", 'it threw {"code":7}'],
     ["throw undefined;", "it threw undefined"],
+    ["throw new TypeError('fetch failed', { cause: new Error('why') });", "fetch failed: why"],
     ["await Promise.reject(new TypeError('late'));", "late"],
     ["setTimeout(() => { throw new Error('behind its back'); }); await new Promise(() => {});", "behind its back"],
     ["await new Promise(() => {});", "it waits for something that never happens"],

@@ -199,6 +199,29 @@ describe("a tool", () => {
   });
 });
 
+describe("a tool that misses the network", () => {
+  const failing = (stderr: string): LoaderHost => ({
+    ...foreignHost,
+    runForeign: async () => ({ ended: "exit", code: 1, stdout: "", stderr, truncated: false }),
+  });
+
+  test.each([
+    ["getaddrinfo EAI_AGAIN example.com"],
+    ["<urlopen error [Errno -3] Temporary failure in name resolution>"],
+    ["curl: (6) Could not resolve host: example.com"],
+  ])("is told how its skill asks for it: %s", async (stderr) => {
+    await expect(call(load(makeSkill([tool("go")]), failing(stderr)), "go")).rejects.toThrow(
+      /compatibility: Requires network access/,
+    );
+  });
+
+  test("although its skill asks for it, or for another reason, is told what happened", async () => {
+    const asking = load(makeSkill([tool("go")], {}, "compatibility: Requires network access\n"), failing("ENOTFOUND"));
+    await expect(call(asking, "go")).rejects.toThrow(/ENOTFOUND$/);
+    await expect(call(load(makeSkill([tool("go")]), failing("other")), "go")).rejects.toThrow(/other$/);
+  });
+});
+
 describe("in a set of skills", () => {
   const open = (path: string, options: { trust?: string[]; variables?: [string, string[]][] } = {}) =>
     openSkillSet({

@@ -66,6 +66,8 @@ function toJsonText(result) {
 function describe(error) {
   try {
     const message = error?.message;
+    // The engine's own words, which say nothing without their cause.
+    if (message === "fetch failed" && error.cause) return `${message}: ${error.cause.message || error.cause.code}`;
     if (typeof message === "string" && message !== "") return message;
     if (error instanceof Error) return error.stack || error.name;
     return typeof error === "string" && error !== "" ? error : `it threw ${JSON.stringify(error)}`;
