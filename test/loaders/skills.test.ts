@@ -369,6 +369,6 @@ describe("a set of skills", () => {
       "builtin/dup/skill.js",
       'const t = { name: "t", description: "", input_schema: {}, handler: () => 1 }; export default { id: "dup", name: "d", description: "", category: "data", config: {}, tools: [t, t] };',
     );
-    await expect(open([]).find("dup")).rejects.toThrow("two tools named t");
+    await expect(open([]).find("dup")).rejects.toThrow("two tools are named t");
   });
 });
