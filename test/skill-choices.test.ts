@@ -129,9 +129,19 @@ describe("what is said about skills", () => {
       user: { skills: { modules: ["../mine.js"] } },
     });
     expect(modules).toEqual([
-      { specifier: "/project/skills/pager.ts", from: "/project", file: "/project/config.yml", trusted: false },
-      { specifier: "@acme/skillflow-statuspage", from: "/project", file: "/project/config.yml", trusted: false },
-      { specifier: "/mine.js", from: "/user", file: "/user/config.yml", trusted: true },
+      {
+        specifier: "/project/skills/pager.ts",
+        from: "/project",
+        named: { file: "/project/config.yml", index: 0 },
+        trusted: false,
+      },
+      {
+        specifier: "@acme/skillflow-statuspage",
+        from: "/project",
+        named: { file: "/project/config.yml", index: 1 },
+        trusted: false,
+      },
+      { specifier: "/mine.js", from: "/user", named: { file: "/user/config.yml", index: 0 }, trusted: true },
     ]);
   });
 });

@@ -283,7 +283,8 @@ async function loadBuiltinSkill(directory: string): Promise<Skill> {
 function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
   return [...layers].flatMap(([id, [winner, ...losers]]) => {
     if (!winner) return [];
-    const lower = losers.map(({ path, priority }) => `${path} (priority ${priority})`);
+    const others = losers.filter(({ path }) => path !== winner.path);
+    const lower = others.map(({ path, priority }) => `${path} (priority ${priority})`);
     if (builtins.ids.has(id)) lower.push("the built-in skill (priority 0), whose tools stay");
     const shadowed = lower.map((loser): Diagnostic => {
       const message = `skill "${id}": ${winner.path} (priority ${winner.priority}) shadows ${loser}`;
