@@ -44,8 +44,8 @@ export interface SkillChoices {
 export interface ModuleChoice {
   readonly specifier: string;
   readonly from: string;
-  /** The config file that names it. */
-  readonly file: string;
+  /** The config file that names it, and as which of its modules. */
+  readonly named: { readonly file: string; readonly index: number };
   readonly trusted: boolean;
 }
 
@@ -135,10 +135,10 @@ function gatherServers({ project, user, trustsUser }: Files) {
 }
 
 function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {
-  return (file?.config.skills?.modules ?? []).map((specifier) => ({
+  return (file?.config.skills?.modules ?? []).map((specifier, index) => ({
     specifier: /^[./]/.test(specifier) ? resolve(file?.directory ?? ".", specifier) : specifier,
     from: file?.directory ?? ".",
-    file: file?.path ?? "",
+    named: { file: file?.path ?? "", index },
     trusted,
   }));
 }

@@ -7,15 +7,16 @@ interface Said {
   readonly env?: Readonly<Record<string, string>>;
   readonly project?: ProjectConfig;
   readonly user?: ProjectConfig;
+  readonly trustsUser?: boolean;
 }
 
 const file = (directory: string, config: ProjectConfig | undefined) =>
   config && { path: `${directory}/config.yml`, directory, config };
-const choose = ({ flags, env = {}, project, user }: Said) =>
+const choose = ({ flags, env = {}, project, user, trustsUser = true }: Said) =>
   chooseSkills({ ...NO_FLAGS, ...flags }, env, {
     project: file("/project", project),
     user: file("/user", user),
-    trustsUser: true,
+    trustsUser,
   });
 
 describe("what is said about skills", () => {
@@ -51,6 +52,22 @@ describe("what is said about skills", () => {
     ["context mode", { env: { SKILLFLOW_CONTEXT_MODE: "some" } }],
   ])("an unknown %s is refused", (what, said) => {
     expect(() => choose(said)).toThrow(what);
+  });
+
+  test("the user's file raises no trust where it lies in the checkout, and says so", () => {
+    const user: ProjectConfig = {
+      model: "script:x",
+      skills: { trust: ["a"], allowScripts: true, defineTool: true, modules: ["./m.ts"] },
+      mcpServers: { a: { command: "x" }, b: { url: "https://b.test" } },
+    };
+    const chosen = choose({ user, trustsUser: false });
+    expect(chosen).toMatchObject({
+      defineTool: false,
+      formats: { allowScripts: false },
+      modules: [{ specifier: "/user/m.ts", trusted: false }],
+      findings: { length: 4 },
+    });
+    expect([...chosen.trust, ...chosen.servers.keys()]).toEqual(["b"]);
   });
 
   test("trust comes from flags, the environment and the user's file together", () => {
@@ -112,9 +129,19 @@ describe("what is said about skills", () => {
       user: { skills: { modules: ["../mine.js"] } },
     });
     expect(modules).toEqual([
-      { specifier: "/project/skills/pager.ts", from: "/project", file: "/project/config.yml", trusted: false },
-      { specifier: "@acme/skillflow-statuspage", from: "/project", file: "/project/config.yml", trusted: false },
-      { specifier: "/mine.js", from: "/user", file: "/user/config.yml", trusted: true },
+      {
+        specifier: "/project/skills/pager.ts",
+        from: "/project",
+        named: { file: "/project/config.yml", index: 0 },
+        trusted: false,
+      },
+      {
+        specifier: "@acme/skillflow-statuspage",
+        from: "/project",
+        named: { file: "/project/config.yml", index: 1 },
+        trusted: false,
+      },
+      { specifier: "/mine.js", from: "/user", named: { file: "/user/config.yml", index: 0 }, trusted: true },
     ]);
   });
 });

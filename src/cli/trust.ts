@@ -1,6 +1,6 @@
 import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { gatherSkills, openProject, type Project, rememberTrust, type SkillEntry } from "../project.ts";
+import { openProject, type Project, rememberTrust, type SkillEntry } from "../project.ts";
 import { NO_FLAGS } from "../skill-choices.ts";
 import { projectOptions } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
@@ -30,10 +30,12 @@ export async function openTrusted(
 /** `id@digest` of each skill that may run, as its files are now. */
 async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workflow): Promise<string[]> {
   const allowed: string[] = [];
-  for (const [id, entry] of await gatherSkills(project.skills, workflow)) {
-    if (!entry || entry.withheld === undefined || project.choices.disabled.includes(id)) continue;
-    const digest = project.skills.digest(id);
-    if (digest === undefined) continue;
+  const { skills, choices } = project;
+  const used = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
+  for (const id of used) {
+    if (choices.disabled.includes(id) || skills.withheld(id, workflow.skills) === undefined) continue;
+    const [entry, digest] = [await skills.find(id, workflow.skills), skills.digest(id)];
+    if (!entry || digest === undefined) continue;
     await io.err(describeCode(io, flags, entry));
     const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
     if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(`${id}@${digest}`);

@@ -16,8 +16,8 @@ export interface SkillLevel {
   readonly root?: string;
   /** Of a module: the folder that its package is installed for. */
   readonly from?: string;
-  /** Of a module: the config file that names it. */
-  readonly file?: string;
+  /** Of a module: the config file that names it, and as which of its modules. */
+  readonly named?: { readonly file: string; readonly index: number };
 }
 
 export interface FoundSkill {

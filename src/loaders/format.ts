@@ -28,7 +28,7 @@ export interface LoadedSkill {
   readonly calls?: readonly string[];
   /** What it lacks beside config, such as a program on the PATH. */
   readonly unavailable?: string;
-  /** What trust lets run, as people are told before they give it; without it, the tools by their names. */
+  /** What trust lets run beside the tools, as people are told before they give it. */
   readonly code?: readonly string[];
   /** Files elsewhere that its code imports: trust that is bound to content covers them too. */
   readonly alsoRuns?: () => readonly string[];

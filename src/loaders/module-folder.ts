@@ -1,13 +1,14 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Diagnostic } from "../core/errors.ts";
+import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { isWithin, resolveInside } from "./contain.ts";
 import type { Discovery, SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoadedSkill } from "./format.ts";
-import { findModule, type ModulePlace, skillFile } from "./module-place.ts";
+import { findModule, type ModulePlace, type NoModule, skillFile } from "./module-place.ts";
 import { readModuleId, relativeImports } from "./module-source.ts";
 import { openSkillFolder, readSkillDocument, type SkillDocument, type SkillFolder } from "./skill-folder.ts";
 import { importSkill } from "./skill-module.ts";
+import { parseYaml } from "./yaml-text.ts";
 
 /** A folder whose skill.ts, .mts, .js or .mjs defines a skill; its SKILL.md, if there is one, supplies the instruction. */
 export const moduleFolder: FolderFormat = {
@@ -26,19 +27,24 @@ export const moduleFolder: FolderFormat = {
 export function discoverModule(level: SkillLevel): Discovery {
   const place = findModule(level.path, level.from ?? level.path);
   if ("missing" in place) return { found: [], diagnostics: [notFound(level, place)] };
-  const isFolder = statSync(place.path).isDirectory();
-  const loaded = moduleSkill(place, isFolder ? openSkillFolder(place.path) : undefined);
-  return { found: [{ path: place.path, loaded }], diagnostics: [] };
+  try {
+    const isFolder = statSync(place.path).isDirectory();
+    const loaded = moduleSkill(place, isFolder ? openSkillFolder(place.path) : undefined);
+    return { found: [{ path: place.path, loaded }], diagnostics: [] };
+  } catch (error) {
+    return { found: [], diagnostics: [notFound(level, { missing: messageOf(error) })] };
+  }
 }
 
-function notFound(level: SkillLevel, { missing, hint }: { missing: string; hint?: string }): Diagnostic {
+function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnostic {
+  const path = ["skills", "modules", named?.index ?? 0];
   return {
     severity: "warning",
     code: "MODULE_NOT_FOUND",
-    path: ["skills", "modules"],
+    path,
     message: `a module of skills.modules is left out: ${missing}`,
     ...(hint === undefined ? {} : { hint }),
-    ...(level.file === undefined ? {} : { file: level.file }),
+    ...(named === undefined ? {} : { file: named.file, ...parseYaml(readFileSync(named.file, "utf8")).position(path) }),
   };
 }
 

@@ -47,7 +47,11 @@ export function projectRoot(from: string): string {
 /** Whether a path belongs to the repository that a folder is in: what lies there may be a stranger's (trust 6). */
 export function isInCheckout(path: string, from: string): boolean {
   const root = projectRoot(from);
-  return existsSync(join(root, ".git")) && existsSync(path) && isWithin(realpathSync(root), realpathSync(path));
+  return existsSync(join(root, ".git")) && isWithin(realpathSync(root), realpathSync(nearestExisting(path)));
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) ? path : nearestExisting(dirname(path));
 }
 
 function upToRepositoryRoot(from: string): string[] {

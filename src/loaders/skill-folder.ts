@@ -47,10 +47,19 @@ function readWithin(directory: string, file: string): string | undefined {
 export function digestFiles(path: string, further: readonly string[] = []): string {
   const hash = createHash("sha256");
   for (const file of [...filesBelow(path), ...further]) {
-    const content = lstatSync(file).isSymbolicLink() ? Buffer.from(readlinkSync(file)) : readFileSync(file);
+    const content = contentOf(file);
     hash.update(`${relative(path, file)}\0${content.length}\0`).update(content);
   }
   return hash.digest("hex").slice(0, 16);
+}
+
+/** What cannot be read cannot run either. */
+function contentOf(file: string): Buffer {
+  try {
+    return lstatSync(file).isSymbolicLink() ? Buffer.from(readlinkSync(file)) : readFileSync(file);
+  } catch (error) {
+    return Buffer.from((error as NodeJS.ErrnoException).code ?? "unreadable");
+  }
 }
 
 /** Also those below node_modules: code of the folder may import them. */

@@ -255,9 +255,9 @@ function refusedVariables({ variables }: SkillSetOptions): Diagnostic[] {
   );
 }
 
-function refusedVariable(id: string, name: string): Diagnostic {
+function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" | "file"> = { path: [] }): Diagnostic {
   const message = `skill "${id}": the variable ${name} is not handed to a skill, because it changes what programs load`;
-  return { severity: "warning", code: "VARIABLE_REFUSED", path: [], message };
+  return { severity: "warning", code: "VARIABLE_REFUSED", message, ...at };
 }
 
 function once<Value>(make: () => Value): () => Value {
@@ -270,15 +270,24 @@ function once<Value>(make: () => Value): () => Value {
 
 /** A document cannot have its skill's programs started with variables that change what they load. */
 function withoutReserved(loaded: LoadedSkill, path: string): LoadedSkill {
-  const fields = Object.entries(loaded.skill.config);
-  const refused = fields.filter(([key, { env }]) => isReservedVariable(env ?? key));
-  if (refused.length === 0) return loaded;
-  const findings = refused.map(([key, { env }]): Diagnostic => {
-    return { ...refusedVariable(loaded.skill.id, env ?? key), path: ["config", key], file: path };
-  });
-  const config = Object.fromEntries(fields.filter((field) => !refused.includes(field)));
-  const diagnostics = [...loaded.diagnostics, ...findings];
-  return { ...loaded, skill: { ...loaded.skill, config }, diagnostics };
+  const { id, config, mcp } = loaded.skill;
+  const fields = Object.entries(config).filter(([key, { env }]) => [key, env ?? key].some(isReservedVariable));
+  const variables = Object.keys(mcp?.env ?? {}).filter(isReservedVariable);
+  if (fields.length + variables.length === 0) return loaded;
+  const skill: Skill = {
+    ...loaded.skill,
+    config: without(config, new Set(fields.map(([key]) => key))),
+    ...only("mcp", mcp?.env ? { ...mcp, env: without(mcp.env, new Set(variables)) } : mcp),
+  };
+  const findings = [
+    ...fields.map(([key, { env }]) => refusedVariable(id, env ?? key, { path: ["config", key], file: path })),
+    ...variables.map((name) => refusedVariable(id, name, { path: ["mcp", "env", name], file: path })),
+  ];
+  return { ...loaded, skill, diagnostics: [...loaded.diagnostics, ...findings] };
+}
+
+function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlySet<string>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.has(key)));
 }
 
 interface Builtins {
@@ -323,7 +332,7 @@ function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Bui
   return [...layers].flatMap(([id, found]) => {
     const { winner, shadowed } = chooseVersion(found);
     if (!winner) return [];
-    const lower = new Map(shadowed.map((loser) => [loser, winner]));
+    const lower = new Map(shadowed.filter(({ path }) => path !== winner.path).map((loser) => [loser, winner]));
     for (const [first, again] of repeatedVersions(found)) if (!lower.has(again)) lower.set(again, first);
     const told = [...lower].map(([loser, over]) => shadowing(id, over, `${loser.path} (priority ${loser.priority})`));
     if (!builtins.ids.has(id)) return told;
@@ -430,7 +439,7 @@ function startsCommand({ loaded }: Layer): boolean {
 function codeHeldBack({ loaded }: Layer, isCode: boolean, isCommand: boolean): readonly string[] {
   const { command = "", args = [] } = loaded.skill.mcp ?? {};
   return [
-    ...(isCode ? (loaded.code ?? loaded.skill.tools.map(({ name }) => `tool ${name}`)) : []),
+    ...(isCode ? [...loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(loaded.code ?? [])] : []),
     ...(isCommand ? [`command ${[command, ...args].join(" ")}`] : []),
   ];
 }

@@ -45,6 +45,7 @@ export const toolDescriptor: FolderFormat = {
       kind: offered.length > 0 ? "tools" : "instruction",
       frontmatter: document.frontmatter,
       runsCode: offered.length > 0,
+      code: [...allowlist].map(([program, subcommands]) => `program ${program} (${subcommands.join(", ")})`),
       ...(programs.missing === undefined ? {} : { unavailable: programs.missing }),
       diagnostics: [...diagnostics, ...(programs.malformed ? [badRequirement(folder)] : [])],
     };

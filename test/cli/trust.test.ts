@@ -38,7 +38,7 @@ interface Place {
   readonly cwd: string;
   readonly env: { readonly HOME: string };
 }
-const makePlace = (more: Record<string, string> = {}, home: Record<string, string> = {}): Place => ({
+const makePlace = (more: Record<string, unknown> = {}, home: Record<string, string> = {}): Place => ({
   cwd: makeProject({ ...files, ...more }),
   env: { HOME: makeProject({ ".keep": "", ...home }) },
 });
@@ -131,9 +131,12 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     },
   );
 
-  it("what cannot be remembered is allowed for this run", async () => {
-    const place = makePlace({}, { ".config": "a file" });
-    const ended = await runOnTerminal(RUN, ["y\n"], place);
+  it.each<[string, (cwd: string) => Record<string, string>]>([
+    ["has no place", () => ({ HOME: makeProject({ ".config": "a file" }) })],
+    ["would lie in the checkout", (cwd) => ({ HOME: join(cwd, "home") })],
+  ])("what cannot be remembered because it %s is allowed for this run", async (_, envOf) => {
+    const { cwd } = makePlace({ ".git/HEAD": "" });
+    const ended = await runOnTerminal(RUN, ["y\n"], { cwd, env: envOf(cwd) });
     expect(ended.code, ended.stdout).toBe(0);
     expect(ended.stdout).toContain("allowed for this run only");
   });
@@ -151,6 +154,22 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     const resumed = await runOnTerminal(["resume", "r", "--model", "script:calls.json"], ["y\n"], place);
     expect(resumed.stdout).toMatch(ASKED);
     expect(resumed.code, resumed.stdout).toBe(0);
+  });
+
+  it("tools and programs of a descriptor are shown by their names", async () => {
+    const place = makePlace({
+      "skills/notes/SKILL.md": "---\nname: notes\n---\nSearch notes.",
+      "skills/notes/tools.json": {
+        tools: [{ name: "find_note", parameters: { type: "object" } }],
+        allowlist: { "notes-cli": ["search", "open"] },
+        execution: [{ tool: "find_note", binary: "notes-cli", subcommand: "search" }],
+      },
+      "notes.yml": FLOW.replace("pager", "notes"),
+    });
+    const { stdout } = await runOnTerminal(["run", "notes.yml", "--model", "script:quiet.json"], ["n\n"], place);
+    expect(stdout).toContain("(tool-descriptor)");
+    expect(stdout).toContain("runs tool find_note");
+    expect(stdout).toContain("runs program notes-cli (search, open)");
   });
 
   it("what a server's command is called stays on its line", async () => {

@@ -366,8 +366,7 @@ describe("a skill that a module defines, before it runs", () => {
   const marker = () => join(directory, "ran");
   const noisy = (id: string) =>
     `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(marker())}, ""); export default ${skill(id)};`;
-  const discover = (path: string) =>
-    discoverModule({ kind: "module", path, from: directory, trusted: false, file: "f.yml" });
+  const discover = (path: string) => discoverModule({ kind: "module", path, from: directory, trusted: false });
 
   test("has its id, and its SKILL.md's instruction and config", async () => {
     write("pager/skill.ts", noisy("paging"));
@@ -406,10 +405,13 @@ describe("a skill that a module defines, before it runs", () => {
     expect(found?.loaded).toMatchObject({ skill: { id: "pager" }, diagnostics: [{ code: "SKILL_SKIPPED" }] });
   });
 
-  test("is a diagnostic where it is missing", () => {
-    expect(discover(join(directory, "nope.ts"))).toMatchObject({
+  test("is a diagnostic where it is missing, at its place in the file that names it", () => {
+    const file = write(".skillflow.yml", "skills:\n  modules:\n    - ./a.ts\n    - ./nope.ts\n");
+    const path = join(directory, "nope.ts");
+    const named = { file, index: 1 };
+    expect(discoverModule({ kind: "module", path, from: directory, trusted: false, named })).toMatchObject({
       found: [],
-      diagnostics: [{ severity: "warning", code: "MODULE_NOT_FOUND", file: "f.yml", path: ["skills", "modules"] }],
+      diagnostics: [{ severity: "warning", code: "MODULE_NOT_FOUND", file, line: 4, path: ["skills", "modules", 1] }],
     });
   });
 
