@@ -1,4 +1,5 @@
 import { messageOf, SkillflowError } from "./core/errors.ts";
+import { OWN_TOOLS } from "./core/own-tools.ts";
 import { exposedName, type Skill, type Tool } from "./core/skill.ts";
 import type { McpConnection } from "./loaders/mcp-client.ts";
 import type { Host, SkillEntries, SkillEntry } from "./project.ts";
@@ -74,8 +75,10 @@ function withTools(skill: Skill, offered: readonly Tool[], warn: (message: strin
   const added = offered.filter((tool) => {
     const name = exposedName(skill.id, tool.name);
     const isHidden = taken.has(name);
+    const isReserved = OWN_TOOLS.includes(name);
     if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own of that name`);
-    return !isHidden;
+    if (isReserved) warn(`offers a tool ${name}, which is left out: skillflow itself has one of that name`);
+    return !isHidden && !isReserved;
   });
   return { ...skill, tools: [...skill.tools, ...added] };
 }

@@ -79,9 +79,9 @@ export function answerFromAbove(
     seen.mode !== "readOnDemand" ||
     seen.calls.some((call) => call.tool === READ_SKILL && bodyRead(call.input) === skill);
   if (!isAbove) return undefined;
-  const files = seen.skills.find(({ id }) => id === skill)?.files ?? [];
-  const list = files.length === 0 ? "" : ` Its files, read with \`path\`: ${files.join(", ")}`;
-  return `The instruction of ${skill} stands above already.${list}`;
+  const { instruction, files = [] } = seen.skills.find(({ id }) => id === skill) ?? {};
+  const body = instruction ? `The instruction of ${skill} stands above already.` : `${skill} has no instruction.`;
+  return files.length === 0 ? body : `${body} Its files, read with \`path\`: ${files.join(", ")}`;
 }
 
 interface SeenCall {

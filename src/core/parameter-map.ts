@@ -21,7 +21,11 @@ export function parameterSchema(map: Json): JsonSchema | string {
   };
 }
 
+/** Providers refuse a whole request for one other name. */
+const NAME = /^(?!__)[A-Za-z0-9_.-]{1,64}$/;
+
 function parameterProblem(name: string, parameter: Json): string | undefined {
+  if (!NAME.test(name)) return `"${name}" is no parameter name: letters, digits, _, . and -, 64 at most`;
   if (!isObject(parameter)) return `the parameter ${name} is no object with a type`;
   if (!TYPES.includes(String(parameter.type))) return `the parameter ${name} needs a type: ${TYPES.join(", ")}`;
   if (parameter.enum !== undefined && !(Array.isArray(parameter.enum) && parameter.enum.length > 0)) {

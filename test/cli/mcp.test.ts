@@ -157,6 +157,17 @@ describe("a skill with an MCP server", () => {
     expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
   });
 
+  it("has a tool left out that would bear the name of one of skillflow itself", async () => {
+    const tools = () => ({ tools: [{ name: "skill", description: "Reads.", inputSchema: { type: "object" } }] });
+    const workflow = JSON.parse(flow(stdioServer({ "tools/list": tools })));
+    workflow.skills = { read: workflow.skills.served };
+    workflow.nodes.use.skills = ["read"];
+    const cwd = makeProject({ "flow.yml": workflow, "script.json": scriptOf(use("read_skill"), done) });
+    const ended = await runProgram(RUN, { cwd });
+    expect(ended.stderr).toContain("the MCP server of read offers a tool read_skill, which is left out");
+    expect(resultOf(ended).results.use?.toolCalls[0]?.error).toContain("no tool is named read_skill");
+  });
+
   it("starts nothing for a check, a drawing or a replay", async () => {
     const cwd = notingProject({}, scriptOf(use("served_look"), done));
     await runProgram(RUN, { cwd });

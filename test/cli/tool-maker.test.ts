@@ -213,6 +213,22 @@ describe("a tool that is kept", () => {
     expect(skills.find(({ id }) => id === "add-up")).toMatchObject({ source: { kind: "project", trusted: false } });
   });
 
+  it.skipIf(!isolates)("is a skill like any other in a later run, once it is trusted (needs namespaces)", async () => {
+    const project = projectOf([keep, done("make"), done("plain"), done("use")]);
+    await runIn(project, ALLOWED);
+    writeFileSync(join(project, "flow.yml"), FLOW.replace("skills: [desk]", "skills: [add-up]"));
+    const use = call("plain", ["add-up_add_up", { a: 20, b: 3 }]);
+    const later = async (...args: string[]) => {
+      writeFileSync(
+        join(project, "script.yml"),
+        JSON.stringify(scriptOf(done("make"), use, done("plain"), done("use"))),
+      );
+      return callsAt(await runIn(project, ...args), "plain");
+    };
+    expect(await later()).toEqual([expect.stringContaining("no tool is named add-up_add_up")]);
+    expect(await later("--trust-skill", "add-up")).toEqual([23]);
+  });
+
   test("is removed with its skill, by this run or a later one", async () => {
     const project = projectOf([keep, done("make"), done("plain"), remove, remove, done("use")]);
     const ended = await runIn(project, ALLOWED);

@@ -16,9 +16,10 @@ import {
 
 const notes = skillOf("notes", [], { instruction: "Take notes.", description: "How to take notes" });
 const maps = skillOf("maps", [toolOf("maps", "find")], { instruction: "Read maps.", files: ["ref/a.md", "ref/b.md"] });
+const atlas = skillOf("atlas", [], { files: ["map.md"] });
 const mute = skillOf("mute", [toolOf("mute", "t")], { description: "Tools alone" });
 const gone = skillOf("gone", [], { instruction: "Never seen.", files: ["x.md"], available: false });
-const SKILLS = [notes, maps, mute, gone, OPS, MAKER];
+const SKILLS = [notes, maps, atlas, mute, gone, OPS, MAKER];
 
 type Mode = "full" | "readOnDemand";
 const playAt = (
@@ -115,6 +116,13 @@ describe("skills whose instructions stand in the prompt", () => {
       },
     ]);
   });
+});
+
+test("a skill of files alone says that it is no more", () => {
+  const answers = [calls(["read_skill", { skill_name: "atlas" }])];
+  expect(resultAt(playAt({ skills: ["atlas"] }, "full", { answers }), "a").toolCalls[0]?.output).toBe(
+    "atlas has no instruction. Its files, read with `path`: map.md",
+  );
 });
 
 describe("a reading", () => {

@@ -36,6 +36,8 @@ describe("a parameter map (Skill Tools)", () => {
     ["a JSON Schema", { type: "object", properties: {} }, "are a JSON Schema"],
     ["a parameter that is no object", { a: "string" }, "the parameter a is no object"],
     ["a type of JSON Schema alone", { a: { type: "integer" } }, "the parameter a needs a type"],
+    ["a name that providers refuse", { "a b": { type: "string" } }, '"a b" is no parameter name'],
+    ["what every handler gets anyway", { __workDir: { type: "string" } }, '"__workDir" is no parameter name'],
     ["an enum that is no list", { a: { type: "string", enum: "x" } }, "the enum of the parameter a"],
   ])("%s is refused", (_, map, message) => {
     expect(parameterSchema(map)).toContain(message);
