@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 
 /** One living process as Linux shows it. */
 export interface LivingProcess {
@@ -55,6 +55,22 @@ function kilobytes(text: string, lines: RegExp): number {
 
 function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
+}
+
+const CLOSED_AT_START = 0o2000000;
+
+/** Our open files that a program started by us would have too, and one that is empty. Node closes all that it opens. */
+export function inheritedFiles(): { readonly places: readonly number[]; readonly nothing: number } {
+  const open = existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").map(Number) : [];
+  const places = open.filter((place) => place > 2 && isInherited(place));
+  return { places, nothing: openSync("/dev/null", "r+") };
+}
+
+function isInherited(place: number): boolean {
+  const path = `/proc/self/fdinfo/${place}`;
+  if (!existsSync(path)) return false; // the one that listed the others
+  const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(path, "latin1"))?.[1] ?? "0";
+  return (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
 }
 
 /** Empty when it is gone, or not ours to read. */

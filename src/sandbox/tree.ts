@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
-import { livingProcess, livingProcesses, memoryOf, startedWith } from "./processes.ts";
+import { inheritedFiles, livingProcess, livingProcesses, memoryOf, startedWith } from "./processes.ts";
 
 /** A program to start, and with it everything that it starts. */
 export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | "cwd" | "limits" | "signal"> {
@@ -86,9 +86,10 @@ function resultOf(ended: Ended, outputs: readonly Output[], child: ChildProcess 
 
 async function start({ program, argv: [file, ...args], cwd, env, channels = [] }: Launch): Promise<ChildProcess> {
   const pipes = ["stdin", "stdout", "stderr", ...channels].map(() => "pipe" as const);
+  const stdio = withoutInherited(pipes);
   try {
     // In a session of its own: a group to end as one, and no terminal to type into.
-    const child = spawn(file, args, { cwd, env, detached: true, stdio: pipes });
+    const child = spawn(file, args, { cwd, env, detached: true, stdio });
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
     return child;
   } catch (error) {
@@ -98,6 +99,19 @@ async function start({ program, argv: [file, ...args], cwd, env, channels = [] }
     });
   }
 }
+
+/** Puts nothing in the place of each file that we were started with: whoever starts us may leave some open to all. */
+function withoutInherited(pipes: readonly "pipe"[]): ("pipe" | "ignore" | number)[] {
+  inherited ??= inheritedFiles();
+  const stdio: ("pipe" | "ignore" | number)[] = [...pipes];
+  for (const place of inherited.places) {
+    while (stdio.length <= place) stdio.push("ignore");
+    if (place >= pipes.length) stdio[place] = inherited.nothing;
+  }
+  return stdio;
+}
+
+let inherited: ReturnType<typeof inheritedFiles> | undefined;
 
 interface ProcessTree {
   readonly root: number;

@@ -15,25 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../../src/core/ports.ts";
-
-/** A command that says nothing special, so that a test names only what it is about. */
-export function commandOf(parts: Partial<ForeignCommand> & Pick<ForeignCommand, "argv">): ForeignCommand {
-  return {
-    stdin: "",
-    env: {},
-    mounts: [],
-    cwd: "/",
-    network: false,
-    signal: new AbortController().signal,
-    ...parts,
-    limits: { wallMs: 20_000, outputBytes: 1_000_000, ...parts.limits },
-  };
-}
-
-/** A program of a few lines in JavaScript, with its arguments. */
-export function nodeProgram(code: string, ...args: string[]): ForeignCommand["argv"] {
-  return ["node", "-e", code, "--", ...args];
-}
+import { commandOf, nodeProgram } from "../sandbox/command.ts";
 
 const PRINT_ENV = "process.stdout.write(JSON.stringify(process.env))";
 const PRINT_ARGS = "process.stdout.write(JSON.stringify(process.argv.slice(1)))";

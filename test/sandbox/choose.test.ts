@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Sandbox } from "../../src/core/ports.ts";
 import { firstThatWorks, openSandbox } from "../../src/sandbox/choose.ts";
-import { commandOf } from "../contracts/sandbox.ts";
+import { commandOf } from "./command.ts";
 import { sandboxHost } from "./host.ts";
 
 const fine = { ended: "exit", code: 0, stdout: "", stderr: "", truncated: false } as const;

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { processSandbox } from "../../src/sandbox/process.ts";
-import { commandOf, describeSandbox, nodeProgram } from "../contracts/sandbox.ts";
+import { describeSandbox } from "../contracts/sandbox.ts";
+import { commandOf, nodeProgram } from "./command.ts";
 import { sandboxHost } from "./host.ts";
 
 describeSandbox("the process sandbox", () => processSandbox(sandboxHost));

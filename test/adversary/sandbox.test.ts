@@ -1,0 +1,579 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ForeignCommand, Mount, Sandbox } from "../../src/core/ports.ts";
+import { commandOf, nodeProgram } from "../sandbox/command.ts";
+import { isolatingSandboxes } from "../sandbox/isolating.ts";
+
+/**
+ * What a hostile program tries, and that it has no effect. Where the same probe can run outside of the sandbox without
+ * harm, it does, and succeeds: a probe that cannot succeed proves nothing.
+ */
+
+const REPOSITORY = join(import.meta.dirname, "..", "..");
+const LAUNCHER = join(REPOSITORY, "test", "sandbox", "launcher.ts");
+const CANARY = "canary-3f9a1c";
+const isRoot = process.geteuid?.() === 0;
+const hasPython = existsSync("/usr/bin/python3");
+const start = promisify(execFile);
+
+/** The same program as an ordinary process. */
+async function outside([program, ...args]: ForeignCommand["argv"]): Promise<string> {
+  return (await start(program, args)).stdout;
+}
+
+const python = (code: string, ...args: string[]): ForeignCommand["argv"] => ["/usr/bin/python3", "-c", code, ...args];
+
+for (const [name, sandbox, works] of isolatingSandboxes) {
+  describe.skipIf(!works)(works ? `a hostile program in ${name}` : `${name} cannot work on this machine`, () => {
+    attack(sandbox);
+  });
+}
+
+function attack(sandbox: Sandbox): void {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "skillflow-test-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = (parts: Partial<ForeignCommand> & Pick<ForeignCommand, "argv">) => sandbox.run(commandOf(parts));
+  const inside = async (argv: ForeignCommand["argv"], parts: Partial<ForeignCommand> = {}) => {
+    const ended = await run({ ...parts, argv });
+    expect(ended).toMatchObject({ ended: "exit", code: 0, stderr: "" });
+    return ended.stdout;
+  };
+  /** A folder that the program sees as this path. */
+  const shown = (target: string, writable: boolean, disposable = true): Mount => ({
+    source: folder,
+    target,
+    writable,
+    disposable,
+  });
+
+  describe("who it is", () => {
+    it("is nobody special, and cannot become more", async () => {
+      const status = await inside(
+        nodeProgram(`console.log(require("node:fs").readFileSync("/proc/self/status", "utf8"))`),
+      );
+      const field = (key: string) => new RegExp(`^${key}:\\s*(.*)$`, "m").exec(status)?.[1]?.trim();
+      for (const key of ["CapInh", "CapPrm", "CapEff", "CapAmb"]) expect(field(key)).toBe("0000000000000000");
+      expect(field("NoNewPrivs")).toBe("1");
+      expect(field("Uid")).toBe("1000\t1000\t1000\t1000");
+      expect(field("Gid")).toBe("1000\t1000\t1000\t1000");
+    });
+
+    it("inherits no file but its three streams, also of what we were started with", async () => {
+      const descriptor = openSync(REPOSITORY, "r");
+      const launched = spawnSync(
+        "node",
+        ["--import", "tsx", LAUNCHER, sandbox.name, "ls /proc/self/fd; ls /proc/self/fd/9/"],
+        {
+          cwd: REPOSITORY,
+          stdio: ["ignore", "pipe", "pipe", ...Array(6).fill("ignore"), descriptor],
+          encoding: "utf8",
+        },
+      );
+      closeSync(descriptor);
+      const [held, stdout] = JSON.parse(launched.stdout);
+      expect(held).toContain("package.json");
+      expect(stdout).not.toContain("package.json");
+      expect(stdout).toMatch(/^0\n1\n2\n(\d+\n)+$/);
+    });
+
+    it.skipIf(!isRoot)("gains nothing from a setuid program", async () => {
+      const copy = join(folder, "id");
+      copyFileSync("/usr/bin/id", copy);
+      chmodSync(copy, 0o4755);
+      chmodSync(folder, 0o755);
+      const argv = ["/skills/a/id", "-u"] as const;
+      expect((await outside(["/usr/bin/setpriv", "--reuid=1234", "--clear-groups", copy, "-u"])).trim()).toBe("0");
+      expect((await inside(argv, { mounts: [shown("/skills/a", false)] })).trim()).toBe("1000");
+    });
+
+    it("makes no user namespace of its own", async () => {
+      const argv = ["unshare", "--user", "--map-root-user", "id", "-u"] as const;
+      if (isRoot) expect((await outside(argv)).trim()).toBe("0");
+      const ended = await run({ argv });
+      expect(ended).toMatchObject({ code: 1, stdout: "" });
+    });
+
+    it.skipIf(!hasPython)("makes no mount, changes none, and enters no other namespace", async () => {
+      const code = `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+MS_REMOUNT, MS_BIND = 32, 4096
+tried = {
+  "remount": libc.mount(None, b"/skills/a", None, MS_REMOUNT | MS_BIND, None),
+  "remount root": libc.mount(None, b"/", None, MS_REMOUNT | MS_BIND, None),
+  "bind": libc.mount(b"/tmp", b"/skills/a", None, MS_BIND, None),
+  "tmpfs": libc.mount(b"x", b"/skills/a", b"tmpfs", 0, None),
+  "proc": libc.mount(b"x", b"/tmp", b"proc", 0, None),
+  "umount": libc.umount2(b"/skills/a", 2),
+  "chroot": libc.chroot(b"/tmp"),
+  "pivot": libc.syscall(155, b"/tmp", b"/tmp"),
+  "mknod": libc.mknod(b"/tmp/disk", 0o60666, os.makedev(254, 0)),
+  "unshare": libc.unshare(0x00020000),
+}
+for space in os.listdir("/proc/1/ns"):
+  try: tried["setns " + space] = libc.setns(os.open("/proc/1/ns/" + space, os.O_RDONLY), 0)
+  except OSError: pass
+print([what for what, answer in tried.items() if answer == 0 and what not in ("setns time", "setns time_for_children")])
+try: open("/skills/a/file", "w"); print("written")
+except OSError: print("held")
+`;
+      writeFileSync(join(folder, "file"), "as it was");
+      expect(await inside(python(code), { mounts: [shown("/skills/a", false)] })).toBe("[]\nheld\n");
+      expect(readFileSync(join(folder, "file"), "utf8")).toBe("as it was");
+    });
+  });
+
+  describe("the network", () => {
+    let tcp: Server;
+    let udp: Socket;
+    let abstract: Server;
+    const portOf = (server: Server | Socket) => (server.address() as { port: number }).port;
+    const abstractName = `\0skillflow-test-${process.pid}`;
+    beforeAll(async () => {
+      tcp = createServer((socket) => socket.end("hello")).listen(0, "127.0.0.1");
+      abstract = createServer((socket) => socket.end("hello")).listen(abstractName);
+      udp = createSocket("udp4").bind(0, "127.0.0.1");
+      await Promise.all([once(tcp, "listening"), once(abstract, "listening"), once(udp, "listening")]);
+    });
+    afterAll(() => {
+      tcp.close();
+      abstract.close();
+      udp.close();
+    });
+
+    const connects = (to: unknown) =>
+      nodeProgram(`
+      const socket = require("node:net").connect(${JSON.stringify(to)});
+      socket.on("data", (data) => console.log(String(data))).on("error", () => console.log("refused"));`);
+
+    it("reaches no service of this machine", async () => {
+      const argv = connects({ port: portOf(tcp), host: "127.0.0.1" });
+      expect(await outside(argv)).toBe("hello\n");
+      expect(await inside(argv)).toBe("refused\n");
+    });
+
+    it("is there for a command that says so", async () => {
+      const argv = connects({ port: portOf(tcp), host: "127.0.0.1" });
+      expect(await inside(argv, { network: true })).toBe("hello\n");
+    });
+
+    it("reaches no abstract socket of this machine", async () => {
+      const argv = connects({ path: abstractName });
+      expect(await outside(argv)).toBe("hello\n");
+      expect(await inside(argv)).toBe("refused\n");
+    });
+
+    it("sends no datagram, not even a question for a name", async () => {
+      const received: string[] = [];
+      const arrived = (what: string) =>
+        new Promise<void>((resolve) => {
+          udp.on("message", (message) => {
+            received.push(message.toString("latin1").includes(what) ? what : "other");
+            if (received.at(-1) === what) resolve();
+          });
+        });
+      const asks = (name: string) =>
+        nodeProgram(`
+        const resolver = new (require("node:dns").Resolver)({ timeout: 200, tries: 1 });
+        resolver.setServers(["127.0.0.1:${portOf(udp)}"]);
+        resolver.resolve4("${name}.test", () => console.log("done"));`);
+      await inside(asks("within"));
+      const control = arrived("without");
+      expect(await outside(asks("without"))).toBe("done\n");
+      await control;
+      expect(received).toEqual(["without"]);
+      udp.removeAllListeners("message");
+    });
+  });
+
+  describe("the files of this machine", () => {
+    const READ = `const at = require("node:fs"); console.log(JSON.stringify(process.argv.slice(1).filter((path) => {
+      try { at.closeSync(at.openSync(path, at.constants.O_RDONLY | at.constants.O_NONBLOCK)); return true; } catch { return false; } })))`;
+
+    it("are out of its sight", async () => {
+      const secret = join(folder, "secret");
+      writeFileSync(secret, CANARY);
+      const home = process.env.HOME ?? "/root";
+      const paths = [
+        ...[
+          "/etc/shadow",
+          "/etc/hostname",
+          "/root",
+          "/home",
+          home,
+          "/var",
+          "/run",
+          "/var/run/docker.sock",
+          "/sys",
+          "/boot",
+        ],
+        ...["/run/docker.sock", "/proc/1/root/etc", "/proc/1/cwd/etc", "/oldroot", "/old", "/etc/ssl/private", "/mnt"],
+        ...[secret, REPOSITORY, join(REPOSITORY, "package.json"), "/dev/mem", "/dev/kmsg", "/dev/vda", "/dev/sda"],
+      ];
+      const readable = JSON.parse(await outside(nodeProgram(READ, ...paths)));
+      expect(readable).toEqual(expect.arrayContaining([secret, REPOSITORY, "/var"]));
+      const seen = JSON.parse(await inside(nodeProgram(READ, ...paths)));
+      // A root of its own has an /etc; this machine's has more in it.
+      expect(seen.filter((path: string) => !path.startsWith("/proc/1/"))).toEqual([]);
+      expect(
+        (await inside(["sh", "-c", "ls /; ls /etc; ls -A /tmp /home 2>/dev/null; true"])).split("\n"),
+      ).not.toContain("shadow");
+    });
+
+    it("stay out of sight of links that lead there, also within a mount", async () => {
+      const secret = mkdtempSync(join(tmpdir(), "skillflow-test-"));
+      writeFileSync(join(secret, "secret"), CANARY);
+      symlinkSync(join(secret, "secret"), join(folder, "direct"));
+      symlinkSync(secret, join(folder, "around"));
+      symlinkSync("../../../../../etc/shadow", join(folder, "up"));
+      const links = (at: string) => [join(at, "direct"), join(at, "around/secret"), join(at, "up")];
+      const escapes = `const fs = require("node:fs"); try { fs.symlinkSync("${secret}", "/workspace/made") } catch {}; ${READ}`;
+      try {
+        expect(JSON.parse(await outside(nodeProgram(READ, ...links(folder))))).toContain(join(folder, "direct"));
+        const argv = nodeProgram(escapes, ...links("/workspace"), "/workspace/made/secret");
+        expect(JSON.parse(await inside(argv, { mounts: [shown("/workspace", true)] }))).toEqual([]);
+      } finally {
+        rmSync(secret, { recursive: true });
+      }
+    });
+
+    it("cannot be written to: neither the system's, nor mounts that are to be read", async () => {
+      writeFileSync(join(folder, "file"), "as it was");
+      chmodSync(join(folder, "file"), 0o666);
+      chmodSync(folder, 0o777);
+      const code = `const fs = require("node:fs"); const at = process.argv[1]; const done = [];
+        const tried = {
+          write: () => fs.writeFileSync(at + "/file", "changed"), create: () => fs.writeFileSync(at + "/more", ""),
+          remove: () => fs.unlinkSync(at + "/file"), chmod: () => fs.chmodSync(at + "/file", 0o777),
+          folder: () => fs.mkdirSync(at + "/folder"), rename: () => fs.renameSync(at, at + "2"),
+        };
+        for (const [what, attempt] of Object.entries(tried)) try { attempt(); done.push(what) } catch {}
+        for (const path of ["/x", "/usr/x", "/usr/bin/x", "/etc/x", "/etc/passwd", "/dev/x", "/bin/x", "/skills/x", "/proc/x"])
+          try { fs.writeFileSync(path, "") ; done.push(path) } catch {}
+        console.log(JSON.stringify(done));`;
+      expect(JSON.parse(await inside(nodeProgram(code, "/skills/a"), { mounts: [shown("/skills/a", false)] }))).toEqual(
+        [],
+      );
+      expect([readdirSync(folder), readFileSync(join(folder, "file"), "utf8")]).toEqual([["file"], "as it was"]);
+      const able = JSON.parse(await inside(nodeProgram(code, "/workspace"), { mounts: [shown("/workspace", true)] }));
+      expect(able).toEqual(expect.arrayContaining(["write", "create", "remove", "folder"]));
+    });
+
+    it("cannot be asked for by what looks like the launcher's own arguments", async () => {
+      for (const first of ["--bind", "--", "-", "--share-net", "A=B"]) {
+        await expect(run({ argv: [first, "/", "/tmp/host", "/bin/sh"] })).rejects.toMatchObject({
+          code: "sandbox.failed",
+        });
+      }
+      const cwd = "--bind";
+      await expect(run({ argv: ["true"], cwd })).rejects.toMatchObject({ code: "sandbox.failed" });
+    });
+
+    it.each(["/", "/proc", "/proc/sys", "/dev", "/sys", "/etc", "/usr", "/usr/bin/", "/tmp"])(
+      "do not become what the program sees as %s",
+      async (target) => {
+        const mounts = [{ source: folder, target, writable: true }];
+        await expect(run({ argv: ["true"], mounts })).rejects.toMatchObject({ code: "sandbox.failed" });
+      },
+    );
+
+    it("are shown under any name, and read as text alone", async () => {
+      const target = '/skills/it\'s "a" $(id) `id` \\040 \\n ; name\nof * two lines';
+      writeFileSync(join(folder, "file"), "found");
+      chmodSync(folder, 0o755);
+      const code = `const fs = require("node:fs"); const at = process.argv[1]; let held = false;
+        try { fs.writeFileSync(at + "/new", "") } catch { held = true }
+        console.log(fs.readFileSync(at + "/file", "utf8"), held, fs.readdirSync("/skills").length);`;
+      expect(await inside(nodeProgram(code, target), { mounts: [shown(target, false)] })).toBe("found true 1\n");
+    });
+
+    it("are not replaced by a link that an earlier program left", async () => {
+      mkdirSync(join(folder, "real"));
+      symlinkSync("/etc", join(folder, "blobs"));
+      const around = { source: folder, target: "/workspace", writable: true };
+      const within = { source: REPOSITORY, target: "/workspace/blobs", writable: false };
+      await expect(run({ argv: ["true"], mounts: [around, within] })).rejects.toMatchObject({ code: "sandbox.failed" });
+      const mounts = [around, { ...within, target: "/workspace/real" }];
+      expect(await inside(["ls", "/workspace/real"], { mounts })).toContain("package.json");
+    });
+  });
+
+  describe("the environment and other processes", () => {
+    const ENVIRONS = `const fs = require("node:fs"); const texts = [];
+      for (const pid of fs.readdirSync("/proc")) for (const file of ["environ", "cmdline"])
+        try { texts.push(fs.readFileSync("/proc/" + pid + "/" + file, "latin1")) } catch {}
+      console.log(texts.join("\\n").includes(process.argv.slice(1).join("-")))`;
+    const [canary, number] = [CANARY.slice(0, 6), CANARY.slice(7)];
+
+    it("hold no secret of the process that runs us", async () => {
+      const holder = spawn("node", ["-e", "console.log(1); setInterval(() => undefined, 1000)"], {
+        env: { ...process.env, HELD: CANARY },
+      });
+      process.env.CANARY_OF_THE_TEST = CANARY;
+      try {
+        await once(holder.stdout, "data");
+        expect(await outside(nodeProgram(ENVIRONS, canary, number))).toBe("true\n");
+        expect(await inside(nodeProgram(ENVIRONS, canary, number))).toBe("false\n");
+      } finally {
+        delete process.env.CANARY_OF_THE_TEST;
+        holder.kill("SIGKILL");
+      }
+    });
+
+    it("show none of the program's own secrets to other users of this machine", async () => {
+      const lines: string[] = [];
+      const mounts = [shown("/workspace", true)];
+      const code = `const fs = require("node:fs"); fs.writeFileSync("/workspace/up", "");
+        const timer = setInterval(() => { if (fs.existsSync("/workspace/seen")) { clearInterval(timer); console.log(process.env.TOKEN) } }, 5)`;
+      const ended = inside(nodeProgram(code), { mounts, env: { TOKEN: CANARY } });
+      while (!existsSync(join(folder, "up"))) await new Promise((resolve) => setImmediate(resolve));
+      for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+        const path = `/proc/${pid}/cmdline`;
+        if (existsSync(path)) lines.push(spawnSync("cat", [path], { encoding: "utf8" }).stdout);
+      }
+      writeFileSync(join(folder, "seen"), "");
+      expect(await ended).toBe(`${CANARY}\n`);
+      expect(lines.some((line) => line.includes("/workspace/up"))).toBe(true);
+      expect(lines.some((line) => line.includes(CANARY))).toBe(false);
+    });
+
+    it("cannot be signalled, also those that started it", async () => {
+      const victim = spawn("node", ["-e", "console.log(1); setInterval(() => undefined, 1000)"]);
+      try {
+        await once(victim.stdout, "data");
+        const code = `const own = new Set(require("node:fs").readdirSync("/proc/self/task").map(Number));
+          for (const pid of [...Array(70000).keys()].slice(1).concat(process.ppid)) if (!own.has(pid))
+            try { process.kill(pid, "SIGKILL") } catch {}
+          console.log("survived")`;
+        expect(await inside(nodeProgram(code))).toBe("survived\n");
+        expect([victim.exitCode, victim.signalCode]).toEqual([null, null]);
+      } finally {
+        victim.kill("SIGKILL");
+      }
+      await once(victim, "exit");
+      expect(victim.signalCode).toBe("SIGKILL");
+    });
+
+    it.skipIf(!hasPython)("cannot be traced", async () => {
+      const victim = spawn("node", ["-e", "console.log(1); setInterval(() => undefined, 1000)"]);
+      await once(victim.stdout, "data");
+      const code = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+own = set(int(pid) for pid in os.listdir("/proc") if pid.isdigit()) | set(int(task) for task in os.listdir("/proc/self/task"))
+print([pid for pid in range(2, 70000) if pid not in own and libc.ptrace(16, pid, 0, 0) == 0])
+`;
+      try {
+        expect(await inside(python(code))).toBe("[]\n");
+        const control = `import ctypes, sys; print(ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0))`;
+        if (isRoot) expect(await outside(python(control, `${victim.pid}`))).toBe("0\n");
+      } finally {
+        victim.kill("SIGKILL");
+      }
+    });
+
+    it("are few, and its own", async () => {
+      const count = Number(await inside(["sh", "-c", "ls -d /proc/[0-9]* | wc -l"]));
+      expect(count).toBeLessThan(12);
+    });
+
+    it("offer no switch of the kernel", async () => {
+      const paths = [
+        ...[
+          "/proc/sys/kernel/core_pattern",
+          "/proc/sys/kernel/hostname",
+          "/proc/sys/vm/drop_caches",
+          "/proc/sysrq-trigger",
+        ],
+        ...[
+          "/proc/sys/user/max_user_namespaces",
+          "/proc/sys/net/ipv4/ip_forward",
+          "/proc/1/oom_score_adj",
+          "/proc/kcore",
+        ],
+        ...["/sys/kernel/uevent_helper", "/sys/fs/cgroup", "/proc/self/uid_map", "/proc/self/setgroups"],
+      ];
+      const code = `const fs = require("node:fs"); console.log(JSON.stringify(process.argv.slice(1).filter((path) => {
+        try { fs.closeSync(fs.openSync(path, fs.constants.O_WRONLY)); return true } catch { return false } })))`;
+      if (isRoot) {
+        const open = JSON.parse(await outside(nodeProgram(code, ...paths)));
+        expect(open).toContain("/proc/sys/kernel/core_pattern");
+      }
+      const writes = `const fs = require("node:fs"); const done = [];
+        for (const [path, text] of [["/proc/self/uid_map", "0 0 1"], ["/proc/self/setgroups", "allow"], ["/proc/1/oom_score_adj", "-1000"], ["/proc/self/oom_score_adj", "-1000"]])
+          try { fs.writeFileSync(path, text); done.push(path) } catch {}
+        console.log(JSON.stringify(done))`;
+      expect(JSON.parse(await inside(nodeProgram(writes)))).toEqual([]);
+      const own = ["/proc/self/uid_map", "/proc/self/setgroups", "/proc/1/oom_score_adj"]; // opened, but not written to
+      const open = JSON.parse(await inside(nodeProgram(code, ...paths)));
+      expect(open.filter((path: string) => !own.includes(path))).toEqual([]);
+    });
+
+    it.skipIf(!hasPython)("have no terminal to type into", async () => {
+      const code = `
+import fcntl, os, termios
+done = []
+for fd in (0, 1, 2):
+  try: fcntl.ioctl(fd, termios.TIOCSTI, b"x"); done.append(fd)
+  except OSError: pass
+for path in ("/dev/tty", "/dev/console", "/dev/tty0"):
+  try: os.open(path, os.O_RDWR); done.append(path)
+  except OSError: pass
+print(done)
+`;
+      expect(await inside(python(code))).toBe("[]\n");
+    });
+  });
+
+  describe("the limits", () => {
+    const limited = (limits: Partial<ForeignCommand["limits"]>) => ({
+      limits: { wallMs: 25_000, outputBytes: 10_000, ...limits },
+    });
+    const cmdlines = () =>
+      readdirSync("/proc").flatMap((pid) => {
+        try {
+          return [readFileSync(`/proc/${pid}/cmdline`, "latin1")];
+        } catch {
+          return [];
+        }
+      });
+
+    it("end a fork bomb, and all of it", async () => {
+      const bomb = `f() { f & f & wait; }; : ${CANARY}-bomb; f`;
+      const ended = await run({ argv: ["sh", "-c", bomb], ...limited({ processes: 20 }) });
+      expect(ended.ended).toBe("processes");
+      expect(cmdlines().filter((line) => line.includes(`${CANARY}-bomb`))).toEqual([]);
+    });
+
+    it("leave room for as many processes as they say", async () => {
+      const argv = ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.2 & done; wait; echo all"] as const;
+      expect(await inside(argv, limited({ processes: 10 }))).toBe("all\n");
+    });
+
+    it("end a memory bomb", async () => {
+      const code = "const all = []; for (;;) all.push(Buffer.alloc(1e7, 1));";
+      expect(await run({ argv: nodeProgram(code), ...limited({ memoryBytes: 300e6 }) })).toMatchObject({
+        ended: "memory",
+      });
+    });
+
+    it.skipIf(!hasPython).each([
+      ["one process", "x = []\nwhile True: x.append(bytearray(10_000_000))"],
+      [
+        "many that are small",
+        "import os, time\nfor i in range(8): os.fork() or (globals().update(x=bytearray(80_000_000)), time.sleep(20), os._exit(0))\ntime.sleep(20)",
+      ],
+      [
+        "memory that they share",
+        "import mmap, time\nm = mmap.mmap(-1, 900_000_000)\nfor i in range(0, 900_000_000, 4096): m[i] = 1\ntime.sleep(20)",
+      ],
+    ])("end a memory bomb of %s", async (_what, code) => {
+      const ended = await run({ argv: python(code), ...limited({ memoryBytes: 300_000_000 }) });
+      expect(ended).toMatchObject({ ended: "memory" });
+    });
+
+    it("let Node live in the memory that they leave", async () => {
+      const code = `require("node:zlib").gzipSync(Buffer.alloc(1e7)); console.log("fine")`;
+      expect(
+        await inside(nodeProgram(code), limited({ memoryBytes: 256e6, processes: 4, cpuSeconds: 10, fileBytes: 1e6 })),
+      ).toBe("fine\n");
+    });
+
+    it.each(["/tmp", "/dev/shm", "/tmp/home"])("hold in %s, which is small", async (place) => {
+      const code = `const fs = require("node:fs"); const block = Buffer.alloc(1e6); let written = 0;
+        try { for (let i = 0; i < 2000; i++) { fs.writeFileSync("${place}/f" + i, block); written++ } } catch (error) { console.log(error.code, written < 300) }`;
+      expect(await inside(nodeProgram(code))).toBe("ENOSPC true\n");
+    });
+
+    it("hold for the size of a file", async () => {
+      const code = `process.on("SIGXFSZ", () => undefined); const fs = require("node:fs");
+        try { fs.writeFileSync("/workspace/big", Buffer.alloc(3e6)) } catch (error) { console.log(error.code) }`;
+      const parts = { mounts: [shown("/workspace", true)], ...limited({ fileBytes: 1_000_000 }) };
+      await run({ argv: nodeProgram(code), ...parts });
+      expect(statSync(join(folder, "big")).size).toBeLessThanOrEqual(1_000_000);
+    });
+
+    it("end a loop that only burns the processor", async () => {
+      const ended = await run({ argv: ["sh", "-c", "while :; do :; done"], ...limited({ cpuSeconds: 1 }) });
+      expect(ended).toMatchObject({ ended: "time", code: undefined });
+    });
+  });
+
+  describe("afterwards", () => {
+    it("nothing is left for the next program", async () => {
+      const places = ["/tmp", "/dev/shm", "/tmp/home"];
+      const write = `for (const at of process.argv.slice(1)) require("node:fs").writeFileSync(at + "/left", ""); console.log("wrote")`;
+      const look = `console.log(JSON.stringify(process.argv.slice(1).flatMap((at) => require("node:fs").readdirSync(at))))`;
+      expect(await inside(nodeProgram(write, ...places))).toBe("wrote\n");
+      expect(JSON.parse(await inside(nodeProgram(look, ...places)))).toEqual(["home"]);
+    });
+
+    it("no folder of ours is left on this machine", async () => {
+      const before = readdirSync("/tmp").filter((entry) => /^skillflow-[A-Za-z0-9]{6}$/.test(entry));
+      await inside(["true"], { mounts: [shown("/workspace", true)] });
+      const after = readdirSync("/tmp").filter((entry) => /^skillflow-[A-Za-z0-9]{6}$/.test(entry));
+      expect(after.filter((entry) => !before.includes(entry))).toEqual([]);
+    });
+  });
+
+  describe.skipIf(!isRoot)("where we are root", () => {
+    const whoWrites = nodeProgram(`require("node:fs").writeFileSync("/workspace/made", "")`);
+    const made = () => statSync(join(folder, "made")).uid;
+
+    it("is another user to the kernel, which owns a folder made for it", async () => {
+      await inside(whoWrites, { mounts: [shown("/workspace", true)] });
+      expect(made()).not.toBe(0);
+    });
+
+    it("is the owner of the folder that it works in", async () => {
+      chownSync(folder, 4321, 4321);
+      await inside(whoWrites, { mounts: [shown("/workspace", true, false)] });
+      expect(made()).toBe(4321);
+    });
+
+    it("leaves the operator's folder the operator's", async () => {
+      await inside(whoWrites, { mounts: [shown("/workspace", true, false)] });
+      expect([made(), statSync(folder).uid]).toEqual([0, 0]);
+    });
+
+    it("sees a mount behind a closed folder, and still ends when it forks too often", async () => {
+      const closed = join(folder, "closed");
+      mkdirSync(join(closed, "skill"), { recursive: true });
+      writeFileSync(join(closed, "skill", "file"), "found");
+      chmodSync(closed, 0o700);
+      const mounts = [{ source: join(closed, "skill"), target: "/skills/a", writable: false }];
+      expect(await inside(["cat", "/skills/a/file"], { mounts })).toBe("found");
+      chmodSync(join(closed, "skill", "file"), 0o600);
+      expect(await inside(["cat", "/skills/a/file"], { mounts })).toBe("found");
+      const limits = { wallMs: 25_000, outputBytes: 10_000, processes: 20 };
+      const ended = await run({ argv: ["sh", "-c", "f() { f & f & wait; }; f"], mounts, limits });
+      expect(ended.ended).toBe("processes");
+    });
+  });
+}
