@@ -117,7 +117,10 @@ export interface Mount {
   readonly disposable?: boolean;
 }
 
-/** All of them hold together; what is reached ends the program and all that it started. */
+/**
+ * All of them hold together; what is reached ends the program and all that it started. A sandbox that isolates bounds
+ * memory and processes also where the command does not.
+ */
 export interface SandboxLimits {
   readonly wallMs: number;
   /** Of standard output and of standard error, each; what goes beyond is cut and marked, and far beyond ends it. */

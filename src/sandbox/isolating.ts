@@ -42,7 +42,8 @@ export function isolatingSandbox(
       const folder = await mkdtemp(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
       await chmod(folder, 0o755);
       try {
-        return await runIn(host, enclose, command, folder);
+        const limits = { ...DEFAULT_LIMITS, ...command.limits };
+        return await runIn(host, enclose, { ...command, limits }, folder);
       } finally {
         await removeFolder(folder);
       }
@@ -66,13 +67,13 @@ async function runIn(
   const { stdin, limits, signal } = command;
   const [program] = command.argv;
   const launch = { program, argv: [first, ...rest] as const, env, cwd: "/", stdin, limits, signal, channels };
-  const end = await runTree(host, { ...launch, launchers: LAUNCHERS });
+  const end = await runTree(host, { ...launch, contained: true });
   if (end.ended === "exit" && !hasBegun()) throw notBegun(program, end);
   return explain(fromInside(end));
 }
 
-/** The launcher outside, and the first process inside. */
-const LAUNCHERS = 2;
+/** What foreign code may use where nobody said: enough for work, and too little to bring the machine down. */
+const DEFAULT_LIMITS = { memoryBytes: 2 * 2 ** 30, processes: 256 };
 
 /** For each process that is allowed: the kernel counts threads, of which a Node program has a dozen. */
 const THREADS = 16;

@@ -12,12 +12,12 @@ export interface LivingProcess {
 
 /** Every process that lives; none where the system has no /proc. */
 export function livingProcesses(): readonly LivingProcess[] {
-  return processIds().flatMap((pid) => livingProcess(pid) ?? []);
+  return processIds("/proc").flatMap((pid) => livingProcess(pid) ?? []);
 }
 
-function processIds(): number[] {
+function processIds(proc: string): number[] {
   try {
-    return readdirSync("/proc").map(Number).filter(Number.isInteger);
+    return readdirSync(proc).map(Number).filter(Number.isInteger);
   } catch {
     return [];
   }
@@ -25,7 +25,10 @@ function processIds(): number[] {
 
 /** Undefined also for one that is dead and only waits for its parent. */
 export function livingProcess(pid: number): LivingProcess | undefined {
-  const stat = readProcess(pid, "stat");
+  return parseStat(pid, readProcess(pid, "stat"));
+}
+
+function parseStat(pid: number, stat: string): LivingProcess | undefined {
   // The name stands in brackets and may hold any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", parent, group, session] = fields;
@@ -38,15 +41,34 @@ export function startedWith(pid: number, entry: string): boolean {
   return readProcess(pid, "environ").split("\0").includes(entry);
 }
 
-/** Bytes that the processes hold together; what they share counts once where that is worth finding out. */
-export function memoryOf(pids: readonly number[], worthExactness: number): number {
-  const own = pids.map((pid) => kilobytes(readProcess(pid, "status"), /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm));
-  if (sum(own) <= worthExactness) return sum(own);
-  const shared = pids.map((pid, i) => {
-    const rollup = readProcess(pid, "smaps_rollup");
-    return rollup === "" ? (own[i] ?? 0) : kilobytes(rollup, /^Pss_(?:Anon|Shmem):\s+(\d+) kB$/gm);
-  });
-  return sum(shared);
+export interface Usage {
+  readonly processes: number;
+  /** Memory; what processes share counts once where that is worth finding out: when it would be more than this. */
+  bytes(worthExactness: number): number;
+}
+
+export function usageOf(pids: readonly number[], proc = "/proc"): Usage {
+  const bytes = (worthExactness: number) => {
+    const own = pids.map((pid) => kilobytes(readProcess(pid, "status", proc), /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm));
+    if (sum(own) <= worthExactness) return sum(own);
+    const exact = pids.map((pid, i) => {
+      const rollup = readProcess(pid, "smaps_rollup", proc);
+      return rollup === "" ? (own[i] ?? 0) : kilobytes(rollup, /^Pss_(?:Anon|Shmem):\s+(\d+) kB$/gm);
+    });
+    return sum(exact);
+  };
+  return { processes: pids.length, bytes };
+}
+
+/** Of the process namespace whose first process this is, that one left out; undefined until it has a /proc of its own. */
+export function usageInside(first: number): Usage | undefined {
+  const proc = `/proc/${first}/root/proc`;
+  const started = parseStat(1, readProcess(1, "stat", proc))?.started;
+  if (started === undefined || started !== livingProcess(first)?.started) return undefined;
+  return usageOf(
+    processIds(proc).filter((pid) => pid !== 1),
+    proc,
+  );
 }
 
 function kilobytes(text: string, lines: RegExp): number {
@@ -59,11 +81,11 @@ function sum(counts: readonly number[]): number {
 
 const CLOSED_AT_START = 0o2000000;
 
-/** Our open files that a program started by us would have too, and one that is empty. Node closes all that it opens. */
+/** Our open files that a program started by us would have too, and one that is empty. Node's own are closed then. */
 export function inheritedFiles(): { readonly places: readonly number[]; readonly nothing: number } {
   const open = existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").map(Number) : [];
   const places = open.filter((place) => place > 2 && isInherited(place));
-  return { places, nothing: openSync("/dev/null", "r+") };
+  return { places, nothing: places.length === 0 ? -1 : openSync("/dev/null", "r+") };
 }
 
 function isInherited(place: number): boolean {
@@ -73,10 +95,12 @@ function isInherited(place: number): boolean {
   return (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
 }
 
+type ProcessFile = "stat" | "status" | "environ" | "smaps_rollup";
+
 /** Empty when it is gone, or not ours to read. */
-function readProcess(pid: number, file: "stat" | "status" | "environ" | "smaps_rollup"): string {
+function readProcess(pid: number, file: ProcessFile, proc = "/proc"): string {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+    return readFileSync(`${proc}/${pid}/${file}`, "latin1");
   } catch {
     return "";
   }

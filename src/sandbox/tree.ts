@@ -5,7 +5,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
-import { inheritedFiles, livingProcess, livingProcesses, memoryOf, startedWith } from "./processes.ts";
+import {
+  inheritedFiles,
+  livingProcess,
+  livingProcesses,
+  startedWith,
+  type Usage,
+  usageInside,
+  usageOf,
+} from "./processes.ts";
 
 /** A program to start, and with it everything that it starts. */
 export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | "cwd" | "limits" | "signal"> {
@@ -13,11 +21,8 @@ export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | 
   readonly program: string;
   /** `NAME=value` of its environment that no other process has: finds those that left its group. */
   readonly mark?: string;
-  /**
-   * Processes that a launcher itself consists of, one of which it tells us of: no limit counts them, and the kernel
-   * ends everything else with them.
-   */
-  readonly launchers?: number;
+  /** A launcher that tells us, by `adopt`, of the first process of a process namespace: all others end with it. */
+  readonly contained?: boolean;
   /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
   readonly channels?: readonly Channel[];
 }
@@ -32,7 +37,7 @@ export interface Channel {
 /** A launcher at work, as its channels see it. */
 export interface Launched {
   readonly pid: number;
-  /** Counts a process to the tree from now on, whoever its parent becomes. */
+  /** The first process inside: counted to the tree from now on, whoever its parent becomes. */
   adopt(pid: number): void;
   /** Writes to the channel of this place and ends it. */
   answer(channel: number, text: string): void;
@@ -47,6 +52,8 @@ type Ended = ForeignResult["ended"];
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 500;
 const WATCH_MS = 100;
+/** Looking into a namespace of its own costs little. */
+const WATCH_CONTAINED_MS = 20;
 /** Times `outputBytes` that a program may print before it is ended. */
 const WILD = 64;
 
@@ -56,7 +63,7 @@ export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEn
   const child = await start(launch);
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const tree = trackTree(child.pid ?? 0, launch.mark);
+  const tree = trackTree(child, launch);
   const outputs = [child.stdout, child.stderr].map((stream) => collect(stream, launch.limits.outputBytes));
   serveChannels(child, launch.channels ?? [], tree);
   feed(child, launch.stdin);
@@ -64,8 +71,7 @@ export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEn
   const watched: Watched = { launch, exited, tree, outputs };
   const ended = await firstEnd(watched);
   if (ended === "time" || ended === "aborted") await askToEnd(host, watched);
-  const isContained = launch.launchers !== undefined && ended === "exit";
-  await killAll(host, () => (isContained ? tree.known() : tree.members(true)), tree.root);
+  await killAll(host, tree);
   await exited;
   // Whoever still holds the streams is not of this tree, and must not hold us.
   await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
@@ -116,39 +122,62 @@ let inherited: ReturnType<typeof inheritedFiles> | undefined;
 interface ProcessTree {
   readonly root: number;
   adopt(pid: number): void;
-  /** Ids of those that live. `thorough` also looks for those that left the group and whose parent is gone. */
-  members(thorough: boolean): readonly number[];
-  /** Those of the known ones that live. */
-  known(): readonly number[];
+  /** Ids of those that live, found by looking at every process of the machine. */
+  members(): readonly number[];
+  /** Those whose end is everyone's: all of them, but of a contained tree the launcher and the first inside. */
+  vital(): readonly number[];
+  /** What it uses by now; undefined while that cannot be told. */
+  usage(): Usage | undefined;
 }
 
-function trackTree(root: number, mark: string | undefined): ProcessTree {
+function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Launch): ProcessTree {
+  if (!root) throw new SkillflowError("internal.fault", "a program was started and has no process id");
   /** By id, when it started: an id is used again. */
   const known = new Map<number, string>();
-  const adopt = (pid: number) => {
+  let first: number | undefined;
+  const note = (pid: number) => {
     const living = livingProcess(pid);
     if (living) known.set(pid, living.started);
+    return living;
   };
-  adopt(root);
-  const members = (thorough: boolean) => {
-    const living = livingProcesses();
-    const before = new Map(known);
-    known.clear();
-    for (const { pid, started } of living) if (before.get(pid) === started) known.set(pid, started);
-    const strangers = () => living.filter(({ pid }) => !known.has(pid));
-    const isMarked = (pid: number) => thorough && mark !== undefined && startedWith(pid, mark);
-    for (const { pid, group, session, started } of strangers()) {
-      if (group === root || session === root || isMarked(pid)) known.set(pid, started);
-    }
-    for (let size = -1; size !== known.size; ) {
-      size = known.size;
-      for (const { pid, parent, started } of strangers()) if (known.has(parent)) known.set(pid, started);
-    }
-    return [...known.keys()];
+  const lives = (pid: number) => livingProcess(pid)?.started === known.get(pid);
+  note(root);
+  return {
+    root,
+    adopt: (pid) => {
+      if (note(pid)) first = pid;
+    },
+    members: () => {
+      findMembers(known, root, mark);
+      return [...known.keys()];
+    },
+    vital() {
+      // Until the first inside is known, it is a child like any other.
+      if (!contained || first === undefined) return this.members();
+      return [first, root].filter((pid) => known.has(pid) && lives(pid));
+    },
+    usage() {
+      if (!contained) return usageOf(this.members());
+      return first === undefined ? undefined : usageInside(first);
+    },
   };
-  const stillKnown = () =>
-    [...known].flatMap(([pid, started]) => (livingProcess(pid)?.started === started ? [pid] : []));
-  return { root, adopt, members, known: stillKnown };
+}
+
+/** Brings `known` up to date: takes out who is gone, and takes in whoever belongs to those that live. */
+function findMembers(known: Map<number, string>, root: number, mark: string | undefined): void {
+  const living = livingProcesses();
+  const before = new Map(known);
+  known.clear();
+  for (const { pid, started } of living) if (before.get(pid) === started) known.set(pid, started);
+  const strangers = () => living.filter(({ pid }) => !known.has(pid));
+  const isMarked = (pid: number) => mark !== undefined && startedWith(pid, mark);
+  for (const { pid, group, session, started } of strangers()) {
+    if (group === root || session === root || isMarked(pid)) known.set(pid, started);
+  }
+  for (let size = -1; size !== known.size; ) {
+    size = known.size;
+    for (const { pid, parent, started } of strangers()) if (known.has(parent)) known.set(pid, started);
+  }
 }
 
 interface Output {
@@ -211,7 +240,7 @@ interface Watched {
 }
 
 /** Whatever happens first: the program's end, or a limit. */
-function firstEnd({ launch: { limits, signal, launchers = 0 }, exited, tree, outputs }: Watched): Promise<Ended> {
+function firstEnd({ launch: { limits, signal, contained }, exited, tree, outputs }: Watched): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (ended: Ended) => {
       clearTimeout(wall);
@@ -221,10 +250,11 @@ function firstEnd({ launch: { limits, signal, launchers = 0 }, exited, tree, out
     };
     const onAbort = () => end("aborted");
     const wall = setTimeout(() => end("time"), Math.min(limits.wallMs, LONGEST_TIMER_MS));
-    const watch = setInterval(() => {
-      const reached = reachedLimit(tree, limits, launchers);
+    const look = () => {
+      const reached = reachedLimit(tree, limits);
       if (reached) end(reached);
-    }, WATCH_MS);
+    };
+    const watch = setInterval(look, contained ? WATCH_CONTAINED_MS : WATCH_MS);
     for (const output of outputs) output.onWild = () => end("output");
     void exited.then(() => end("exit"));
     if (signal.aborted) onAbort();
@@ -234,18 +264,19 @@ function firstEnd({ launch: { limits, signal, launchers = 0 }, exited, tree, out
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-function reachedLimit(tree: ProcessTree, limits: SandboxLimits, launchers: number): Ended | undefined {
-  const { memoryBytes, processes } = limits;
+function reachedLimit(tree: ProcessTree, { memoryBytes, processes }: SandboxLimits): Ended | undefined {
   if (memoryBytes === undefined && processes === undefined) return undefined;
-  const members = tree.members(false);
-  if (processes !== undefined && members.length - launchers > processes) return "processes";
-  return memoryBytes !== undefined && memoryOf(members, memoryBytes) > memoryBytes ? "memory" : undefined;
+  const usage = tree.usage();
+  if (!usage) return undefined;
+  // First what is quickly told: many processes are slow to look into.
+  if (processes !== undefined && usage.processes > processes) return "processes";
+  return memoryBytes !== undefined && usage.bytes(memoryBytes) > memoryBytes ? "memory" : undefined;
 }
 
 /** A launcher itself is not asked: its end would be everyone's at once. */
 async function askToEnd(host: SandboxHost, { tree, exited, launch }: Watched): Promise<void> {
-  if (!launch.launchers) host.kill(-tree.root, "SIGTERM");
-  const asked = tree.members(true).filter((pid) => !launch.launchers || pid !== tree.root);
+  if (!launch.contained) host.kill(-tree.root, "SIGTERM");
+  const asked = tree.members().filter((pid) => !launch.contained || pid !== tree.root);
   for (const pid of asked) host.kill(pid, "SIGTERM");
   await Promise.race([exited, pause(GRACE_MS, undefined, { ref: false })]);
 }
@@ -253,15 +284,15 @@ async function askToEnd(host: SandboxHost, { tree, exited, launch }: Watched): P
 const ROUNDS = 200;
 
 /** Again and again, because a process may start another while we look. */
-async function killAll(host: SandboxHost, living: () => readonly number[], root: number): Promise<void> {
-  host.kill(-root, "SIGKILL");
+async function killAll(host: SandboxHost, tree: ProcessTree): Promise<void> {
+  host.kill(-tree.root, "SIGKILL");
   for (let round = 0; round < ROUNDS; round++) {
-    const pids = living();
+    const pids = tree.vital();
     if (pids.length === 0) return;
     for (const pid of pids) host.kill(pid, "SIGKILL");
     await pause(Math.min(1 + round, 50));
   }
-  throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${living()}`, {
+  throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${tree.vital()}`, {
     hint: "end them by hand; they wait in the kernel, as for a disk or network share that does not answer",
   });
 }

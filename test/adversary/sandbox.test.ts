@@ -38,6 +38,9 @@ const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
 const start = promisify(execFile);
 
+/** Of as many processes as a machine survives, should the sandbox not hold. */
+const BOMB = "i=0; while [ $i -lt 400 ]; do (sleep 30; :) & i=$((i+1)); done; wait";
+
 /** The same program as an ordinary process. */
 async function outside([program, ...args]: ForeignCommand["argv"]): Promise<string> {
   return (await start(program, args)).stdout;
@@ -465,8 +468,8 @@ print(done)
       });
 
     it("end a fork bomb, and all of it", async () => {
-      const bomb = `f() { f & f & wait; }; : ${CANARY}-bomb; f`;
-      const ended = await run({ argv: ["sh", "-c", bomb], ...limited({ processes: 20 }) });
+      const argv = ["sh", "-c", BOMB, `${CANARY}-bomb`] as const;
+      const ended = await run({ argv, ...limited({ processes: 20 }) });
       expect(ended.ended).toBe("processes");
       expect(cmdlines().filter((line) => line.includes(`${CANARY}-bomb`))).toEqual([]);
     });
@@ -572,7 +575,7 @@ print(done)
       chmodSync(join(closed, "skill", "file"), 0o600);
       expect(await inside(["cat", "/skills/a/file"], { mounts })).toBe("found");
       const limits = { wallMs: 25_000, outputBytes: 10_000, processes: 20 };
-      const ended = await run({ argv: ["sh", "-c", "f() { f & f & wait; }; f"], mounts, limits });
+      const ended = await run({ argv: ["sh", "-c", BOMB], mounts, limits });
       expect(ended.ended).toBe("processes");
     });
   });
