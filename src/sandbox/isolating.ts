@@ -5,7 +5,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
 import { checkCommand } from "./command.ts";
 import type { SandboxHost } from "./host.ts";
-import { chooseKernelUser, giveDisposable, prefixFor } from "./kernel-user.ts";
+import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
 import { withLimits } from "./limits.ts";
 import { type Channel, runTree, type TreeEnd } from "./tree.ts";
 import { describeView, type ViewStep } from "./view.ts";
@@ -36,14 +36,16 @@ export function isolatingSandbox(
   return {
     name,
     isolates: true,
-    run: async (command) => {
-      checkCommand(command);
+    run: async (asked) => {
+      checkCommand(asked);
+      const command = { ...asked, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // Where we are root, another user must be able to reach it.
       const folder = await mkdtemp(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
-      await chmod(folder, 0o755);
       try {
-        const limits = { ...DEFAULT_LIMITS, ...command.limits };
-        return await runIn(host, enclose, { ...command, limits }, folder);
+        await chmod(folder, 0o755);
+        const { user, before, view } = await prepare(host, command, folder);
+        const enclosure = enclose({ command, view, folder });
+        return await runIn({ host, command, user, before, enclosure });
       } finally {
         await removeFolder(folder);
       }
@@ -51,25 +53,43 @@ export function isolatingSandbox(
   };
 }
 
-async function runIn(
-  host: SandboxHost,
-  enclose: (parts: EncloseParts) => Enclosure,
-  command: ForeignCommand,
-  folder: string,
-): Promise<ForeignResult> {
-  const wanted = await describeView(host, command, folder);
+interface Prepared {
+  readonly user: KernelUser | undefined;
+  /** What stands before the launcher, so that it runs as that user. */
+  readonly before: readonly string[];
+  readonly view: readonly ViewStep[];
+}
+
+async function prepare(host: SandboxHost, command: ForeignCommand, folder: string): Promise<Prepared> {
+  const view = await describeView(host, command, folder);
   const user = chooseKernelUser(host, command);
-  if (user) await giveDisposable(user, command);
-  const { argv: before, view } = user ? await prefixFor(user, wanted, folder) : { argv: [], view: wanted };
-  const { argv: launcher, env, channels, hasBegun } = enclose({ command, view, folder });
-  const { argv: inner, explain } = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
-  const [first = "", ...rest] = [...before, ...launcher, ...inner];
-  const { stdin, limits, signal } = command;
+  if (!user) return { user, before: [], view };
+  await giveDisposable(user, command);
+  const prefix = await prefixFor(user, view, folder);
+  return { user, before: prefix.argv, view: prefix.view };
+}
+
+interface Launched extends Pick<Prepared, "user" | "before"> {
+  readonly host: SandboxHost;
+  readonly command: ForeignCommand;
+  readonly enclosure: Enclosure;
+}
+
+async function runIn({ host, command, user, before, enclosure }: Launched): Promise<ForeignResult> {
+  const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
+  const [launcher, ...rest] = [...before, ...enclosure.argv, ...limited.argv];
   const [program] = command.argv;
-  const launch = { program, argv: [first, ...rest] as const, env, cwd: "/", stdin, limits, signal, channels };
-  const end = await runTree(host, { ...launch, contained: true });
-  if (end.ended === "exit" && !hasBegun()) throw notBegun(program, end);
-  return explain(fromInside(end));
+  const end = await runTree(host, {
+    ...command,
+    program,
+    argv: [launcher ?? program, ...rest],
+    env: enclosure.env,
+    cwd: "/",
+    channels: enclosure.channels,
+    contained: true,
+  });
+  if (end.ended === "exit" && !enclosure.hasBegun()) throw notBegun(program, end);
+  return limited.explain(fromInside(end));
 }
 
 /** What foreign code may use where nobody said: enough for work, and too little to bring the machine down. */
