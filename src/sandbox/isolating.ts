@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rmdir, unlink } from "node:fs/promises";
+import { chmodSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
@@ -40,14 +40,14 @@ export function isolatingSandbox(
       checkCommand(asked);
       const command = { ...asked, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // Where we are root, another user must be able to reach it.
-      const folder = await mkdtemp(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
+      const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
       try {
-        await chmod(folder, 0o755);
-        const { user, before, view } = await prepare(host, command, folder);
+        chmodSync(folder, 0o755);
+        const { user, before, view } = prepare(host, command, folder);
         const enclosure = enclose({ command, view, folder });
         return await runIn({ host, command, user, before, enclosure });
       } finally {
-        await removeFolder(folder);
+        removeFolder(folder);
       }
     },
   };
@@ -60,12 +60,12 @@ interface Prepared {
   readonly view: readonly ViewStep[];
 }
 
-async function prepare(host: SandboxHost, command: ForeignCommand, folder: string): Promise<Prepared> {
-  const view = await describeView(host, command, folder);
+function prepare(host: SandboxHost, command: ForeignCommand, folder: string): Prepared {
+  const view = describeView(host, command, folder);
   const user = chooseKernelUser(host, command);
   if (!user) return { user, before: [], view };
-  await giveDisposable(user, command);
-  const prefix = await prefixFor(user, view, folder);
+  giveDisposable(user, command);
+  const prefix = prefixFor(user, view, folder);
   return { user, before: prefix.argv, view: prefix.view };
 }
 
@@ -120,10 +120,11 @@ function fromInside(end: TreeEnd): TreeEnd {
 }
 
 /** One by one, because a mount that should be gone must never be emptied. */
-async function removeFolder(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+function removeFolder(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    await (entry.isDirectory() ? rmdir(path) : unlink(path));
+    if (entry.isDirectory()) rmdirSync(path);
+    else unlinkSync(path);
   }
-  await rmdir(folder);
+  rmdirSync(folder);
 }

@@ -24,6 +24,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ForeignCommand, Mount, Sandbox } from "../../src/core/ports.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
+import { makeFifo } from "../sandbox/fifo.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
 /**
@@ -33,6 +34,7 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
 const REPOSITORY = join(import.meta.dirname, "..", "..");
 const LAUNCHER = join(REPOSITORY, "test", "sandbox", "launcher.ts");
+const ORPHAN = join(REPOSITORY, "test", "sandbox", "orphan.ts");
 const CANARY = "canary-3f9a1c";
 const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
@@ -535,6 +537,17 @@ print(done)
       const look = `console.log(JSON.stringify(process.argv.slice(1).flatMap((at) => require("node:fs").readdirSync(at))))`;
       expect(await inside(nodeProgram(write, ...places))).toBe("wrote\n");
       expect(JSON.parse(await inside(nodeProgram(look, ...places)))).toEqual(["home"]);
+    });
+
+    it("nothing is left when we are killed in the middle", async () => {
+      const fifo = makeFifo(folder);
+      const argv = ["--import", "tsx", ORPHAN, sandbox.name, folder];
+      const launcher = spawn("node", argv, { cwd: REPOSITORY, stdio: "inherit" });
+      expect(await fifo.next()).toBe("up");
+      launcher.kill("SIGKILL");
+      await once(launcher, "exit");
+      // The kernel tells the launcher of our end, and it the others: the pipe is let go of, sooner or later.
+      await fifo.released();
     });
 
     it("no folder of ours is left on this machine", async () => {
