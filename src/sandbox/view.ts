@@ -24,7 +24,7 @@ export function describeView(host: SandboxHost, command: ForeignCommand, folder:
   for (const mount of own) checkMount(command, mount);
   return [
     ...systemFolders(),
-    ...accounts(folder),
+    ...ownFiles(command, folder),
     ...shown(SYSTEM_FILES),
     ...(command.network ? shown(NETWORK_FILES) : []),
     { kind: "scratch", path: "/tmp", bytes: TMP_BYTES },
@@ -79,11 +79,12 @@ function shown(paths: readonly string[]): ViewStep[] {
     .map((path) => ({ kind: "show", mount: { source: realpathSync(path), target: path, writable: false } }));
 }
 
-/** Names for the users that a program can meet. */
-function accounts(folder: string): ViewStep[] {
+/** Names for the users that a program can meet, and for itself. */
+function ownFiles({ network }: ForeignCommand, folder: string): ViewStep[] {
   const files = {
     passwd: `root:x:0:0:root:/:/bin/false\nuser:x:${INNER_ID}:${INNER_ID}::${INNER_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
     group: `root:x:0:\nuser:x:${INNER_ID}:\nnogroup:x:65534:\n`,
+    ...(network ? {} : { hosts: "127.0.0.1 localhost\n::1 localhost\n" }),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return Object.keys(files).map((name) => ({
