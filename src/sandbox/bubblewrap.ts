@@ -1,6 +1,7 @@
 import type { Sandbox } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
+import { seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
 
 /** Through bubblewrap, whose program is `bwrap`. Its start costs a few milliseconds. */
@@ -10,10 +11,12 @@ export function bubblewrapSandbox(host: SandboxHost, bwrap: string): Sandbox {
 
 function enclose(host: SandboxHost, bwrap: string, { command, view }: EncloseParts): Enclosure {
   let status = "";
+  const filter = seccompFilter();
   const flags = [
     ...["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"],
     ...["--cap-drop", "ALL", "--uid", `${INNER_ID}`, "--gid", `${INNER_ID}`, "--hostname", "sandbox"],
     ...(command.network ? ["--share-net"] : []),
+    ...(filter ? ["--seccomp", "6"] : []),
     ...["--proc", "/proc", "--dev", "/dev", "--size", `${SHM_BYTES}`, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ...view.flatMap(flagsOf),
     ...["--remount-ro", "/", "--chdir", command.cwd],
@@ -37,6 +40,7 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
       },
       { text: flags.map((flag) => `${flag}\0`).join("") },
       {},
+      ...(filter ? [{ text: filter }] : []),
     ],
     // Told only when everything stood before the program's start.
     hasBegun: () => status.includes('"exit-code"'),

@@ -1,11 +1,11 @@
-import { chmod, mkdtemp, readdir, rmdir, unlink } from "node:fs/promises";
+import { chmodSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
 import { checkCommand } from "./command.ts";
 import type { SandboxHost } from "./host.ts";
-import { chooseKernelUser, giveDisposable, prefixFor } from "./kernel-user.ts";
+import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
 import { withLimits } from "./limits.ts";
 import { type Channel, runTree, type TreeEnd } from "./tree.ts";
 import { describeView, type ViewStep } from "./view.ts";
@@ -36,40 +36,60 @@ export function isolatingSandbox(
   return {
     name,
     isolates: true,
-    run: async (command) => {
-      checkCommand(command);
+    run: async (asked) => {
+      checkCommand(asked);
+      const command = { ...asked, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // Where we are root, another user must be able to reach it.
-      const folder = await mkdtemp(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
-      await chmod(folder, 0o755);
+      const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
       try {
-        const limits = { ...DEFAULT_LIMITS, ...command.limits };
-        return await runIn(host, enclose, { ...command, limits }, folder);
+        chmodSync(folder, 0o755);
+        const { user, before, view } = prepare(host, command, folder);
+        const enclosure = enclose({ command, view, folder });
+        return await runIn({ host, command, user, before, enclosure });
       } finally {
-        await removeFolder(folder);
+        removeFolder(folder);
       }
     },
   };
 }
 
-async function runIn(
-  host: SandboxHost,
-  enclose: (parts: EncloseParts) => Enclosure,
-  command: ForeignCommand,
-  folder: string,
-): Promise<ForeignResult> {
-  const wanted = await describeView(host, command, folder);
+interface Prepared {
+  readonly user: KernelUser | undefined;
+  /** What stands before the launcher, so that it runs as that user. */
+  readonly before: readonly string[];
+  readonly view: readonly ViewStep[];
+}
+
+function prepare(host: SandboxHost, command: ForeignCommand, folder: string): Prepared {
+  const view = describeView(host, command, folder);
   const user = chooseKernelUser(host, command);
-  if (user) await giveDisposable(user, command);
-  const { argv: before, view } = user ? await prefixFor(user, wanted, folder) : { argv: [], view: wanted };
-  const { argv: launcher, env, channels, hasBegun } = enclose({ command, view, folder });
-  const { argv: inner, explain } = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
-  const [first = "", ...rest] = [...before, ...launcher, ...inner];
-  const { stdin, limits, signal } = command;
+  if (!user) return { user, before: [], view };
+  giveDisposable(user, command);
+  const prefix = prefixFor(user, view, folder);
+  return { user, before: prefix.argv, view: prefix.view };
+}
+
+interface Launched extends Pick<Prepared, "user" | "before"> {
+  readonly host: SandboxHost;
+  readonly command: ForeignCommand;
+  readonly enclosure: Enclosure;
+}
+
+async function runIn({ host, command, user, before, enclosure }: Launched): Promise<ForeignResult> {
+  const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
+  const [launcher, ...rest] = [...before, ...enclosure.argv, ...limited.argv];
   const [program] = command.argv;
-  const launch = { program, argv: [first, ...rest] as const, env, cwd: "/", stdin, limits, signal, channels };
-  const end = await runTree(host, { ...launch, contained: true });
-  if (end.ended === "exit" && !hasBegun()) throw notBegun(program, end);
-  return explain(fromInside(end));
+  const end = await runTree(host, {
+    ...command,
+    program,
+    argv: [launcher ?? program, ...rest],
+    env: enclosure.env,
+    cwd: "/",
+    channels: enclosure.channels,
+    contained: true,
+  });
+  if (end.ended === "exit" && !enclosure.hasBegun()) throw notBegun(program, end);
+  return limited.explain(fromInside(end));
 }
 
 /** What foreign code may use where nobody said: enough for work, and too little to bring the machine down. */
@@ -100,10 +120,11 @@ function fromInside(end: TreeEnd): TreeEnd {
 }
 
 /** One by one, because a mount that should be gone must never be emptied. */
-async function removeFolder(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+function removeFolder(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    await (entry.isDirectory() ? rmdir(path) : unlink(path));
+    if (entry.isDirectory()) rmdirSync(path);
+    else unlinkSync(path);
   }
-  await rmdir(folder);
+  rmdirSync(folder);
 }

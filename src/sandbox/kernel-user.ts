@@ -1,6 +1,17 @@
 import { randomInt } from "node:crypto";
-import { existsSync, lstatSync, opendirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
-import { lchown, mkdir, readdir, writeFile } from "node:fs/promises";
+import {
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { ForeignCommand } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
@@ -79,13 +90,12 @@ function entriesOf(path: string): string[] {
 }
 
 /** Gives the folders made for the program alone to its user. */
-export async function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignCommand): Promise<void> {
-  const give = async (path: string): Promise<void> => {
-    await lchown(path, uid, gid);
-    if (!lstatSync(path).isDirectory()) return;
-    for (const entry of await readdir(path)) await give(join(path, entry));
+export function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignCommand): void {
+  const give = (path: string): void => {
+    lchownSync(path, uid, gid);
+    if (lstatSync(path).isDirectory()) for (const entry of readdirSync(path)) give(join(path, entry));
   };
-  for (const { source, writable, disposable } of mounts) if (writable && disposable) await give(source);
+  for (const { source, writable, disposable } of mounts) if (writable && disposable) give(source);
 }
 
 /** What stands before a launcher so that it runs as that user, and sees all that the view shows. */
@@ -101,16 +111,16 @@ const STAGE = 'set -e; while [ "$1" != - ]; do /usr/bin/mount --rbind -- "$1" "$
  * As root, in a mount namespace that dies with the program: a source that the user cannot reach, because folders around
  * it are closed to it, gets a second place below `folder`.
  */
-export async function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string): Promise<Prefix> {
+export function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string): Prefix {
   const pairs: string[] = [];
-  const stage = async (step: ViewStep, place: string): Promise<ViewStep> => {
+  const stage = (step: ViewStep, place: string): ViewStep => {
     if (step.kind !== "show" || isReachable(step.mount.source)) return step;
-    if (statSync(step.mount.source).isDirectory()) await mkdir(place);
-    else await writeFile(place, "");
+    if (statSync(step.mount.source).isDirectory()) mkdirSync(place);
+    else writeFileSync(place, "");
     pairs.push(step.mount.source, place);
     return { kind: "show", mount: { ...step.mount, source: place } };
   };
-  const staged = await Promise.all(view.map((step, i) => stage(step, join(folder, `${i}`))));
+  const staged = view.map((step, i) => stage(step, join(folder, `${i}`)));
   const staging = ["/usr/bin/unshare", "--mount", "--propagation=private", "--", "/bin/sh", "-c", STAGE, "stage"];
   const become = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--inh-caps=-all", "--no-new-privs"];
   return {

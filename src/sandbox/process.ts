@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
@@ -20,11 +19,11 @@ export function processSandbox(host: SandboxHost): Sandbox {
     run: async (command) => {
       checkCommand(command);
       checkMounts(command);
-      const temporary = await mkdtemp(join(tmpdir(), "skillflow-"));
+      const temporary = mkdtempSync(join(tmpdir(), "skillflow-"));
       try {
         return await runIn(host, command, temporary);
       } finally {
-        await rm(temporary, { recursive: true, force: true, maxRetries: 3 });
+        rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
       }
     },
   };

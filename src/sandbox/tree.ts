@@ -29,7 +29,7 @@ export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | 
 
 export interface Channel {
   /** Written at the start; the end of the text is its end. */
-  readonly text?: string;
+  readonly text?: string | Buffer;
   /** Given all that has arrived so far, each time more does. */
   readonly onText?: (text: string, launched: Launched) => void;
 }
@@ -293,6 +293,6 @@ async function killAll(host: SandboxHost, tree: ProcessTree): Promise<void> {
     await pause(Math.min(1 + round, 50));
   }
   throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${tree.vital()}`, {
-    hint: "end them by hand; they wait in the kernel, as for a disk or network share that does not answer",
+    hint: "end them by hand: they became another user's, or wait for a disk or network share that does not answer",
   });
 }

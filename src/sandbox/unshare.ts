@@ -6,7 +6,10 @@ import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating
 import { livingProcesses } from "./processes.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
 
-/** Through the tools of util-linux, which every Linux has: slower than bubblewrap, and as tight. */
+/**
+ * Through the tools of util-linux, which every Linux has. Slower than bubblewrap, and without its filter of system calls
+ * (seccomp.ts); its loopback network is not up.
+ */
 export function unshareSandbox(host: SandboxHost): Sandbox {
   return isolatingSandbox(host, "unshare", (parts) => enclose(host, parts));
 }

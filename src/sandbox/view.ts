@@ -1,5 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, Mount } from "../core/ports.ts";
@@ -20,12 +19,12 @@ const TMP_BYTES = 256 * 2 ** 20;
 export const SHM_BYTES = 64 * 2 ** 20;
 
 /** The files that a program sees, beside its own /proc and /dev. `folder` is a private one, for files made for it. */
-export async function describeView(host: SandboxHost, command: ForeignCommand, folder: string): Promise<ViewStep[]> {
+export function describeView(host: SandboxHost, command: ForeignCommand, folder: string): ViewStep[] {
   const own = [...command.mounts].sort((a, b) => a.target.length - b.target.length);
   for (const mount of own) checkMount(command, mount);
   return [
     ...systemFolders(),
-    ...(await accounts(folder)),
+    ...ownFiles(command, folder),
     ...shown(SYSTEM_FILES),
     ...(command.network ? shown(NETWORK_FILES) : []),
     { kind: "scratch", path: "/tmp", bytes: TMP_BYTES },
@@ -80,13 +79,14 @@ function shown(paths: readonly string[]): ViewStep[] {
     .map((path) => ({ kind: "show", mount: { source: realpathSync(path), target: path, writable: false } }));
 }
 
-/** Names for the users that a program can meet. */
-async function accounts(folder: string): Promise<ViewStep[]> {
+/** Names for the users that a program can meet, and for itself. */
+function ownFiles({ network }: ForeignCommand, folder: string): ViewStep[] {
   const files = {
     passwd: `root:x:0:0:root:/:/bin/false\nuser:x:${INNER_ID}:${INNER_ID}::${INNER_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
     group: `root:x:0:\nuser:x:${INNER_ID}:\nnogroup:x:65534:\n`,
+    ...(network ? {} : { hosts: "127.0.0.1 localhost\n::1 localhost\n" }),
   };
-  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return Object.keys(files).map((name) => ({
     kind: "show",
     mount: { source: join(folder, name), target: `/etc/${name}`, writable: false },

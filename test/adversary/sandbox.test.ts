@@ -23,7 +23,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ForeignCommand, Mount, Sandbox } from "../../src/core/ports.ts";
+import { seccompFilter } from "../../src/sandbox/seccomp.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
+import { makeFifo } from "../sandbox/fifo.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
 /**
@@ -33,6 +35,7 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
 const REPOSITORY = join(import.meta.dirname, "..", "..");
 const LAUNCHER = join(REPOSITORY, "test", "sandbox", "launcher.ts");
+const ORPHAN = join(REPOSITORY, "test", "sandbox", "orphan.ts");
 const CANARY = "canary-3f9a1c";
 const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
@@ -149,6 +152,26 @@ except OSError: print("held")
       writeFileSync(join(folder, "file"), "as it was");
       expect(await inside(python(code), { mounts: [shown("/skills/a", false)] })).toBe("[]\nheld\n");
       expect(readFileSync(join(folder, "file"), "utf8")).toBe("as it was");
+    });
+  });
+
+  describe.skipIf(sandbox.name !== "bubblewrap" || !seccompFilter() || !hasPython)("the kernel's other doors", () => {
+    it("are shut: sockets that no network namespace holds, keyrings, tracing, rings", async () => {
+      const code = `
+import ctypes, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+opened = []
+for family in range(46):
+  for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
+    try: socket.socket(family, kind).close(); opened.append(family)
+    except OSError: pass
+calls = [libc.syscall(int(number), *rest) for number, *rest in ((sys.argv[1], 0, -3, 0), (sys.argv[2], 16, 1), (425, 1, ctypes.create_string_buffer(256)))]
+print(sorted(set(opened)), [answer for answer in calls if answer >= 0])
+`;
+      const numbers = process.arch === "x64" ? ["250", "101"] : ["219", "117"];
+      const [keyctl = "", ptrace = ""] = numbers;
+      if (isRoot) expect(await outside(python(code, keyctl, ptrace))).not.toMatch(/^\[1, 2, 10, 16\] \[\]/);
+      expect(await inside(python(code, keyctl, ptrace))).toMatch(/^\[1, 2, 10(, 16)?\] \[\]\n$/);
     });
   });
 
@@ -537,11 +560,22 @@ print(done)
       expect(JSON.parse(await inside(nodeProgram(look, ...places)))).toEqual(["home"]);
     });
 
+    it("nothing is left when we are killed in the middle", async () => {
+      const fifo = makeFifo(folder);
+      const argv = ["--import", "tsx", ORPHAN, sandbox.name, folder];
+      const launcher = spawn("node", argv, { cwd: REPOSITORY, stdio: "inherit" });
+      expect(await fifo.next()).toBe("up");
+      launcher.kill("SIGKILL");
+      await once(launcher, "exit");
+      // The kernel tells the launcher of our end, and it the others: the pipe is let go of, sooner or later.
+      await fifo.released();
+    });
+
     it("no folder of ours is left on this machine", async () => {
-      const before = readdirSync("/tmp").filter((entry) => /^skillflow-[A-Za-z0-9]{6}$/.test(entry));
-      await inside(["true"], { mounts: [shown("/workspace", true)] });
-      const after = readdirSync("/tmp").filter((entry) => /^skillflow-[A-Za-z0-9]{6}$/.test(entry));
-      expect(after.filter((entry) => !before.includes(entry))).toEqual([]);
+      const mounts = await inside(["cat", "/proc/self/mountinfo"], { mounts: [shown("/workspace", true)] });
+      const [ours = ""] = /skillflow-\w{6}(?=\/passwd )/.exec(mounts) ?? [];
+      expect(ours).not.toBe("");
+      expect([join("/tmp", ours), join(tmpdir(), ours)].filter((path) => existsSync(path))).toEqual([]);
     });
   });
 

@@ -1,21 +1,11 @@
-import { spawnSync } from "node:child_process";
-import {
-  closeSync,
-  constants,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../../src/core/ports.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
+import { makeFifo } from "../sandbox/fifo.ts";
 
 const PRINT_ENV = "process.stdout.write(JSON.stringify(process.env))";
 const PRINT_ARGS = "process.stdout.write(JSON.stringify(process.argv.slice(1)))";
@@ -237,40 +227,4 @@ export function describeSandbox(name: string, open: () => Sandbox): void {
       });
     });
   });
-}
-
-/** A named pipe that tells whether anyone still has it open for writing. */
-function makeFifo(folder: string) {
-  const path = join(folder, "fifo");
-  const made = spawnSync("mkfifo", [path]);
-  if (made.status !== 0) throw new Error(`mkfifo: ${made.stderr}`);
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const read = () => {
-    const bytes = Buffer.alloc(100);
-    return bytes.toString("utf8", 0, readSync(reader, bytes));
-  };
-  return {
-    /** The next text that arrives. */
-    next: async (): Promise<string> => {
-      for (;;) {
-        try {
-          const text = read();
-          if (text !== "") return text;
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-        }
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
-    isHeld: (): boolean => {
-      try {
-        const left = read();
-        closeSync(reader);
-        if (left !== "") throw new Error(`more arrived: ${left}`);
-        return false;
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code === "EAGAIN";
-      }
-    },
-  };
 }

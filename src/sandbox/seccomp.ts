@@ -1,0 +1,81 @@
+import { arch } from "node:os";
+
+/** What the filter needs to know of a processor: how the kernel names it, and its numbers of system calls. */
+export interface Machine {
+  readonly audit: number;
+  readonly socket: number;
+  /** The first number of a second set of calls, if there is one. */
+  readonly second?: number;
+  readonly refused: readonly number[];
+}
+
+/**
+ * In both: ptrace, process_vm_readv and _writev, add_key, request_key and keyctl, perf_event_open, bpf, userfaultfd,
+ * open_by_handle_at, init_module, finit_module and delete_module, kexec_load and kexec_file_load, io_uring_setup,
+ * _enter and _register (which opens sockets past any filter).
+ */
+export const MACHINES: Readonly<Record<string, Machine>> = {
+  x64: {
+    audit: 0xc000003e,
+    socket: 41,
+    second: 0x40000000,
+    refused: [101, 310, 311, 248, 249, 250, 298, 321, 323, 304, 175, 313, 176, 246, 320, 425, 426, 427],
+  },
+  arm64: {
+    audit: 0xc00000b7,
+    socket: 198,
+    refused: [117, 270, 271, 217, 218, 219, 241, 280, 282, 265, 105, 273, 106, 104, 294, 425, 426, 427],
+  },
+};
+
+/** Unix, IPv4, IPv6 and netlink: those that belong to the network namespace. Others, as to a virtual machine's host, do not. */
+const FAMILIES = [1, 2, 10, 16];
+
+const ALLOW = 0x7fff0000;
+const KILL = 0x80000000;
+const refuse = (errno: number) => 0x00050000 | errno;
+const EPERM = 1;
+const ENOSYS = 38;
+const EAFNOSUPPORT = 97;
+
+/** Offsets in what the kernel shows to a filter. */
+const NUMBER = 0;
+const AUDIT = 4;
+const FIRST_ARGUMENT = 16;
+
+/**
+ * A filter of system calls, as the kernel reads it: refuses those that no tool needs and that namespaces do not contain.
+ * Undefined for processors whose numbers we do not know.
+ */
+export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
+  if (!machine) return undefined;
+  const { audit, socket, second, refused } = machine;
+  return Buffer.concat([
+    load(AUDIT),
+    skip(audit, 1, 0),
+    answer(KILL), // a program for another processor, whose calls have other numbers
+    load(NUMBER),
+    ...(second === undefined ? [] : [instruction(0x35, 0, 1, second), answer(refuse(ENOSYS))]),
+    ...refused.flatMap((number) => [skip(number, 0, 1), answer(refuse(EPERM))]),
+    skip(socket, 1, 0),
+    answer(ALLOW),
+    load(FIRST_ARGUMENT),
+    ...FAMILIES.flatMap((family) => [skip(family, 0, 1), answer(ALLOW)]),
+    answer(refuse(EAFNOSUPPORT)),
+  ]);
+}
+
+const load = (offset: number) => instruction(0x20, 0, 0, offset);
+const answer = (value: number) => instruction(0x06, 0, 0, value);
+
+/** Skips as many instructions: the first number when the value is loaded, the second when another is. */
+const skip = (value: number, same: number, other: number) => instruction(0x15, same, other, value);
+
+function instruction(code: number, same: number, other: number, value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt16LE(code, 0);
+  bytes.writeUInt8(same, 2);
+  bytes.writeUInt8(other, 3);
+  bytes.writeUInt32LE(value >>> 0, 4);
+  return bytes;
+}

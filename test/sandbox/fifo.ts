@@ -1,0 +1,36 @@
+import { spawnSync } from "node:child_process";
+import { constants, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+
+/** A named pipe in this folder that tells whether anyone still has it open for writing. */
+export function makeFifo(folder: string) {
+  const path = join(folder, "fifo");
+  const made = spawnSync("mkfifo", [path]);
+  if (made.status !== 0) throw new Error(`mkfifo: ${made.stderr}`);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  /** What has arrived: nothing where nobody holds it, undefined where somebody does and is silent. */
+  const read = (): string | undefined => {
+    const bytes = Buffer.alloc(100);
+    try {
+      return bytes.toString("utf8", 0, readSync(reader, bytes));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+      throw error;
+    }
+  };
+  return {
+    /** The next text that arrives. */
+    next: async (): Promise<string> => {
+      for (;;) {
+        const text = read();
+        if (text) return text;
+        await turn();
+      }
+    },
+    isHeld: (): boolean => read() !== "",
+    released: async (): Promise<void> => {
+      while (read() !== "") await turn();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { type JavaScriptCall, runJavaScript } from "../../src/sandbox/quickjs.ts";
+
+function call(module: string, parts: Partial<JavaScriptCall> = {}) {
+  const limits = { wallMs: 20_000, outputBytes: 10_000, ...parts.limits };
+  return runJavaScript({ module, name: "default", input: {}, signal: new AbortController().signal, ...parts, limits });
+}
+
+const threw = (part: string) => ({ ended: "threw", message: expect.stringContaining(part) });
+
+describe("JavaScript in its interpreter", () => {
+  it.each<[string, string, unknown]>([
+    ["a value", "export default ({ a, b }) => a + b", 3],
+    ["what a promise gives", "export default async ({ a }) => ({ a: await Promise.resolve(a) })", { a: 1 }],
+    ["nothing, as null", "export default () => undefined", null],
+    ["text of every kind", 'export default () => "ä🚒\\u2028\\n</script>"', "ä🚒\u2028\n</script>"],
+    ["what it logs, to nobody", "export default () => { console.log(1); return 2 }", 2],
+  ])("returns %s", async (_what, module, value) => {
+    expect(await call(module, { input: { a: 1, b: 2 } })).toEqual({ ended: "returned", value });
+  });
+
+  it("calls the export that is named, with exactly the input", async () => {
+    const input = { text: "$& $' NAME INPUT \" ` ${x} \\ \n", __proto__: null, list: [1, null, true] };
+    const ended = await call("export const other = (input) => input", { name: "other", input });
+    expect(ended).toEqual({ ended: "returned", value: { text: input.text, list: input.list } });
+  });
+
+  it.each<[string, string, string]>([
+    ["an error", 'export default () => { throw new Error("no such city") }', "no such city"],
+    ["a refusal", "export default async () => Promise.reject(7)", "7"],
+    ["text that is no module", "export default (", ""],
+    ["a module that fails", 'throw new Error("at once"); export default 1', "at once"],
+    ["an export that is missing", "export const other = 1", "not a function"],
+    ["a promise that never settles", "export default () => new Promise(() => undefined)", "never settles"],
+    ["what cannot be written as JSON", "export default () => 1n", ""],
+    ["a recursion without end", "export default function f() { return f() + 1 }", ""],
+  ])("says what went wrong: %s", async (_what, module, message) => {
+    expect(await call(module)).toEqual(threw(message));
+  });
+
+  it.each([
+    "fetch",
+    "process",
+    "require",
+    "setTimeout",
+    "XMLHttpRequest",
+    "WebAssembly",
+    "Deno",
+    "Buffer",
+    "std",
+    "os",
+  ])("knows no %s", async (name) => {
+    const module = `export default () => [typeof ${name}, typeof globalThis[${JSON.stringify(name)}]]`;
+    expect(await call(module)).toEqual({ ended: "returned", value: ["undefined", "undefined"] });
+  });
+
+  it.each(["node:fs", "fs", "x.js", "/etc/passwd", "https://example.org/x.js"])("imports nothing: %s", async (name) => {
+    expect(await call(`import * as x from "${name}"; export default () => 1`)).toEqual(threw(name));
+    expect(await call(`export default async () => { await import("${name}") }`)).toEqual(threw(name));
+  });
+
+  it("reaches nothing of ours through a constructor", async () => {
+    const module = `export default () => { const g = (() => {}).constructor("return this")();
+      return [typeof g.process, typeof g.require, typeof g.parentPort, Object.keys(g).sort()] }`;
+    const ended = await call(module);
+    expect(ended).toEqual({
+      ended: "returned",
+      value: ["undefined", "undefined", "undefined", ["console"]],
+    });
+  });
+
+  it.each([
+    "export default () => { for (;;); }",
+    "for (;;); export default 1",
+    `export default () => /(a+)+$/.test("${"a".repeat(40)}b")`,
+  ])("is ended when its time is over: %s", async (module) => {
+    expect(await call(module, { limits: { wallMs: 500, outputBytes: 100 } })).toEqual({ ended: "time" });
+  });
+
+  it("is ended when it wants too much memory", async () => {
+    const module = `export default () => { const all = []; for (;;) all.push({ all: [1, 2, 3] }) }`;
+    const limits = { wallMs: 20_000, outputBytes: 100, memoryBytes: 20_000_000 };
+    expect(await call(module, { limits })).toEqual({ ended: "memory" });
+  });
+
+  it("is ended when it returns too much", async () => {
+    const limits = { wallMs: 20_000, outputBytes: 1000 };
+    expect(await call('export default () => "x".repeat(100_000)', { limits })).toEqual({ ended: "output" });
+  });
+
+  it("is ended by an abort, also before it starts", async () => {
+    const controller = new AbortController();
+    const ended = call("export default () => { for (;;); }", { signal: controller.signal });
+    setImmediate(() => controller.abort());
+    expect(await ended).toEqual({ ended: "aborted" });
+    expect(await call("export default () => 1", { signal: AbortSignal.abort() })).toEqual({ ended: "aborted" });
+  });
+});
