@@ -55,4 +55,5 @@ for (const id of skills) {
   if (existsSync(document)) cpSync(document, join("dist", document));
 }
 cpSync("src/loaders/runners", "dist/runners", { recursive: true });
+cpSync("src/protocol/guide", "dist/guide", { recursive: true });
 chmodSync("dist/bin.js", 0o755);

@@ -116,6 +116,15 @@ function builtinSkills(): string {
   return [join(HERE, "skills"), join(HERE, "..", "skills")].find((path) => existsSync(path)) ?? join(HERE, "skills");
 }
 
+/** Where the guide to the Skills Protocol is: a package as others write them. */
+function builtinPackages(): string {
+  return (
+    [join(HERE, "guide"), join(HERE, "..", "guide"), join(HERE, "protocol", "guide")].find((path) =>
+      existsSync(path),
+    ) ?? HERE
+  );
+}
+
 /** The dotted folders that hold skills, highest first, by the document that counts; `skills/` is the project's alone. */
 const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
   sweny: [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode", ""],
@@ -141,7 +150,8 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
     ...extraOf(user, trustsUser),
     ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
   ];
-  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return named;
+  const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
+  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [...named, packages];
   const folders = FOLDERS[choices.order];
   const inProject = folders
     .map((folder) => join(root, folder, "skills"))
@@ -153,6 +163,7 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
     ...named,
     ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
     ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted })),
+    packages,
   ];
 }
 

@@ -49,8 +49,8 @@ function roomOf(path: string): string {
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
-  cli: ["app", "project", "secrets", "skill-choices", "core"],
-  protocol: ["app", "project", "secrets", "skill-choices", "core"],
+  cli: ["protocol", "app", "project", "secrets", "skill-choices", "core"],
+  protocol: ["app", "execution", "skill-file", "project", "secrets", "skill-choices", "core"],
   app: [
     "invocation",
     "project",
@@ -69,6 +69,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   invocation: ["project", "secrets", "servers", "proxy", "run", "loaders", "core"],
   project: ["skill-choices", "loaders", "sandbox", "core"],
   "skill-choices": ["loaders", "core"],
+  "skill-file": ["project", "loaders", "core"],
+  execution: ["project", "invocation", "secrets", "run", "loaders", "stores", "core"],
   "own-tools": ["project", "run", "loaders", "core"],
   providers: ["project", "run", "models", "stores", "core"],
   secrets: ["project", "core"],

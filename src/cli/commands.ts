@@ -163,6 +163,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
   },
   {
+    usage: "serve",
+    summary: "serve the skills to other programs: the Skills Protocol over JSON-RPC 2.0",
+    options: [
+      ["--port <number>", "default: 8080; 0 takes a free one"],
+      ["--host <address>", "default: 127.0.0.1; any other needs --token-env"],
+      ["--token-env <name>", "the variable that holds the token callers have to give"],
+      ["--json", "print the address as JSON"],
+      ...PROJECT,
+    ],
+    load: async () => (await import("./serve.ts")).serve,
+  },
+  {
     usage: "schema <document>",
     summary: "print a published JSON Schema: workflow, skill, tools, result or event",
     load: async () => (await import("./schema.ts")).printSchema,

@@ -7,7 +7,7 @@ import { openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-fol
 
 /** A place where skills are looked for. */
 export interface SkillLevel {
-  readonly kind: "extra" | "module" | "project" | "user";
+  readonly kind: "extra" | "module" | "project" | "user" | "builtin";
   /** Absolute: a directory of skill folders, or a skill folder itself. Of a module also its file, or a package's name. */
   readonly path: string;
   /** Whether skills found here are the operator's own (trust 6). */

@@ -4,6 +4,7 @@ import type { Sandbox } from "../core/ports.ts";
 import type { Format, McpServerConfig, Skill, SkillKind, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { SkillFolder } from "./skill-folder.ts";
+import type { SkillPackage } from "./skill-package.ts";
 
 /** One way to write a skill as a folder. */
 export interface FolderFormat {
@@ -26,6 +27,8 @@ export interface LoadedSkill {
   readonly runsCode: boolean;
   /** Other skills that its tools call. */
   readonly calls?: readonly string[];
+  /** What can be run and mounted by itself; Skills Protocol packages alone. */
+  readonly package?: SkillPackage;
   /** What it lacks beside config, such as a program on the PATH. */
   readonly unavailable?: string;
   /** What trust lets run beside the tools, as people are told before they give it. */

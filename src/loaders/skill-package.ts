@@ -112,6 +112,7 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
     frontmatter: document.frontmatter,
     runsCode: kind === "action",
     ...(fault ? { unavailable: fault.message } : {}),
+    package: found,
     diagnostics,
   };
 }

@@ -40,7 +40,7 @@ import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
 import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
-import { skillPackage } from "./skill-package.ts";
+import { type SkillPackage, skillPackage } from "./skill-package.ts";
 import { skillTools } from "./skill-tools.ts";
 import { chooseVersion, fitsRange, listVersions, repeatedVersions } from "./skill-versions.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
@@ -88,7 +88,7 @@ export interface ServerChoice {
 }
 
 export interface SkillSource {
-  readonly kind: "inline" | SkillLevel["kind"] | "builtin";
+  readonly kind: "inline" | SkillLevel["kind"];
   readonly path: string | null;
   /** Of two skills of one id the higher one wins. */
   readonly priority: number;
@@ -116,6 +116,8 @@ export interface SkillEntry {
   readonly bundle: Bundle | undefined;
   /** References of other skills that its tools call. */
   readonly calls: readonly string[];
+  /** What can be run and mounted by itself, where it is trusted. */
+  readonly package: SkillPackage | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -405,6 +407,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
+    package: builtin ? undefined : top?.loaded.package,
     diagnostics: top?.loaded.diagnostics ?? [],
   };
 }

@@ -1,0 +1,51 @@
+import { SkillflowError } from "../core/errors.ts";
+import { openProject } from "../project.ts";
+import { isLoopback } from "../protocol/http-server.ts";
+import { openService } from "../protocol/service.ts";
+import { environmentRedactor } from "../secrets.ts";
+import { projectOptions, text } from "./flags.ts";
+import type { Action, Flags, Io } from "./main.ts";
+import { amount, jsonText, painter } from "./terminal.ts";
+
+/** What is under way when the service is told to stop may take this long. */
+const GRACE_MS = 10_000;
+
+export const serve: Action = async (io, _args, flags) => {
+  const host = text(flags, "host") ?? "127.0.0.1";
+  const port = portOf(flags);
+  const token = tokenOf(io, flags, host);
+  const project = openProject(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(project));
+  const paint = painter(io, flags);
+  const onFault = (error: unknown) => void io.err(`${paint("red", "✘")} ${String(error)}\n`);
+  const service = await openService(project, { host, port, token, onFault });
+  const stopped = new Promise<string>((resolve) => io.onInterrupt(resolve));
+  if (flags.json === true) await io.out(jsonText({ url: service.url, skills: service.skills }));
+  const count = paint("bold", amount(service.skills, "skill"));
+  await io.err(`${paint("green", "●")} serving ${count} at ${service.url}/rpc ${paint("dim", "(Ctrl-C stops)")}\n`);
+  await stopped;
+  await io.err(paint("dim", "stopping: what is under way is finished first\n"));
+  await service.close(GRACE_MS);
+  return 0;
+};
+
+function portOf(flags: Flags): number {
+  const given = text(flags, "port") ?? "8080";
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new SkillflowError("usage.invalid", `--port takes a number up to 65535, not "${given}"`);
+}
+
+/** Beyond this machine nobody is served without a token. */
+function tokenOf({ host: { env } }: Io, flags: Flags, host: string): string | undefined {
+  const name = text(flags, "tokenEnv");
+  if (name === undefined && isLoopback(host)) return undefined;
+  if (name === undefined) {
+    throw new SkillflowError("config.missing", `serving on ${host} needs a token`, {
+      hint: "name the variable that holds it: --token-env NAME",
+    });
+  }
+  const token = env[name];
+  if (token) return token;
+  throw new SkillflowError("config.missing", `${name} is not set: it holds the token that callers give`);
+}

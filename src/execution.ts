@@ -1,0 +1,206 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { describeMisfit } from "./core/contract.ts";
+import type { Blobs } from "./core/ports.ts";
+import { createRedactor } from "./core/redact.ts";
+import { schemaProblems } from "./core/schema.ts";
+import type { Json, JsonObject } from "./core/values.ts";
+import { invokeSkill } from "./invocation.ts";
+import { type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/package-run.ts";
+import { handlerConfig } from "./loaders/skill-set.ts";
+import type { Project, SkillEntry } from "./project.ts";
+import { holdLarge } from "./run/large.ts";
+import { secretsOf } from "./secrets.ts";
+import { fileBlobs } from "./stores/blobs.ts";
+
+export type { RunnablePackage };
+
+/** Blobs that live as long as their folder. */
+export function openBlobs(folder: string): Blobs {
+  return fileBlobs(folder);
+}
+
+/** Single executions for other programs: of one skill, or of code that they wrote. As many at once as there are cores. */
+export interface Execution {
+  execute(wanted: SkillExecution): Promise<ExecutionReport>;
+  runCode(wanted: CodeExecution): Promise<ExecutionReport>;
+}
+
+interface Wanted {
+  readonly args: JsonObject;
+  /** Ids of blobs that it may read; each is there. */
+  readonly blobs: readonly string[];
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface SkillExecution extends Wanted {
+  readonly entry: SkillEntry;
+  /** One of its tools; undefined where it has but one. */
+  readonly tool: string | undefined;
+}
+
+export interface CodeExecution extends Wanted {
+  readonly code: string;
+  readonly entrypoint: string;
+  readonly packages: readonly RunnablePackage[];
+}
+
+/** A run as the Skills Protocol tells it (skill-formats 5.3). */
+export type ExecutionReport = JsonObject;
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const MOST_TIMEOUT_MS = 600_000;
+const MOST_WAITING = 1000;
+const LOG_PREVIEW = 4000;
+
+export function openExecution(project: Project, blobs: Blobs): Execution {
+  const inTurn = createQueue(availableParallelism(), MOST_WAITING);
+  const parts = async (wanted: Wanted) => ({
+    host: project.skills.host,
+    args: wanted.args,
+    blobs: await Promise.all(wanted.blobs.map(async (id) => ({ id, file: await blobs.file(id) }))),
+    limits: { wallMs: timeoutOf(wanted) },
+    signal: wanted.signal,
+  });
+  return {
+    execute: (wanted) =>
+      inTurn(async () => {
+        const runnable = wanted.entry.package;
+        if (!runnable) return callTool(project, blobs, wanted);
+        const problems = schemaProblems(runnable.input, wanted.args);
+        if (problems.length > 0)
+          return failed({ type: "ValidationError", message: describeMisfit("invalid_input", problems) }, "");
+        const secrets = handlerConfig(wanted.entry);
+        const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets });
+        return report(outcome, { project, entry: wanted.entry, blobs });
+      }, wanted.signal),
+    runCode: (wanted) =>
+      inTurn(async () => {
+        const { code, entrypoint, packages } = wanted;
+        const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
+        return report(outcome, { project, entry: undefined, blobs });
+      }, wanted.signal),
+  };
+}
+
+function timeoutOf({ timeoutMs }: Wanted): number {
+  return Math.min(timeoutMs ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS);
+}
+
+/** A tool of any other skill, called as a run would. */
+async function callTool(project: Project, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
+  const logs: string[] = [];
+  const note = (message: string) => logs.push(message);
+  const { skill } = wanted.entry;
+  const outcome = await invokeSkill(
+    project,
+    {
+      skill: skill.id,
+      arguments: wanted.args,
+      ...(wanted.tool === undefined ? {} : { tool: wanted.tool }),
+      ...(skill.version === undefined ? {} : { version: skill.version }),
+    },
+    {
+      timeoutMs: timeoutOf(wanted),
+      signal: wanted.signal,
+      loggerFor: () => ({ debug: () => undefined, info: note, warn: note }),
+      blobs,
+    },
+  );
+  const told = logs.join("\n");
+  if ("error" in outcome) return failed({ type: typeOfError(outcome.error), message: outcome.error }, told);
+  return completed(
+    outcome.output,
+    (outcome.blobs ?? []).map(({ blob_id }) => blob_id),
+    told,
+  );
+}
+
+function typeOfError(message: string): string {
+  if (/^invalid[ _]input/.test(message)) return "ValidationError";
+  return /took longer than/.test(message) ? "TimeoutError" : "SkillError";
+}
+
+interface Reporting {
+  readonly project: Project;
+  /** Undefined for code that is no skill's. */
+  readonly entry: SkillEntry | undefined;
+  readonly blobs: Blobs;
+}
+
+/** Redacted, and large output held as blobs. */
+async function report(outcome: RunOutcome, { project, entry, blobs }: Reporting): Promise<ExecutionReport> {
+  const redactor = createRedactor(secretsOf(project.host.env, [entry], project));
+  const logs = redactor.text(outcome.logs);
+  if (outcome.status === "failed") {
+    return failed({ type: outcome.error.type, message: redactor.text(outcome.error.message) }, logs);
+  }
+  const made: string[] = [];
+  const keeping: Blobs = {
+    ...blobs,
+    async create(content, kind) {
+      const info = await blobs.create(content, kind);
+      made.push(info.blob_id);
+      return info;
+    },
+  };
+  return completed(await holdLarge(redactor.value(outcome.output), keeping), made, logs);
+}
+
+function completed(output: Json, blobs: readonly string[], logs: string): ExecutionReport {
+  return {
+    status: "completed",
+    run_id: newRunId(),
+    summary: `completed with ${describe(output)}`,
+    output,
+    output_blobs: blobs,
+    logs_preview: preview(logs),
+  };
+}
+
+function failed(error: { readonly type: string; readonly message: string }, logs: string): ExecutionReport {
+  const summary = `failed: ${error.type}: ${error.message.split("\n")[0]?.slice(0, 200)}`;
+  return { status: "failed", run_id: newRunId(), summary, error, logs_preview: preview(logs) };
+}
+
+function newRunId(): string {
+  return `run_${randomBytes(8).toString("hex")}`;
+}
+
+function describe(output: Json): string {
+  if (output === null) return "nothing";
+  if (Array.isArray(output)) return `a list of ${output.length}`;
+  if (typeof output !== "object") return `a ${typeof output}`;
+  const keys = Object.keys(output);
+  return keys.length === 0 ? "an empty object" : `an object of ${keys.slice(0, 8).join(", ")}`;
+}
+
+function preview(logs: string): string {
+  return logs.length <= LOG_PREVIEW
+    ? logs
+    : `${logs.slice(0, LOG_PREVIEW)}\n[… ${logs.length - LOG_PREVIEW} characters more …]`;
+}
+
+/** At most so many at once; the others wait in order, and no more than `mostWaiting` of them. */
+function createQueue(atOnce: number, mostWaiting: number) {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  const next = () => {
+    running--;
+    waiting.shift()?.();
+  };
+  return async <Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> => {
+    if (running >= atOnce) {
+      if (waiting.length >= mostWaiting) throw new Error(`${mostWaiting} executions are waiting already`);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    running++;
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      next();
+    }
+  };
+}

@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openBlobs, openExecution } from "../execution.ts";
+import type { Project } from "../project.ts";
+import { openCatalog } from "./catalog.ts";
+import { type HttpServer, openHttpServer } from "./http-server.ts";
+import { answerRpc, type RpcOptions } from "./json-rpc.ts";
+import { skillsProtocol } from "./skills-protocol.ts";
+
+export interface ServiceOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string | undefined;
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface OpenedService extends HttpServer {
+  readonly skills: number;
+}
+
+/** A request's body, with the content of a blob in it. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_CALLS = 100;
+
+/** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
+export async function openService(project: Project, options: ServiceOptions): Promise<OpenedService> {
+  const folder = await mkdtemp(join(tmpdir(), "skillflow-serve-"));
+  const blobs = openBlobs(folder);
+  const catalog = await openCatalog(project);
+  const methods = skillsProtocol({ catalog, blobs, execution: openExecution(project, blobs) });
+  const rpc: RpcOptions = { methods, mostCalls: MOST_CALLS, onFault: options.onFault };
+  const endpoint = async (body: string, signal: AbortSignal) => {
+    const answer = await answerRpc(body, rpc, signal);
+    return answer === undefined ? undefined : JSON.stringify(answer);
+  };
+  const server = await openHttpServer({ ...options, mostBytes: MOST_BYTES, endpoints: new Map([["/rpc", endpoint]]) });
+  return {
+    url: server.url,
+    skills: catalog.skills.length,
+    async close(graceMs) {
+      await server.close(graceMs);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,229 @@
+import { wholeText } from "../core/blob.ts";
+import type { BlobInfo, Blobs } from "../core/ports.ts";
+import { describeTools } from "../core/skill.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import type { Execution, RunnablePackage } from "../execution.ts";
+import { FileRefused, readSkillFile } from "../skill-file.ts";
+import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
+import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
+import { choice, optionalObject, optionalText, positiveInteger, requiredText, texts } from "./params.ts";
+
+/** The eight methods of the Skills Protocol (skill-formats 5.3). */
+
+export interface Service {
+  readonly catalog: Catalog;
+  readonly blobs: Blobs;
+  readonly execution: Execution;
+}
+
+export const GUIDE = "skills.protocol.guide";
+
+export function skillsProtocol(service: Service): ReadonlyMap<string, Method> {
+  const bind = (method: (service: Service, params: JsonObject, signal: AbortSignal) => Promise<Json>): Method => {
+    return (params, signal) => method(service, params, signal);
+  };
+  return new Map([
+    ["list_skills", bind(listSkills)],
+    ["describe_skill", bind(describeSkill)],
+    ["read_skill_file", bind(readFile)],
+    ["execute_skill", bind(executeSkill)],
+    ["run_code", bind(runCode)],
+    ["create_blob", bind(createBlob)],
+    ["read_blob", bind(readBlob)],
+    ["load_skills_protocol_guide", bind(loadGuide)],
+  ]);
+}
+
+const MOST_LISTED = 1000;
+
+async function listSkills({ catalog }: Service, params: JsonObject): Promise<Json> {
+  const namespace = optionalText(params, "namespace");
+  const detail = choice(params, "detail", ["names", "summary"]);
+  const limit = Math.min(positiveInteger(params, "limit") ?? 50, MOST_LISTED);
+  const after = readCursor(optionalText(params, "cursor"));
+  const matching = catalog.skills.filter(
+    (skill) =>
+      (after === undefined || skill.name > after) && (namespace === undefined || isInNamespace(skill, namespace)),
+  );
+  const page = matching.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    skills: page.map((skill) => (detail === "names" ? nameOf(skill) : summaryOf(skill))),
+    next_cursor: last && matching.length > page.length ? writeCursor(last.name) : null,
+  };
+}
+
+/** Opaque to callers: the name after which to go on, so that pages hold together whatever was asked for. */
+function writeCursor(name: string): string {
+  return Buffer.from(`after:${name}`).toString("base64url");
+}
+
+function readCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const text = Buffer.from(cursor, "base64url").toString("utf8");
+  if (text.startsWith("after:") && writeCursor(text.slice("after:".length)) === cursor)
+    return text.slice("after:".length);
+  throw invalidParams("cursor is none that list_skills gave");
+}
+
+function nameOf({ name, version }: ServedSkill): JsonObject {
+  return { name, version };
+}
+
+function summaryOf(skill: ServedSkill): JsonObject {
+  const { namespace, kind, entry } = skill;
+  return { ...nameOf(skill), description: entry.skill.description, namespace, kind };
+}
+
+async function describeSkill({ catalog }: Service, params: JsonObject): Promise<Json> {
+  const skill = await catalog.find(requiredText(params, "name"), optionalText(params, "version"));
+  const detail = choice(params, "detail", ["summary", "manifest", "full"]);
+  const { frontmatter = {}, skill: own } = skill.entry;
+  return {
+    skill: {
+      manifest: manifestOf(skill),
+      ...(detail === "manifest" ? {} : { frontmatter: frontmatter as JsonObject }),
+      ...(detail === "full" ? { document: own.instruction ?? "" } : {}),
+    },
+  };
+}
+
+function manifestOf(skill: ServedSkill): JsonObject {
+  const { entry } = skill;
+  const own = entry.package;
+  const reason = entry.unavailable ?? entry.withheld;
+  const tools = describeTools(entry.skill, entry.skill.tools);
+  const [only] = tools;
+  return {
+    ...(own ? (own.manifest as JsonObject) : {}),
+    ...summaryOf(skill),
+    format: entry.format,
+    available: reason === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    ...(own ? { input_schema: own.input } : {}),
+    ...(!own && only && tools.length === 1 ? { input_schema: only.input_schema } : {}),
+    ...(only?.output_schema && tools.length === 1 ? { output_schema: only.output_schema } : {}),
+    ...(tools.length > 1
+      ? {
+          tools: tools.map(({ name, description, input_schema, effect }) => {
+            return { name: `${skill.name}.${name}`, description, input_schema, effect };
+          }),
+        }
+      : {}),
+  };
+}
+
+async function readFile({ catalog }: Service, params: JsonObject): Promise<Json> {
+  const path = requiredText(params, "path");
+  const { name, version, entry } = await catalog.find(requiredText(params, "name"), optionalText(params, "version"));
+  return { name, version, path, content: await readSkillFile(entry, path).catch(refuseFile) };
+}
+
+function refuseFile(error: unknown): never {
+  if (!(error instanceof FileRefused)) throw error;
+  throw error.reason === "large"
+    ? new RpcError(-32006, "PayloadTooLarge", error.message)
+    : new RpcError(-32004, "FileNotFound", error.message);
+}
+
+async function executeSkill(
+  { catalog, execution, blobs }: Service,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<Json> {
+  const wanted = requiredText(params, "name");
+  const version = optionalText(params, "version");
+  const { skill, tool } = await findExecutable(catalog, wanted, version);
+  refuseUnlessExecutable(skill, tool);
+  return execution.execute({ entry: skill.entry, tool, ...(await readWanted(blobs, params)), signal });
+}
+
+function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string | undefined): void {
+  const refuse = (why: string) => new RpcError(-32005, "NotExecutable", `skill ${name} cannot be executed: ${why}`);
+  if (kind === "instruction") throw refuse("it is an instruction; read it with read_skill_file");
+  if (entry.withheld !== undefined) throw refuse(entry.withheld);
+  const tools = entry.skill.tools.map((each) => `${name}.${each.name}`);
+  if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
+}
+
+/** What every execution may be given; blobs have to be there. */
+async function readWanted(blobs: Blobs, params: JsonObject, limits = params) {
+  const ids = texts(params, "input_blobs");
+  for (const id of ids) await findBlob(blobs, id);
+  return {
+    args: optionalObject(params, "args") ?? {},
+    blobs: ids,
+    timeoutMs: positiveInteger(limits, "timeout_ms"),
+  };
+}
+
+async function findBlob(blobs: Blobs, id: string): Promise<BlobInfo> {
+  const info = await blobs.info(id);
+  if (!info) throw new RpcError(-32003, "BlobNotFound", `there is no blob ${id}`);
+  return info;
+}
+
+/** By the skill's name, or by `<skill>.<tool>` for one of several tools. */
+async function findExecutable(catalog: Catalog, name: string, version: string | undefined) {
+  const at = name.lastIndexOf(".");
+  const owner = catalog.skills.find((skill) => skill.name === name.slice(0, at));
+  const tool = owner?.entry.skill.tools.find((candidate) => candidate.name === name.slice(at + 1))?.name;
+  const isSkill = catalog.skills.some((skill) => skill.name === name);
+  if (isSkill || !owner || tool === undefined) return { skill: await catalog.find(name, version), tool: undefined };
+  return { skill: await catalog.find(owner.name, version), tool };
+}
+
+async function runCode(service: Service, params: JsonObject, signal: AbortSignal): Promise<Json> {
+  requiredText(params, "language");
+  choice(params, "language", ["python"]);
+  const names = texts(params, "mount_skills");
+  return service.execution.runCode({
+    code: requiredText(params, "code"),
+    entrypoint: optionalText(params, "entrypoint") ?? "main",
+    packages: await Promise.all(names.map((name) => findMountable(service, name))),
+    ...(await readWanted(service.blobs, params, optionalObject(params, "limits") ?? {})),
+    signal,
+  });
+}
+
+async function findMountable({ catalog }: Service, name: string): Promise<RunnablePackage> {
+  const { entry } = await catalog.find(name);
+  const why = entry.withheld ?? (entry.package ? undefined : "it is no Skills Protocol package");
+  if (why === undefined && entry.package) return entry.package;
+  throw new RpcError(-32005, "NotExecutable", `skill ${name} cannot be mounted: ${why}`);
+}
+
+async function createBlob({ blobs }: Service, params: JsonObject): Promise<Json> {
+  const content = Buffer.from(requiredText(params, "content"), "utf8");
+  const kind = requiredText(params, "kind");
+  if (!/^[\w.+-]+\/[\w.+-]+(\s*;.*)?$/.test(kind)) throw invalidParams("kind must be a MIME type such as text/plain");
+  const { blob_id, size_bytes } = await blobs.create(content, kind);
+  return { blob_id, size_bytes };
+}
+
+/** A larger one is read by its head and tail, or mounted. */
+const MOST_FULL = 16 * 1024 * 1024;
+
+async function readBlob({ blobs }: Service, params: JsonObject): Promise<Json> {
+  const id = requiredText(params, "blob_id");
+  const mode = choice(params, "mode", ["sample_head", "sample_tail", "full"]);
+  const most = positiveInteger(params, "max_bytes") ?? 2000;
+  const { kind, size_bytes } = await findBlob(blobs, id);
+  if (mode === "full" && size_bytes > MOST_FULL) {
+    throw new RpcError(
+      -32006,
+      "PayloadTooLarge",
+      `${id} has ${size_bytes} bytes; at most ${MOST_FULL} are read in full`,
+    );
+  }
+  const length = mode === "full" ? size_bytes : Math.min(most, size_bytes);
+  const offset = mode === "sample_tail" ? size_bytes - length : 0;
+  const bytes = await blobs.read(id, offset, length);
+  const preview = mode === "full" ? Buffer.from(bytes).toString("utf8") : wholeText(bytes).text;
+  return { blob_id: id, kind, preview, size_bytes, truncated: length < size_bytes };
+}
+
+async function loadGuide({ catalog }: Service): Promise<Json> {
+  const { entry } = await catalog.find(GUIDE);
+  return { content: entry.skill.instruction ?? "" };
+}

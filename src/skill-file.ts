@@ -1,0 +1,42 @@
+import { openInside, resolveInside } from "./loaders/contain.ts";
+import type { SkillEntry } from "./project.ts";
+
+/** Why a file of a skill is not shown. */
+export class FileRefused extends Error {
+  constructor(
+    readonly reason: "missing" | "large",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** A text file of a skill's folder, whichever it is. */
+export async function readSkillFile({ source, skill }: SkillEntry, path: string): Promise<string> {
+  const missing = (why: string) => new FileRefused("missing", `the file ${path} of ${skill.id} ${why}`);
+  if (source.path === null) throw missing("is not there: the skill has no folder");
+  const place = await resolveInside(source.path, path);
+  if (!place.inside) throw missing(place.message);
+  const opened = await openInside(place);
+  if ("inside" in opened) throw missing(opened.message);
+  try {
+    if (opened.stats.size > MOST_BYTES) throw new FileRefused("large", `the file ${path} has more than 1 MB`);
+    return decode(await opened.file.readFile()) ?? refuse(missing("is no text"));
+  } finally {
+    await opened.file.close();
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(error: Error): never {
+  throw error;
+}
