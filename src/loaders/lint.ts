@@ -127,6 +127,7 @@ function isTold(strict: readonly Diagnostic[], { file, line, code }: Diagnostic,
 /** Findings of the loaders whose every cause the strict rules know by a name of its own. */
 const COVERED: ReadonlySet<string> = new Set([
   "SKILL_SKIPPED",
+  "SKILL_DOCUMENT",
   "SKILL_YAML_REPAIRED",
   "TOOLS_INVALID",
   "TOOL_SKIPPED",
@@ -144,7 +145,12 @@ function strictly(found: Diagnostic): Diagnostic {
 }
 
 /** Findings of the loaders that are advice to strict eyes too. */
-const ADVICE: ReadonlySet<string> = new Set(["SKILL_FOLDER_NAME", "DESCRIPTOR_LAUNCHER", "TOOL_DOUBTFUL"]);
+const ADVICE: ReadonlySet<string> = new Set([
+  "SKILL_FOLDER_NAME",
+  "DESCRIPTOR_LAUNCHER",
+  "TOOL_DOUBTFUL",
+  "SKILL_NOT_IMPORTABLE",
+]);
 
 function inOrder(problems: readonly Diagnostic[]): Diagnostic[] {
   const files = [...new Set(problems.map(({ file }) => file))];
