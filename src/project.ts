@@ -181,6 +181,11 @@ export function configFindings({ skills }: Project): readonly Diagnostic[] {
 
 const CONFIG_CODES: ReadonlySet<string> = new Set(["CONFIG_RAISES_TRUST", "MODULE_NOT_FOUND", "VARIABLE_REFUSED"]);
 
+/** Where the project's own folders are: at the root of its repository, else where the program is run. */
+export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
+  return projectRoot(cwd);
+}
+
 /** A workflow document and everything that is wrong with it. */
 export function readWorkflow({ host, skills }: Project, file: string): LoadedWorkflow {
   const path = resolve(host.cwd, file);

@@ -1,3 +1,4 @@
+import { FORMATS } from "../core/skill.ts";
 import type { Action } from "./main.ts";
 
 /** The command line as data. Nothing here is loaded before it is asked for. */
@@ -132,7 +133,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     commands: [
       {
         usage: "list",
-        summary: "every skill, its category, tools and state",
+        summary: "every skill: its format, where it is from, whether its code is trusted, and what it needs",
         options: [JSON_FLAG, ...PROJECT],
         load: async () => (await import("./skills.ts")).listSkills,
       },
@@ -141,6 +142,18 @@ export const COMMANDS: readonly CommandSpec[] = [
         summary: "one skill: tools, effects, config and where each value comes from",
         options: [JSON_FLAG, ...PROJECT],
         load: async () => (await import("./skills.ts")).showSkill,
+      },
+      {
+        usage: "lint [path-or-id...]",
+        summary: "check skills by the strict rules of their formats (without any: every skill that is found)",
+        options: [JSON_FLAG, ...PROJECT],
+        load: async () => (await import("./lint.ts")).lintSkills,
+      },
+      {
+        usage: "new <id>",
+        summary: "begin a skill in skills/ of the project",
+        options: [["--format <label>", `how it is written: ${FORMATS.join(", ")} (default: agent-skills)`]],
+        load: async () => (await import("./new-skill.ts")).newSkill,
       },
     ],
   },

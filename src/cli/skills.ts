@@ -1,3 +1,5 @@
+import { lstatSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import { describeTools } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
@@ -10,13 +12,13 @@ import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } fr
 export const listSkills: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const entries = await allSkills(project);
-  const { diagnostics } = project.skills;
+  const diagnostics = [...project.skills.diagnostics, ...entries.flatMap((entry) => entry.diagnostics)];
   if (flags.json === true) {
     await io.out(jsonText({ skills: entries.map(skillDocument), diagnostics }));
     return 0;
   }
   const paint = painter(io, flags);
-  for (const entry of entries) await io.outText(`${skillLine(entry, paint, widthOf(io))}\n`);
+  await io.outText(`${skillTable(entries, paint, widthOf(io)).join("\n")}\n`);
   for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
   return 0;
 };
@@ -31,11 +33,76 @@ function widthOf(io: Io): number {
   return io.isTerminal ? io.columns : 1000;
 }
 
-function skillLine({ skill, unavailable }: SkillEntry, paint: Paint, columns: number): string {
-  const mark = unavailable === undefined ? paint("green", "●") : paint("dim", "○");
-  const state = unavailable === undefined ? amount(skill.tools.length, "tool") : unavailable;
-  const head = `${skill.id.padEnd(14)} ${skill.category.padEnd(14)}`;
-  return `${mark} ${head} ${paint("dim", oneLine(`${state} — ${skill.description}`, Math.max(40, columns - 36)))}`;
+interface Column {
+  readonly title: string;
+  cell(entry: SkillEntry): string;
+  readonly paint: (entry: SkillEntry) => Parameters<Paint>[0] | undefined;
+}
+
+const plainly = () => undefined;
+
+const COLUMNS: readonly [Column, ...Column[]] = [
+  { title: "id", cell: ({ skill }) => skill.id, paint: () => "bold" },
+  { title: "format", cell: ({ format }) => format, paint: plainly },
+  { title: "from", cell: ({ source }) => `${source.kind} ${source.priority}`, paint: () => "dim" },
+  { title: "trust", cell: trustOf, paint: ({ withheld }) => (withheld === undefined ? "dim" : "yellow") },
+];
+
+/** Given up first to last where the terminal is too narrow. */
+const LEAST_NEEDED = ["from", "format", "trust"];
+const LEAST_STATE = 24;
+
+/** One line for each skill; the last column is what it offers, or why it cannot be used. */
+function skillTable(entries: readonly SkillEntry[], paint: Paint, width: number): string[] {
+  let columns: readonly Column[] = COLUMNS;
+  const room = () => width - 2 - sum(columns.map((column) => widthOfColumn(column, entries) + 2));
+  for (const title of LEAST_NEEDED) {
+    if (room() < LEAST_STATE) columns = columns.filter((column) => column.title !== title);
+  }
+  const left = Math.max(room(), LEAST_STATE);
+  const pad = (column: Column, text: string) => text.padEnd(widthOfColumn(column, entries) + 2);
+  const head = columns.map((column) => paint("dim", pad(column, column.title))).join("");
+  return [
+    `  ${head}${paint("dim", "offers")}`,
+    ...entries.map((entry) => {
+      const cells = columns.map((column) =>
+        paintCell(paint, column.paint(entry), pad(column, oneLine(column.cell(entry), 64))),
+      );
+      const isUsable = entry.unavailable === undefined;
+      const mark = isUsable ? paint("green", "●") : paint("dim", "○");
+      const state = oneLine(stateOf(entry), left);
+      return `${mark} ${cells.join("")}${isUsable ? state : paint("dim", state)}`.trimEnd();
+    }),
+  ];
+}
+
+function paintCell(paint: Paint, format: Parameters<Paint>[0] | undefined, text: string): string {
+  return format === undefined ? text : paint(format, text);
+}
+
+function widthOfColumn({ title, cell }: Column, entries: readonly SkillEntry[]): number {
+  return Math.max(title.length, ...entries.map((entry) => oneLine(cell(entry), 64).length));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Whether code of it may run; text alone needs no trust. */
+function trustOf({ withheld, source, skill }: SkillEntry): string {
+  if (withheld !== undefined) return "not trusted";
+  if (source.kind === "builtin") return "built in";
+  return source.trusted && (skill.tools.length > 0 || skill.mcp) ? "trusted" : "not needed";
+}
+
+function stateOf({ skill, unavailable, withheld }: SkillEntry): string {
+  if (unavailable !== undefined) return unavailable;
+  const offers = [
+    ...(skill.tools.length > 0 ? [amount(skill.tools.length, "tool")] : []),
+    ...(skill.mcp ? ["an MCP server"] : []),
+    ...(skill.instruction ? ["instruction"] : []),
+  ];
+  return [...offers, ...(withheld === undefined ? [] : [`code only with --trust-skill ${skill.id}`])].join(", ");
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
@@ -87,30 +154,65 @@ function skillDocument(entry: SkillEntry) {
   };
 }
 
-function describeSkill(
-  { skill, format, source, shadows, fields, unavailable }: SkillEntry,
-  paint: Paint,
-  columns: number,
-): string[] {
+function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
+  const { skill, format, kind, source, shadows, unavailable, withheld, diagnostics } = entry;
   const state =
-    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${unavailable}`);
-  const config = fields.map(({ key, field, from }) => {
+    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${plainText(unavailable)}`);
+  const version = skill.version === undefined ? "" : ` ${skill.version}`;
+  const about = [skill.id + version, skill.category, format, kind].join(" · ");
+  return [
+    `${paint("bold", plainText(skill.name))} ${paint("dim", `(${plainText(about)})`)}`,
+    plainText(skill.description),
+    state,
+    ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainText(withheld))]),
+    paint("dim", `from ${source.path ?? "the workflow"} (${source.kind}, priority ${source.priority})`),
+    ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
+    ...diagnostics.map((found) => describeDiagnostic(found, paint)),
+    ...section("Config", describeConfig(entry, paint), paint),
+    ...section("Tools", describeOffers(entry, paint, columns), paint),
+    ...section("Files", filesOf(entry), paint),
+  ];
+}
+
+function section(title: string, lines: readonly string[], paint: Paint): string[] {
+  return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];
+}
+
+function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
+  return fields.map(({ key, field, from }) => {
     const value =
       from === undefined
         ? paint("dim", "not set")
         : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
-    return `  ${key.padEnd(22)} ${value}${field.required ? " (required)" : ""}  ${paint("dim", field.description)}`;
+    const needed = field.required ? " (required)" : "";
+    return `  ${plainText(key).padEnd(22)} ${value}${needed}  ${paint("dim", plainText(field.description))}`;
   });
-  const tools = describeTools(skill, skill.tools).map(({ exposed, effect, description }) => {
+}
+
+function describeOffers({ skill }: SkillEntry, paint: Paint, columns: number): string[] {
+  const tools = describeTools(skill, skill.tools);
+  const width = Math.max(0, ...tools.map(({ exposed }) => exposed.length));
+  const room = Math.max(24, columns - width - 10);
+  const lines = tools.map(({ exposed, effect, description }) => {
     const shown = effect === "write" ? paint("yellow", "write") : paint("green", "read ");
-    return `  ${shown} ${exposed.padEnd(30)} ${paint("dim", oneLine(description, Math.max(40, columns - 42)))}`;
+    return `  ${shown} ${exposed.padEnd(width)} ${paint("dim", oneLine(description, room))}`;
   });
-  return [
-    `${paint("bold", plainText(skill.name))} ${paint("dim", `(${skill.id}) · ${skill.category} · ${format} · ${source.kind}`)}`,
-    plainText(skill.description),
-    state,
-    ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
-    ...(config.length > 0 ? ["", paint("bold", "Config"), ...config] : []),
-    ...(tools.length > 0 ? ["", paint("bold", "Tools"), ...tools] : []),
-  ];
+  const server = skill.mcp?.url ?? [skill.mcp?.command, ...(skill.mcp?.args ?? [])].join(" ");
+  return skill.mcp ? [...lines, `  ${paint("dim", "and those of the MCP server")} ${oneLine(server, 120)}`] : lines;
+}
+
+const MOST_FILES = 40;
+
+/** What a skill's folder holds, so that a person sees what trusting it means. */
+function filesOf({ source }: SkillEntry): string[] {
+  const { kind, path } = source;
+  if (path === null || kind === "builtin" || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" }).filter(
+    (name) => !/(^|[/\\])(node_modules|\.git)([/\\]|$)/.test(name) && !lstatSync(join(path, name)).isDirectory(),
+  );
+  const shown = names
+    .sort()
+    .slice(0, MOST_FILES)
+    .map((name) => `  ${oneLine(name, 120)}`);
+  return names.length > MOST_FILES ? [...shown, `  and ${names.length - MOST_FILES} more`] : shown;
 }

@@ -45,7 +45,12 @@ export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat
   return { found, diagnostics };
 }
 
-function loadFolder(folder: SkillFolder, formats: readonly FolderFormat[], host: LoaderHost): LoadedSkill | Diagnostic {
+/** What the first format that recognises a folder reads of it; the diagnostic says why it is skipped. */
+export function loadFolder(
+  folder: SkillFolder,
+  formats: readonly FolderFormat[],
+  host: LoaderHost,
+): LoadedSkill | Diagnostic {
   try {
     const format = formats.find((candidate) => candidate.recognises(folder));
     return format?.load(folder, host) ?? skipped(folder.directory, "it is no skill");
@@ -68,7 +73,7 @@ const MARKS = [
 ];
 
 /** Folders of skills, in the order of their names; looked for in folders that are none themselves. */
-function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
+export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
   const folders: SkillFolder[] = [];
   let seen = 0;
   const visit = (path: string, depth: number) => {

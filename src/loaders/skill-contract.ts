@@ -7,8 +7,9 @@ import type { Skill, Tool } from "../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
 import { type Binding, bindContract, bindingConfig, type Carry, readBinding } from "./contract-binding.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import { splitFrontmatter } from "./frontmatter.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
-import { readConfig, type SkillFolder, skipped, splitFrontmatter } from "./skill-folder.ts";
+import { readConfig, type SkillFolder, skipped } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /** A folder with a declarative contract: what is offered, apart from what carries it out. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Diagnostic } from "../core/errors.ts";
 import type { Skill } from "../core/skill.ts";
 import type { FolderFormat, LoadedSkill } from "./format.ts";
 import { readSkillDocument, type SkillDocument } from "./skill-folder.ts";
@@ -15,7 +16,7 @@ export const skillDocument: FolderFormat = {
 
 /** The skill that a SKILL.md alone makes: instructions, config and a server, no tools of its own. */
 export function instructionSkill(document: SkillDocument, directory: string, folderName: string): LoadedSkill {
-  const { id, description, category, config, instruction, mcp, frontmatter } = document;
+  const { id, description, category, config, instruction, mcp, frontmatter, diagnostics } = document;
   const skill: Skill = {
     id,
     name: id,
@@ -28,20 +29,23 @@ export function instructionSkill(document: SkillDocument, directory: string, fol
   };
   return {
     skill,
-    format: formatOf(frontmatter),
+    format: documentFormat(frontmatter),
     kind: mcp ? "tools" : "instruction",
     frontmatter,
     runsCode: false,
-    diagnostics: id === folderName ? [] : [otherName(join(directory, "SKILL.md"), id, folderName)],
+    diagnostics: [...diagnostics, ...(id === folderName ? [] : [otherName(document, directory, folderName)])],
   };
 }
 
-function formatOf(frontmatter: LoadedSkill["frontmatter"]): LoadedSkill["format"] {
+/** By the keys that only one of the formats has. */
+export function documentFormat(frontmatter: LoadedSkill["frontmatter"]): LoadedSkill["format"] {
   if (["category", "config"].some((key) => Object.hasOwn(frontmatter, key))) return "sweny";
   return Object.hasOwn(frontmatter, "mcp") ? "mcp" : "agent-skills";
 }
 
-function otherName(file: string, id: string, folder: string): LoadedSkill["diagnostics"][number] {
+function otherName({ id, position }: SkillDocument, directory: string, folder: string): Diagnostic {
   const message = `the skill is named "${id}", its folder "${folder}"`;
-  return { severity: "warning", code: "SKILL_FOLDER_NAME", path: ["name"], message, file };
+  const hint = "give both the same name: other programs refuse the skill";
+  const file = join(directory, "SKILL.md");
+  return { severity: "warning", code: "SKILL_FOLDER_NAME", path: ["name"], message, hint, file, ...position(["name"]) };
 }

@@ -6,7 +6,8 @@ import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } fro
 import { isObject } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
 import { isWithin } from "./contain.ts";
-import { readYaml } from "./yaml-text.ts";
+import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
+import type { Place } from "./yaml-text.ts";
 
 /** A skill's folder, whatever its format. */
 export interface SkillFolder {
@@ -16,7 +17,7 @@ export interface SkillFolder {
   readonly name: string;
   /** Names of what lies directly in it. */
   readonly names: ReadonlySet<string>;
-  /** A file of it as text; undefined where there is none. Throws what makes it unreadable: too large, a link that leads out. */
+  /** A file of it as text; undefined where there is none. Throws why it cannot be read: too large, no UTF-8, a link that leads out. */
   read(path: string): string | undefined;
 }
 
@@ -37,7 +38,16 @@ function readWithin(directory: string, file: string): string | undefined {
   if (!stats?.isFile()) return undefined;
   if (!isWithin(directory, realpathSync(path))) throw new Error(`${file} is a link that leads out of the folder`);
   if (stats.size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
-  return readFileSync(path, "utf8");
+  return decode(file, readFileSync(path));
+}
+
+/** Bytes that are no UTF-8 are refused, not replaced: names and commands would be others than the author's. */
+function decode(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Error(`${file} is no UTF-8 text`);
+  }
 }
 
 /**
@@ -86,19 +96,21 @@ export interface SkillDocument {
   readonly mcp: McpServerConfig | undefined;
   /** As written, unknown keys kept. */
   readonly frontmatter: { readonly [key: string]: unknown };
+  /** What is wrong with it and does not keep it from being used. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Where a key of the frontmatter stands in the file. */
+  position(path: readonly (string | number)[]): Place;
 }
 
-/** Reads a folder's SKILL.md (S12, D27, D34); a diagnostic says why the skill is skipped. */
+/** Reads a folder's SKILL.md, leniently (S12, D27, D34); a diagnostic says why the skill is skipped. */
 export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnostic {
   const file = join(folder.directory, "SKILL.md");
   try {
     const text = folder.read("SKILL.md");
     if (text === undefined) return skipped(file, "there is no such file");
-    const parts = splitFrontmatter(text);
-    if (!parts) return skipped(file, "it does not begin with frontmatter between --- lines");
-    const frontmatter: unknown = readYaml(parts.frontmatter);
-    if (!isObject(frontmatter)) return skipped(file, "its frontmatter is no map");
-    return readFields(file, frontmatter, parts.body.trim());
+    const parsed = parseFrontmatter(text);
+    if ("message" in parsed) return { ...skipped(file, parsed.message), ...placeOf(parsed) };
+    return readFields(file, parsed);
   } catch (error) {
     return skipped(file, messageOf(error).split("\n")[0] ?? "");
   }
@@ -109,32 +121,43 @@ export function skipped(file: string, message: string): Diagnostic {
   return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
 }
 
-function readFields(
-  file: string,
-  frontmatter: { readonly [key: string]: unknown },
-  body: string,
-): SkillDocument | Diagnostic {
-  const { name, description, category, config, mcp } = frontmatter;
-  if (typeof name !== "string" || name === "") return skipped(file, "its frontmatter has no name");
+function placeOf({ line, column }: Place): Place {
+  return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+}
+
+function readFields(file: string, { fields, body, repaired, position }: Frontmatter): SkillDocument | Diagnostic {
+  const { name, description, category, config, mcp } = fields;
+  const refuse = (key: string, message: string) => ({ ...skipped(file, message), path: [key], ...position([key]) });
+  if (typeof name !== "string" || name === "") return refuse("name", "its frontmatter has no name");
   if (!isSkillId(name)) {
-    return skipped(file, `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`);
+    return refuse("name", `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`);
   }
   const server = mcp === undefined ? undefined : mcpServerSchema.safeParse(mcp);
-  if (server && !server.success) return skipped(file, "its mcp server needs a command or a url");
+  if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
+  const instruction = body.trim();
+  const diagnostics = [...(repaired ? [repairedYaml(file, repaired)] : []), ...configProblems(file, config, position)];
   return {
     id: name,
-    description: typeof description === "string" ? description : `Custom skill: ${name}`,
+    description: typeof description === "string" && description.trim() ? description : `Custom skill: ${name}`,
     category: CATEGORIES.find((known) => known === category) ?? "general",
     config: readConfig(config),
-    instruction: body === "" ? undefined : body,
+    instruction: instruction === "" ? undefined : instruction,
     mcp: server?.data,
-    frontmatter,
+    frontmatter: fields,
+    diagnostics,
+    position,
   };
 }
 
 /** S12: kebab-case, 64 characters at most. */
 export function isSkillId(name: string): boolean {
   return /^(?!.*--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 64;
+}
+
+function repairedYaml(file: string, problem: Place & { readonly message: string }): Diagnostic {
+  const message = `the frontmatter is no YAML (${problem.message}); it was read with the values that hold a colon quoted`;
+  const hint = 'put quotes around such values: description: "Use it when: …"';
+  return { severity: "warning", code: "SKILL_YAML_REPAIRED", path: [], message, hint, file, ...placeOf(problem) };
 }
 
 /** A field without `env` reads the variable named like its key (D27). */
@@ -149,8 +172,14 @@ export function readConfig(config: unknown): Readonly<Record<string, ConfigField
   return Object.fromEntries(fields);
 }
 
-/** Frontmatter and body; undefined when the text does not begin with a frontmatter block. */
-export function splitFrontmatter(text: string): { readonly frontmatter: string; readonly body: string } | undefined {
-  const match = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text);
-  return match ? { frontmatter: match[1] ?? "", body: text.slice(match[0].length) } : undefined;
+/** What of `config` is left out. */
+function configProblems(file: string, config: unknown, position: SkillDocument["position"]): Diagnostic[] {
+  const problem = (path: readonly string[], message: string): Diagnostic => {
+    return { severity: "warning", code: "SKILL_CONFIG", path, message, file, ...position(path) };
+  };
+  if (config === undefined || config === null) return [];
+  if (!isObject(config)) return [problem(["config"], "config is no map of fields: it is ignored")];
+  return Object.entries(config).flatMap(([key, field]) =>
+    isObject(field) ? [] : [problem(["config", key], `the config field ${key} is no map: it is left out`)],
+  );
 }

@@ -14,8 +14,9 @@ import {
 } from "../core/skill-package.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import { splitFrontmatter } from "./frontmatter.ts";
 import { type PackageRuntime, type RunnablePackage, runPackage } from "./package-run.ts";
-import { type SkillFolder, skipped, splitFrontmatter } from "./skill-folder.ts";
+import { type SkillFolder, skipped } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /** A folder with a skill.toml: a Skills Protocol package. */

@@ -35,6 +35,7 @@ import type { InlineSkill, Workflow } from "../core/workflow.ts";
 import { listBundled } from "./bundled-files.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
 import type { FolderFormat, Invocation, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
+import type { LintedSkill } from "./lint.ts";
 import { discoverModule, moduleFolder } from "./module-folder.ts";
 import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
@@ -46,7 +47,7 @@ import { chooseVersion, fitsRange, listVersions, repeatedVersions } from "./skil
 import { toolDescriptor } from "./tool-descriptor.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
-const FORMATS: readonly FolderFormat[] = [
+export const FORMATS: readonly FolderFormat[] = [
   skillPackage,
   toolDescriptor,
   skillTools,
@@ -129,6 +130,8 @@ interface Bundle {
 
 /** Every skill there is, found once and read when asked for. */
 export interface SkillSet {
+  /** Checks skills by the strict rules of their formats: those at the paths, without any every skill of the levels. */
+  lint(paths?: readonly string[]): Promise<readonly LintedSkill[]>;
   readonly ids: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
   /** What the tools of foreign skills are carried out with. */
@@ -183,6 +186,11 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     return { id, top: chooseVersion(layers.get(id) ?? [], range).winner };
   };
   const set: SkillSet = {
+    async lint(paths) {
+      const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
+      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(options.levels);
+      return lintSkills(folders, { formats: FORMATS, host, known: ids });
+    },
     ids,
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],

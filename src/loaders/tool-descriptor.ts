@@ -6,9 +6,10 @@ import { isObject, type Json } from "../core/values.ts";
 import { callDescribedTool, type DescriptorHome } from "./descriptor-call.ts";
 import { descriptorFinding, descriptorRoot, readDescriptor } from "./descriptor-file.ts";
 import type { FolderFormat, LoadedSkill } from "./format.ts";
+import { splitFrontmatter } from "./frontmatter.ts";
 import { findRequiredPrograms } from "./required-programs.ts";
 import { skillDocument } from "./skill-document.ts";
-import { readConfig, type SkillFolder, skipped, splitFrontmatter } from "./skill-folder.ts";
+import { readConfig, type SkillFolder, skipped } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /**

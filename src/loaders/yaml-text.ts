@@ -53,6 +53,7 @@ export function parseYaml(text: string): YamlText {
   if (!document) return { value: null, problems: [], position: () => ({}) };
   const problems = document.errors.map((error) => problem(error.message.split("\n")[0] ?? "", error.pos[0]));
   if (another) problems.push(problem("a second document begins here; a file holds one", another.range[0]));
+  problems.push(...document.warnings.map((warning) => problem(warning.message.split("\n")[0] ?? "", warning.pos[0])));
   problems.push(...keyProblems(document, problem));
   if (problems.length > 0) return failed(...problems);
   try {

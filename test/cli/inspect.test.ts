@@ -55,7 +55,10 @@ describe("skills list --json", () => {
     });
     const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
     const { skills, diagnostics } = parse(stdout) as { skills: { id: string }[]; diagnostics: unknown[] };
-    expect(diagnostics).toEqual([expect.objectContaining({ code: "SKILL_SKIPPED" })]);
+    expect(diagnostics).toEqual([
+      expect.objectContaining({ code: "SKILL_SKIPPED" }),
+      expect.objectContaining({ code: "SKILL_SHADOWED" }),
+    ]);
     expect(skills.find((skill) => skill.id === "mine")).toMatchObject({
       description: "higher",
       shadows: [expect.stringMatching(/skills\/mine$/)],

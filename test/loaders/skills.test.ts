@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { SkillLevel } from "../../src/loaders/discover.ts";
-import { openSkillFolder, readSkillDocument, splitFrontmatter } from "../../src/loaders/skill-folder.ts";
+import { openSkillFolder, readSkillDocument } from "../../src/loaders/skill-folder.ts";
 import { handlerConfig, openSkillSet, recordSkill, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));
@@ -115,10 +115,6 @@ describe("a SKILL.md", () => {
       id: "x",
       instruction: "Body.",
     });
-  });
-
-  test("a rule inside the body does not end it", () => {
-    expect(splitFrontmatter("---\nname: x\n---\na\n---\nb")).toEqual({ frontmatter: "name: x", body: "a\n---\nb" });
   });
 });
 

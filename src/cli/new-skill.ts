@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import { FORMATS, type Format } from "../core/skill.ts";
+import { nearest } from "../core/values.ts";
+import { projectFolder } from "../project.ts";
+import { text } from "./flags.ts";
+import type { Action } from "./main.ts";
+import { fillTemplate, SKILL_TEMPLATES } from "./skill-templates.ts";
+import { painter, programName } from "./terminal.ts";
+
+export const newSkill: Action = async (io, [given = ""], flags) => {
+  const format = formatOf(text(flags, "format") ?? "agent-skills");
+  const { id, folder } = nameSkill(given, format);
+  const directory = join(projectFolder(io.host), "skills", folder);
+  const shown = relative(io.host.cwd, directory) || ".";
+  if (existsSync(directory)) {
+    const hint = "take another id, or remove what is there";
+    throw new SkillflowError("usage.invalid", `${shown} is there already; nothing was written`, { hint });
+  }
+  const files = fillTemplate(format, { id, folder });
+  writeFiles(directory, files);
+  const paint = painter(io, flags);
+  const program = programName(io);
+  const next = runsCode(format) ? `${program} skills show ${id} --trust-skill ${id}` : `${program} skills show ${id}`;
+  for (const [path] of files) await io.err(`${paint("green", "+")} ${join(shown, path)}\n`);
+  if (flags.quiet === true) return 0;
+  await io.err(`\n${paint("bold", id)} is a skill of the format ${format}: ${SKILL_TEMPLATES[format].advice}.\n`);
+  await io.err(`Check it:  ${program} skills lint ${shown}\n`);
+  await io.err(`See it:    ${next}\n`);
+  await io.err(`Use it:    list ${id} under skills: of a node\n`);
+  return 0;
+};
+
+function formatOf(label: string): Format {
+  const found = FORMATS.find((format) => format === label);
+  if (found) return found;
+  const near = nearest(label, FORMATS);
+  const hint = near ? `did you mean ${near}?` : `known are ${FORMATS.join(", ")}`;
+  throw new SkillflowError("usage.invalid", `there is no skill format "${label}"`, { hint });
+}
+
+/** Contracts and packages have ids with dots; a folder has hyphens in their place. */
+function nameSkill(given: string, format: Format): { readonly id: string; readonly folder: string } {
+  const isDotted = format === "contract" || format === "skills-protocol";
+  const folder = isDotted ? given.replaceAll(".", "-") : given;
+  if (folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder)) {
+    return { id: format === "skills-protocol" ? given.replaceAll("-", ".") : given, folder };
+  }
+  const suggestion = given
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 64);
+  const alphabet = isDotted
+    ? "lowercase letters, digits, and single dots or hyphens"
+    : "lowercase letters, digits and single hyphens";
+  throw new SkillflowError("usage.invalid", `"${given}" is no id for a skill: use ${alphabet}, 64 at most`, {
+    hint: suggestion ? `such as ${suggestion}` : undefined,
+  });
+}
+
+function runsCode(format: Format): boolean {
+  return format !== "agent-skills" && format !== "sweny";
+}
+
+function writeFiles(directory: string, files: readonly (readonly [path: string, text: string])[]): void {
+  try {
+    for (const [path, content] of files) {
+      mkdirSync(dirname(join(directory, path)), { recursive: true });
+      writeFileSync(join(directory, path), content, { flag: "wx" });
+    }
+  } catch (error) {
+    throw new SkillflowError("output.failed", `the skill could not be written: ${messageOf(error)}`, { cause: error });
+  }
+}

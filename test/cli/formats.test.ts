@@ -1,0 +1,179 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RunRecord } from "../../src/core/event.ts";
+import { FORMATS } from "../../src/core/skill.ts";
+import { httpServer } from "../services/mcp.ts";
+import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+
+/** One project with a skill of every format: test/formats/tree. A scripted model calls a tool of each. */
+
+const TREE = join(import.meta.dirname, "../formats/tree");
+const SKILLS = {
+  "review-text": "agent-skills",
+  "count-words": "skill-tools",
+  "file-words": "tool-descriptor",
+  "text.count": "contract",
+  severity: "sweny",
+  "text.words.count": "skills-protocol",
+  pager: "module",
+  tracker: "mcp",
+} as const;
+const TRUST = Object.keys(SKILLS).flatMap((id) => ["--trust-skill", id]);
+const RUN = ["run", "flow.yml", "--model", "script:script.yml", "--run-id", "r", "--json"];
+
+const treeProject = () => {
+  const cwd = makeProject();
+  cpSync(TREE, cwd, { recursive: true });
+  return cwd;
+};
+const readRecord = (cwd: string, run: string) =>
+  JSON.parse(readFileSync(runFile(cwd, run), "utf8").split("\n")[0] ?? "") as RunRecord;
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+describe("a workflow with a skill of every format", () => {
+  let cwd = "";
+  let ended: Ended;
+  beforeAll(async () => {
+    cwd = treeProject();
+    ended = await runProgram([...RUN, ...TRUST], { cwd, env: { ONCALL_CHANNEL: "#oncall" } });
+  });
+
+  const callOf = (node: string) =>
+    resultOf(ended).results[node]?.toolCalls.map(({ input, output, error }) => ({ input, output, error }));
+  const text = "three plain words";
+
+  it("runs from its first node to its last", () => {
+    expect(ended.code, ended.stderr).toBe(0);
+    const { status, trace } = resultOf(ended);
+    expect(status).toBe("succeeded");
+    expect(trace.steps.map(({ node }) => node)).toEqual(Object.values(SKILLS));
+  });
+
+  it("knows the format of each, and finds all of them available", () => {
+    const record = readRecord(cwd, "r");
+    expect(Object.fromEntries(record.skills.map(({ id, format }) => [id, format]))).toEqual(SKILLS);
+    expect(record.skills.filter(({ available }) => !available)).toEqual([]);
+  });
+
+  it.each([
+    ["skill-tools", { text }, { words: 3 }],
+    ["tool-descriptor", { file: "notes.txt" }, "3 notes.txt\n"],
+    ["contract", { text: "four is the minimum" }, { words: 2 }],
+    ["module", { text: "wake up" }, { paged: "wake up" }],
+    ["mcp", { text }, { words: 3 }],
+  ])("records the call of the tool of %s, and its result", (node, input, output) => {
+    expect(callOf(node)).toEqual([{ input, output, error: undefined }]);
+  });
+
+  it.skipIf(!hasPython)("records the call of the tool of skills-protocol, which is Python, and its result", () => {
+    expect(callOf("skills-protocol")).toMatchObject([{ input: { text }, error: undefined }]);
+    expect(JSON.stringify(callOf("skills-protocol")?.[0]?.output)).toContain('"words":3');
+  });
+
+  it.each(["agent-skills", "sweny"])("gives the model the text of %s, which has no tools", (node) => {
+    expect(callOf(node)).toEqual([]);
+    const { skills } = readRecord(cwd, "r");
+    expect(skills.find(({ format }) => format === node)).toMatchObject({ tools: [], instruction: expect.any(String) });
+  });
+
+  it("tells each call in an event before its result", () => {
+    const told = readEvents(cwd, "r").filter(({ type }) => type === "tool:call" || type === "tool:result");
+    const types = told.map(({ type }) => type);
+    expect(types).toEqual(types.map((_, index) => (index % 2 === 0 ? "tool:call" : "tool:result")));
+    expect(types).toHaveLength(12);
+  });
+
+  it("runs no code of the checkout without trust: the tools are not there", async () => {
+    const untrusted = treeProject();
+    const held = await runProgram(RUN, { cwd: untrusted });
+    const { results } = resultOf(held);
+    for (const node of FORMATS) {
+      expect(results[node]?.toolCalls.filter((call) => call.error === undefined) ?? [], node).toEqual([]);
+    }
+  });
+
+  it("lists every skill with its format", async () => {
+    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { skills } = JSON.parse(stdout) as { skills: { id: string; format: string; source: { kind: string } }[] };
+    const own = skills.filter(({ source }) => source.kind !== "builtin");
+    expect(Object.fromEntries(own.map(({ id, format }) => [id, format]))).toEqual(SKILLS);
+  });
+
+  it("lints without an error", async () => {
+    const { code, stdout } = await runProgram(["skills", "lint", "--json"], { cwd });
+    const { problems } = JSON.parse(stdout) as { problems: { severity: string }[] };
+    expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect(code).toBe(0);
+  });
+});
+
+describe("an MCP server of .skillflow.yml", () => {
+  it("by its address is a skill, and needs no trust", async () => {
+    const tool = {
+      name: "count",
+      description: "Counts.",
+      inputSchema: { type: "object" },
+      annotations: { readOnlyHint: true },
+    };
+    const server = await httpServer({
+      "tools/list": () => ({ tools: [tool] }),
+      "tools/call": () => ({ content: [{ type: "text", text: "3" }] }),
+    });
+    const cwd = makeProject({
+      ".skillflow.yml": { mcpServers: { board: { url: `${server.url}/mcp` } } },
+      "flow.yml": {
+        id: "flow",
+        name: "Flow",
+        entry: "use",
+        nodes: { use: { name: "Use", instruction: "Count.", skills: ["board"] } },
+        edges: [],
+      },
+      "script.yml": { replies: [{ calls: [{ tool: "board_count" }] }, { text: "counted" }] },
+    });
+    const ended = await runProgram(RUN, { cwd });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(resultOf(ended).results.use?.toolCalls).toMatchObject([{ tool: "board_count", output: "3" }]);
+    await server.close();
+  });
+});
+
+describe("what skills new writes", () => {
+  const text = "three plain words";
+  it.each([
+    ["skill-tools", "word-count_count_words", { text, unit: "words" }, { words: 3 }],
+    ["tool-descriptor", "word-count_count_words", { file: "notes.txt" }, "3 notes.txt\n"],
+    ["contract", "word-count", { text }, { words: 3 }],
+    ["module", "word-count_count_words", { text }, { words: 3 }],
+    ["mcp", "word-count_count_words", { text }, { words: 3 }],
+  ])("works as it is: a tool of %s is called", async (format, tool, input, output) => {
+    const cwd = makeProject({ "notes.txt": "three plain words\n" });
+    await runProgram(["skills", "new", "word-count", "--format", format], { cwd });
+    expect(await callOnce(cwd, "word-count", { tool, input })).toMatchObject([{ tool, output }]);
+  });
+
+  it.skipIf(!hasPython)("works as it is: a tool of skills-protocol is called, which is Python", async () => {
+    const cwd = makeProject();
+    await runProgram(["skills", "new", "word.count", "--format", "skills-protocol"], { cwd });
+    const calls = await callOnce(cwd, "word.count", { tool: "word_count", input: { text } });
+    expect(JSON.stringify(calls)).toContain('"words":3');
+  });
+
+  const callOnce = async (cwd: string, skill: string, call: object) => {
+    const flow = makeProject({
+      "flow.yml": {
+        id: "flow",
+        name: "Flow",
+        entry: "use",
+        nodes: { use: { name: "Use", instruction: "Count.", skills: [skill] } },
+        edges: [],
+      },
+      "script.yml": { replies: [{ calls: [call] }, { text: "counted" }] },
+    });
+    cpSync(flow, cwd, { recursive: true });
+    const ended = await runProgram([...RUN, "--trust-skill", skill], { cwd });
+    expect(ended.code, ended.stderr).toBe(0);
+    return resultOf(ended).results.use?.toolCalls;
+  };
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { makeProject, runProgram } from "./program.ts";
+
+/** The lint as people and CI call it; its rules are in test/loaders/lint.test.ts. */
+
+const GOOD = "---\nname: good\ndescription: Good\n---\nDo it.";
+const BAD = "---\nname: Bad\n---\nDo it.";
+const files = { "skills/good/SKILL.md": GOOD, "skills/bad/SKILL.md": BAD, ".agents/skills/good/SKILL.md": GOOD };
+
+interface Problem {
+  readonly severity: string;
+  readonly code: string;
+  readonly path: string;
+  readonly skill: string;
+}
+const lint = async (args: readonly string[], project: Record<string, unknown> = files) => {
+  const ended = await runProgram(["skills", "lint", "--json", ...args], { cwd: makeProject(project) });
+  const { schema, problems } = JSON.parse(ended.stdout || "{}") as { schema: string; problems: Problem[] };
+  return { ...ended, schema, problems };
+};
+
+describe("skills lint", () => {
+  it("checks every skill that is found, also one that is skipped and one that is shadowed", async () => {
+    const { code, schema, problems } = await lint([]);
+    expect({ code, schema }).toEqual({ code: 2, schema: "skillflow.lint/1" });
+    expect(problems).toEqual([
+      {
+        severity: "error",
+        code: "SKILL_NAME",
+        message: 'the name "Bad" is not allowed',
+        path: "skills/bad/SKILL.md",
+        line: 2,
+        column: 1,
+        skill: "bad",
+      },
+      expect.objectContaining({ code: "SKILL_FOLDER_NAME" }),
+      expect.objectContaining({ code: "SKILL_DESCRIPTION" }),
+    ]);
+  });
+
+  it.each([
+    ["a folder", ["skills/good"], 0],
+    ["a SKILL.md", ["skills/good/SKILL.md"], 0],
+    ["an id", ["good"], 0],
+    ["a built-in skill", ["github"], 0],
+    ["a folder of skills", ["skills"], 2],
+    ["several", ["good", "skills/bad"], 2],
+    ["one by two names", ["good", "./.agents/skills/good"], 0],
+  ])("takes %s", async (_, args, code) => {
+    expect(await lint(args)).toMatchObject({ code });
+  });
+
+  it.each([
+    [["god"], /neither a folder nor a skill "god"\n {2}did you mean good\?/],
+    [["empty"], /there is no skill in empty\n/],
+  ])("refuses %j", async (args, says) => {
+    const { code, stdout, stderr } = await lint(args, { ...files, "empty/notes.md": "" });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(says);
+  });
+
+  it("tells people what is wrong, where, and how to mend it", async () => {
+    const cwd = makeProject(files);
+    const { code, stdout, stderr } = await runProgram(["skills", "lint"], { cwd });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^skills\/bad\/SKILL\.md:2:1 error SKILL_NAME the name "Bad" is not allowed\n {4}lowercase /,
+    );
+    expect(stderr).toMatch(/\n✘ 3 skills: 3 errors, 0 warnings\n$/);
+  });
+
+  it("does not fail for warnings", async () => {
+    const { code, problems } = await lint([], { "skills/good/SKILL.md": `${GOOD} See references/gone.md.` });
+    expect(code).toBe(0);
+    expect(problems).toMatchObject([{ severity: "warning", code: "SKILL_FILE_MISSING" }]);
+  });
+
+  it("finds nothing wrong with the skills that come with the program", async () => {
+    for (const id of ["git", "github", "linear", "logs", "notification", "slack", "supabase"]) {
+      expect(await lint([id], {}), id).toMatchObject({ code: 0, problems: [] });
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FORMATS } from "../../src/core/skill.ts";
+import { makeProject, runProgram } from "./program.ts";
+
+/** Skills begun by the built program. */
+
+const filesIn = (directory: string) =>
+  readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((name) => statSync(join(directory, name)).isFile())
+    .sort();
+
+describe("skills new", () => {
+  it.each(FORMATS)("begins a skill of the format %s, which lints clean and says what to do next", async (format) => {
+    const cwd = makeProject();
+    const begun = await runProgram(["skills", "new", "word-count", "--format", format], { cwd });
+    expect(begun).toMatchObject({ code: 0, stdout: "" });
+    const folder = join(cwd, "skills/word-count");
+    for (const file of filesIn(folder)) expect(begun.stderr).toContain(`+ skills/word-count/${file}`);
+    expect(begun.stderr).toMatch(/skills lint skills\/word-count\n/);
+    expect(begun.stderr).toMatch(/skills show word[.-]count/);
+    const linted = await runProgram(["skills", "lint", "skills/word-count", "--json"], { cwd });
+    expect(JSON.parse(linted.stdout)).toEqual({ schema: "skillflow.lint/1", problems: [] });
+    expect(linted.code).toBe(0);
+    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { skills } = JSON.parse(stdout) as { skills: { id: string; format: string }[] };
+    expect(skills).toContainEqual(expect.objectContaining({ id: expect.stringMatching(/^word[.-]count$/), format }));
+  });
+
+  it("takes Agent Skills where nothing is said", async () => {
+    const cwd = makeProject();
+    await runProgram(["skills", "new", "word-count"], { cwd });
+    expect(filesIn(join(cwd, "skills/word-count"))).toEqual(["SKILL.md", "references/checklist.md"]);
+  });
+
+  it.each([
+    ["contract", "contract.yml", "id: text.words.count\n"],
+    ["skills-protocol", "skill.toml", 'name = "text.words.count"\n'],
+  ])("gives a %s with dots in its id a folder with hyphens", async (format, file, line) => {
+    const cwd = makeProject();
+    expect((await runProgram(["skills", "new", "text.words.count", "--format", format], { cwd })).code).toBe(0);
+    expect(readFileSync(join(cwd, "skills/text-words-count", file), "utf8")).toContain(line);
+  });
+
+  it("writes into the project, from wherever in it", async () => {
+    const cwd = makeProject({ "deep/down/.keep": "" });
+    mkdirSync(join(cwd, ".git"));
+    const { stderr } = await runProgram(["skills", "new", "mine"], { cwd: join(cwd, "deep/down") });
+    expect(stderr).toContain("+ ../../skills/mine/SKILL.md");
+    expect(existsSync(join(cwd, "skills/mine/SKILL.md"))).toBe(true);
+  });
+
+  it("writes over nothing", async () => {
+    const cwd = makeProject({ "skills/mine/notes.md": "mine" });
+    const { code, stderr } = await runProgram(["skills", "new", "mine"], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/skills\/mine is there already; nothing was written/);
+    expect(filesIn(join(cwd, "skills/mine"))).toEqual(["notes.md"]);
+  });
+
+  it.each([
+    [["mine", "--format", "skil-tools"], /no skill format "skil-tools"\n {2}did you mean skill-tools\?/],
+    [["mine", "--format", "rust"], /no skill format "rust"\n {2}known are agent-skills, /],
+    [["My Skill"], /"My Skill" is no id for a skill: .*\n {2}such as my-skill/],
+    [["a.b"], /"a.b" is no id/],
+    [["../evil"], /is no id/],
+    [["a--b", "--format", "contract"], /is no id/],
+    [["x".repeat(65)], /is no id/],
+    [[], /missing required argument 'id'/],
+  ])("refuses %j", async (args, says) => {
+    const cwd = makeProject();
+    const { code, stderr } = await runProgram(["skills", "new", ...args], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(says);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});

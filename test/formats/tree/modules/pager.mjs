@@ -1,0 +1,16 @@
+export default {
+  id: "pager",
+  name: "Pager",
+  description: "Pages the engineer on call",
+  category: "notification",
+  config: {},
+  tools: [
+    {
+      name: "page",
+      description: "Pages the engineer on call.",
+      effect: "write",
+      input_schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+      handler: ({ text }) => ({ paged: text }),
+    },
+  ],
+};

@@ -1,0 +1,3 @@
+export default async function handler({ text }) {
+  return { words: text.split(/\s+/).filter(Boolean).length };
+}
