@@ -119,7 +119,7 @@ export interface Mount {
 
 /**
  * All of them hold together; what is reached ends the program and all that it started. A sandbox that isolates bounds
- * memory and processes also where the command does not.
+ * memory, processes and disk also where the command does not.
  */
 export interface SandboxLimits {
   readonly wallMs: number;
@@ -130,6 +130,8 @@ export interface SandboxLimits {
   readonly processes?: number;
   /** Of any one file that it writes. */
   readonly fileBytes?: number;
+  /** Written to disk by all of it together, where the system counts that. */
+  readonly diskBytes?: number;
 }
 
 /** One foreign program to run, whole: what is not named here does not reach it. */
@@ -150,7 +152,7 @@ export interface ForeignCommand {
 
 export interface ForeignResult {
   /** What ended it. `exit` is also a signal of its own making; `time` is the wall clock or the processor's. */
-  readonly ended: "exit" | "time" | "memory" | "processes" | "output" | "aborted";
+  readonly ended: "exit" | "time" | "memory" | "processes" | "disk" | "output" | "aborted";
   /** Undefined when a signal ended it. */
   readonly code: number | undefined;
   readonly stdout: string;

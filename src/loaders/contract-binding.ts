@@ -205,5 +205,6 @@ const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit" | "aborted
   time: "it took too long",
   memory: "it needed too much memory",
   processes: "it started too many processes",
+  disk: "it wrote too much to disk",
   output: "it printed too much",
 };

@@ -212,6 +212,7 @@ const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>>
   time: ({ wallMs }) => ["TimeoutError", `the code took longer than ${wallMs} ms`],
   memory: ({ memoryBytes }) => ["MemoryError", `the code needed more than ${memoryBytes} bytes of memory`],
   processes: ({ processes }) => ["ProcessLimitError", `the code started more than ${processes} processes`],
+  disk: () => ["DiskLimitError", "the code wrote too much to disk"],
   output: (limits) => ["OutputLimitError", tooMuch(limits)],
   aborted: () => ["AbortError", "the run was ended from outside"],
 };

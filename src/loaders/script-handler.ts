@@ -189,6 +189,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   time: "took too long and was ended",
   memory: `needed more than ${LIMITS.memoryBytes / MEGABYTE} MB of memory and was ended`,
   processes: `started more than ${LIMITS.processes} processes and was ended`,
+  disk: "wrote too much to disk and was ended",
   output: `printed more than ${LIMITS.outputBytes / MEGABYTE} MB`,
 };
 

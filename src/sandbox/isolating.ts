@@ -93,7 +93,7 @@ async function runIn({ host, command, user, before, enclosure }: Launched): Prom
 }
 
 /** What foreign code may use where nobody said: enough for work, and too little to bring the machine down. */
-const DEFAULT_LIMITS = { memoryBytes: 2 * 2 ** 30, processes: 256 };
+const DEFAULT_LIMITS = { memoryBytes: 2 * 2 ** 30, processes: 256, diskBytes: 4 * 2 ** 30 };
 
 /** For each process that is allowed: the kernel counts threads, of which a Node program has a dozen. */
 const THREADS = 16;

@@ -45,6 +45,8 @@ export interface Usage {
   readonly processes: number;
   /** Memory; what processes share counts once where that is worth finding out: when it would be more than this. */
   bytes(worthExactness: number): number;
+  /** Bytes written to disk, also by processes of theirs that have ended. */
+  written(): number;
 }
 
 export function usageOf(pids: readonly number[], proc = "/proc"): Usage {
@@ -57,18 +59,18 @@ export function usageOf(pids: readonly number[], proc = "/proc"): Usage {
     });
     return sum(exact);
   };
-  return { processes: pids.length, bytes };
+  const written = () =>
+    sum(pids.map((pid) => Number(/^write_bytes: (\d+)$/m.exec(readProcess(pid, "io", proc))?.[1] ?? 0)));
+  return { processes: pids.length, bytes, written };
 }
 
-/** Of the process namespace whose first process this is, that one left out; undefined until it has a /proc of its own. */
+/** Of the process namespace whose first process this is, which does not count; undefined until it has a /proc of its own. */
 export function usageInside(first: number): Usage | undefined {
   const proc = `/proc/${first}/root/proc`;
   const started = parseStat(1, readProcess(1, "stat", proc))?.started;
   if (started === undefined || started !== livingProcess(first)?.started) return undefined;
-  return usageOf(
-    processIds(proc).filter((pid) => pid !== 1),
-    proc,
-  );
+  const usage = usageOf(processIds(proc), proc);
+  return { ...usage, processes: usage.processes - 1 };
 }
 
 function kilobytes(text: string, lines: RegExp): number {
@@ -95,7 +97,7 @@ function isInherited(place: number): boolean {
   return (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
 }
 
-type ProcessFile = "stat" | "status" | "environ" | "smaps_rollup";
+type ProcessFile = "stat" | "status" | "environ" | "smaps_rollup" | "io";
 
 /** Empty when it is gone, or not ours to read. */
 function readProcess(pid: number, file: ProcessFile, proc = "/proc"): string {

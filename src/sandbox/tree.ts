@@ -264,12 +264,13 @@ function firstEnd({ launch: { limits, signal, contained }, exited, tree, outputs
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-function reachedLimit(tree: ProcessTree, { memoryBytes, processes }: SandboxLimits): Ended | undefined {
-  if (memoryBytes === undefined && processes === undefined) return undefined;
+function reachedLimit(tree: ProcessTree, { memoryBytes, processes, diskBytes }: SandboxLimits): Ended | undefined {
+  if (memoryBytes === undefined && processes === undefined && diskBytes === undefined) return undefined;
   const usage = tree.usage();
   if (!usage) return undefined;
   // First what is quickly told: many processes are slow to look into.
   if (processes !== undefined && usage.processes > processes) return "processes";
+  if (diskBytes !== undefined && usage.written() > diskBytes) return "disk";
   return memoryBytes !== undefined && usage.bytes(memoryBytes) > memoryBytes ? "memory" : undefined;
 }
 

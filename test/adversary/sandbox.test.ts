@@ -41,6 +41,17 @@ const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
 const start = promisify(execFile);
 
+/** Not where temporary files are kept in memory. */
+function countsWrites(): boolean {
+  const written = () => Number(/^write_bytes: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+  if (!existsSync("/proc/self/io")) return false;
+  const before = written();
+  const folder = mkdtempSync(join(tmpdir(), "skillflow-test-"));
+  writeFileSync(join(folder, "file"), Buffer.alloc(1e6));
+  rmSync(folder, { recursive: true });
+  return written() > before;
+}
+
 /** Of as many processes as a machine survives, should the sandbox not hold. */
 const BOMB = "i=0; while [ $i -lt 400 ]; do (sleep 30; :) & i=$((i+1)); done; wait";
 
@@ -535,6 +546,17 @@ print(done)
       const code = `const fs = require("node:fs"); const block = Buffer.alloc(1e6); let written = 0;
         try { for (let i = 0; i < 2000; i++) { fs.writeFileSync("${place}/f" + i, block); written++ } } catch (error) { console.log(error.code, written < 300) }`;
       expect(await inside(nodeProgram(code))).toBe("ENOSPC true\n");
+    });
+
+    it.skipIf(!countsWrites())("end what fills the disk with files, also by others that it starts", async () => {
+      const fill = `const fs = require("node:fs"); const block = Buffer.alloc(1e6);
+        for (let i = 0; i < 50; i++) { const to = fs.openSync("/workspace/" + process.argv[1] + "-" + i, "w"); fs.writeSync(to, block); fs.closeSync(to); }`;
+      const code = `for (let i = 0; i < 8; i++) require("node:child_process").spawnSync("node", ["-e", ${JSON.stringify(fill)}, "--", String(i)]);
+        setInterval(() => undefined, 1000)`;
+      const parts = { mounts: [shown("/workspace", true)], ...limited({ diskBytes: 70_000_000 }) };
+      expect(await run({ argv: nodeProgram(code), ...parts })).toMatchObject({ ended: "disk", code: undefined });
+      expect(readdirSync(folder).length).toBeGreaterThan(50);
+      expect(readdirSync(folder).length).toBeLessThan(400);
     });
 
     it("hold for the size of a file", async () => {
