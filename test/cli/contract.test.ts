@@ -183,6 +183,8 @@ describe("a contract", () => {
     expect(stderr).toContain('lists an unknown skill "filesystem.search@^3"');
     expect(code).toBe(0);
     const fine = makeProject({ ...SKILL, "w.yml": workflow('"filesystem.search@1.0.0"') });
-    expect((await runProgram(["validate", "w.yml"], { cwd: fine })).stderr).not.toContain("unknown skill");
+    const told = (await runProgram(["validate", "w.yml"], { cwd: fine })).stderr;
+    expect(told).not.toContain("unknown skill");
+    expect(told).toContain("--trust-skill filesystem.search lets it run");
   });
 });
