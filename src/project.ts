@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Environment } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
+import { parseSkillReference } from "./core/skill-reference.ts";
 import type { Workflow } from "./core/workflow.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
@@ -206,7 +207,8 @@ function withheldSkills(set: SkillSet, workflow: Workflow): Diagnostic[] {
   return [...found.values()];
 }
 
-function notTrusted(id: string, path: Diagnostic["path"]): Diagnostic {
+function notTrusted(reference: string, path: Diagnostic["path"]): Diagnostic {
+  const { id } = parseSkillReference(reference);
   const message = `the code of skill "${id}" is not trusted and does not run`;
   const hint = `--trust-skill ${id} lets it run`;
   return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint };

@@ -33,12 +33,12 @@ async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workfl
   const { skills, choices } = project;
   const used = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   for (const id of used) {
-    if (choices.disabled.includes(id) || skills.withheld(id, workflow.skills) === undefined) continue;
+    if (skills.withheld(id, workflow.skills) === undefined) continue;
     const [entry, digest] = [await skills.find(id, workflow.skills), skills.digest(id)];
-    if (!entry || digest === undefined) continue;
+    if (!entry || digest === undefined || choices.disabled.includes(entry.skill.id)) continue;
     await io.err(describeCode(io, flags, entry));
     const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
-    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(`${id}@${digest}`);
+    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(`${entry.skill.id}@${digest}`);
   }
   return allowed;
 }

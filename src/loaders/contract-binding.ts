@@ -108,6 +108,22 @@ export function bindingConfig(binding: Binding | undefined): Skill["config"] {
   return Object.fromEntries(names.map((name) => [name, { description: "for its MCP server", env: name }]));
 }
 
+/** What runs when a bound contract is called, as people are told before they allow it. */
+export function codeOf(binding: Binding): readonly string[] {
+  switch (binding.kind) {
+    case "function":
+      return [`file ${binding.file}${binding.network ? ", with the network" : ""}`];
+    case "command":
+      return [`command ${[binding.binary, ...binding.args].join(" ")}`];
+    case "mcp": {
+      const { command, args = [], url = "" } = binding.server;
+      return [command === undefined ? `server ${url}` : `command ${[command, ...args].join(" ")}`];
+    }
+    case "tool":
+      return [];
+  }
+}
+
 interface BindOptions {
   readonly folder: SkillFolder;
   readonly host: LoaderHost;

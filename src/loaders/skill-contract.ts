@@ -5,7 +5,7 @@ import { checkJsonSchema } from "../core/json-schema.ts";
 import { compileSchema, fillValue } from "../core/schema.ts";
 import type { Skill, Tool } from "../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
-import { type Binding, bindContract, bindingConfig, type Carry, readBinding } from "./contract-binding.ts";
+import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import { splitFrontmatter } from "./frontmatter.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
@@ -67,6 +67,7 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
     frontmatter: manifest.value,
     runsCode: binding !== undefined && binding.kind !== "tool",
     ...(binding?.kind === "tool" ? { calls: [binding.skill] } : {}),
+    ...(binding ? { code: codeOf(binding) } : {}),
     ...whyUnavailable(fault, binding),
     diagnostics,
   };

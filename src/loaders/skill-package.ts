@@ -112,10 +112,17 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
     kind,
     frontmatter: document.frontmatter,
     runsCode: kind === "action",
+    ...(found.runtime ? { code: [codeOf(found, found.runtime)] } : {}),
     ...(fault ? { unavailable: fault.message } : {}),
     package: found,
     diagnostics,
   };
+}
+
+/** What runs when it is called, as people are told before they allow it. */
+function codeOf({ secrets, network }: SkillPackage, { entrypoint }: PackageRuntime): string {
+  const given = [...secrets, ...(network ? ["the network"] : [])];
+  return `file ${entrypoint}${given.length > 0 ? `, with ${given.join(", ")}` : ""}`;
 }
 
 /** Unknown effects count as writing. */

@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { RunRecord } from "../../src/core/event.ts";
+import { openSandbox } from "../../src/sandbox/choose.ts";
+import { sandboxHost } from "../sandbox/host.ts";
+import { makeProject, readEvents, runFile, runProgram } from "./program.ts";
+
+/** Contracts, their bindings and their versions, in runs of the program. */
+
+const isSandboxed = (await openSandbox(sandboxHost)).name !== "missing";
+
+const CONTRACT = `id: filesystem.search
+version: "1.0.0"
+description: >
+  Search files by name or content and return matching paths.
+input:
+  type: object
+  properties:
+    query:
+      type: string
+      description: Text to search for
+    recursive:
+      type: boolean
+      default: true
+    limit:
+      type: integer
+      minimum: 1
+      maximum: 100
+      default: 10
+  required: [query]
+output:
+  type: object
+  properties:
+    matches:
+      type: array
+      items:
+        type: object
+        properties:
+          path:
+            type: string
+          score:
+            type: number
+metadata:
+  side_effects: false
+  latency: low
+  idempotent: true
+`;
+const CODE = `export function search({ query, recursive, limit }) {
+  if (query === "broken") return { matches: [{ path: 7 }] };
+  return { matches: [{ path: [query, recursive, limit].join(" "), score: 1 }] };
+}`;
+const SKILL = {
+  "skills/search/contract.yml": CONTRACT,
+  "skills/search/binding.yml": "function: ./search.mjs#search\n",
+  "skills/search/search.mjs": CODE,
+};
+const workflow = (skills: string) =>
+  `id: w\nname: W\nentry: a\nnodes:\n  a: { name: A, instruction: Search., skills: [${skills}] }\nedges: []\n`;
+
+interface Calls {
+  readonly files?: Readonly<Record<string, unknown>>;
+  readonly skills?: string;
+  readonly flags?: readonly string[];
+  readonly tool?: string;
+  readonly inputs: readonly unknown[];
+}
+
+/** The results of one call after another. */
+async function results({
+  files = SKILL,
+  skills = "filesystem.search",
+  flags,
+  tool = "filesystem_search",
+  inputs,
+}: Calls) {
+  const replies = [...inputs.map((input) => ({ calls: [{ tool, input }] })), { text: "done" }];
+  const cwd = makeProject({ ...files, "w.yml": workflow(`"${skills}"`), "s.json": { replies } });
+  const trust = flags ?? ["--trust-skill", "filesystem.search"];
+  const ended = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], { cwd });
+  expect(ended.stderr + ended.stdout).not.toContain("internal.fault");
+  const found = readEvents(cwd, "r").filter((event) => event.type === "tool:result");
+  const record = JSON.parse(readFileSync(runFile(cwd, "r"), "utf8").split("\n")[0] ?? "") as RunRecord;
+  return { found: found.map(({ output, error }) => error ?? output), skill: record.skills[0] };
+}
+
+describe.skipIf(!isSandboxed)("a contract that is bound to a function (needs a sandbox)", () => {
+  it("is called with its defaults, held to its bounds, and to its guarantee", async () => {
+    const inputs = [{ query: "report" }, { query: "a", limit: 101 }, { limit: 5 }, { query: "broken" }, ["a"]];
+    const { found, skill } = await results({ inputs });
+    expect(skill).toMatchObject({ id: "filesystem.search", format: "contract", available: true });
+    expect(skill?.tools).toMatchObject([{ exposed: "filesystem_search", effect: "read", idempotent: true }]);
+    expect(found).toEqual([
+      { matches: [{ path: "report true 10", score: 1 }] },
+      "invalid input: limit must be <= 100",
+      "invalid input: the value must have required property 'query'",
+      "the result does not fit the tool's output schema: matches.0.path must be string",
+      "invalid input: the value must be object",
+    ]);
+  });
+
+  it("applies defaults of what it requires", async () => {
+    const files = { ...SKILL, "skills/search/contract.yml": CONTRACT.replace("[query]", "[query, limit, recursive]") };
+    const { found } = await results({ files, inputs: [{ query: "report" }] });
+    expect(found).toEqual([{ matches: [{ path: "report true 10", score: 1 }] }]);
+  });
+
+  it("is carried out in the version that the node names", async () => {
+    const next = CONTRACT.replace('"1.0.0"', '"2.1.0"');
+    const files = {
+      ...SKILL,
+      "skills/search-2/contract.yml": next,
+      "skills/search-2/binding.yml": "function: ./search.mjs#search\n",
+      "skills/search-2/search.mjs": "export const search = () => ({ matches: [] });",
+    };
+    const old = await results({ files, skills: "filesystem.search@^1", inputs: [{ query: "q" }] });
+    expect(old.skill?.id).toBe("filesystem.search@^1");
+    expect(old.found).toEqual([{ matches: [{ path: "q true 10", score: 1 }] }]);
+    expect((await results({ files, inputs: [{ query: "q" }] })).found).toEqual([{ matches: [] }]);
+  });
+});
+
+describe("a contract", () => {
+  it("that nobody trusts has no tools, and says how to change that", async () => {
+    const { found, skill } = await results({ flags: [], inputs: [{ query: "q" }] });
+    expect(skill).toMatchObject({ tools: [], reason: expect.stringContaining("--trust-skill filesystem.search") });
+    expect(found).toEqual(["no tool is named filesystem_search; there are no tools here"]);
+  });
+
+  it("that is bound to a command gets its arguments on stdin", async () => {
+    const files = {
+      "skills/search/contract.yml": CONTRACT,
+      "skills/search/binding.yml": "command: { binary: node, args: [./search.mjs] }\n",
+      "skills/search/search.mjs":
+        "let text = ''; for await (const part of process.stdin) text += part; console.log(JSON.stringify({ matches: [{ path: text }] }));",
+    };
+    const { found } = await results({ files, inputs: [{ query: "; id" }] });
+    expect(found).toEqual([{ matches: [{ path: '{"query":"; id","recursive":true,"limit":10}' }] }]);
+  });
+
+  it("that is bound to a tool needs no trust of its own, and holds what the tool gives to its guarantee", async () => {
+    const inner = CONTRACT.replace("filesystem.search", "fs.raw").replace(
+      /output:[\s\S]*metadata:/,
+      "output: {}\nmetadata:",
+    );
+    const files = {
+      "skills/search/contract.yml": CONTRACT,
+      "skills/search/binding.yml": "tool: fs.raw/fs.raw\n",
+      "skills/raw/contract.yml": inner,
+      "skills/raw/binding.yml": "command: { binary: node, args: [./raw.mjs] }\n",
+      "skills/raw/raw.mjs":
+        "let text = ''; for await (const part of process.stdin) text += part; const { query } = JSON.parse(text); console.log(JSON.stringify(query === 'bad' ? { matches: 1 } : { matches: [{ path: query }] }));",
+    };
+    const flags = ["--trust-skill", "fs.raw"];
+    const { found } = await results({ files, flags, inputs: [{ query: "q" }, { query: "bad" }] });
+    expect(found).toEqual([
+      { matches: [{ path: "q" }] },
+      "the result does not fit the tool's output schema: matches must be array",
+    ]);
+  });
+
+  it("keeps the secrets of the skill that it calls out of what is recorded", async () => {
+    const inner = CONTRACT.replace("filesystem.search", "fs.raw");
+    const files = {
+      "skills/search/contract.yml": CONTRACT,
+      "skills/search/binding.yml": "tool: fs.raw/fs.raw\n",
+      "skills/raw/contract.yml": inner,
+      "skills/raw/SKILL.md": "---\nconfig: { WORD: { env: RAW_WORD } }\n---\n",
+      "skills/raw/binding.yml": "command: { binary: node, args: [./raw.mjs] }\n",
+      "skills/raw/raw.mjs": "console.log(JSON.stringify({ matches: [{ path: process.env.RAW_WORD }] }));",
+      "w.yml": workflow("filesystem.search"),
+      "s.json": { replies: [{ calls: [{ tool: "filesystem_search", input: { query: "q" } }] }, { text: "done" }] },
+    };
+    const cwd = makeProject(files);
+    const args = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", "--trust-skill", "fs.raw"];
+    await runProgram(args, { cwd, env: { RAW_WORD: "zebra-crossing" } });
+    expect(readFileSync(runFile(cwd, "r"), "utf8")).not.toContain("zebra-crossing");
+    expect(readFileSync(runFile(cwd, "r"), "utf8")).toContain("[redacted:WORD]");
+  });
+
+  it("is unknown in a version that is not there", async () => {
+    const cwd = makeProject({ ...SKILL, "w.yml": workflow('"filesystem.search@^3"') });
+    const { stderr, code } = await runProgram(["validate", "w.yml"], { cwd });
+    expect(stderr).toContain('lists an unknown skill "filesystem.search@^3"');
+    expect(code).toBe(0);
+    const fine = makeProject({ ...SKILL, "w.yml": workflow('"filesystem.search@1.0.0"') });
+    const told = (await runProgram(["validate", "w.yml"], { cwd: fine })).stderr;
+    expect(told).not.toContain("unknown skill");
+    expect(told).toContain("--trust-skill filesystem.search lets it run");
+  });
+});
