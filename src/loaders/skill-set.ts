@@ -130,7 +130,7 @@ interface Bundle {
 
 /** Every skill there is, found once and read when asked for. */
 export interface SkillSet {
-  /** Checks skills by the strict rules of their formats: those at the paths, without any every skill of the levels. */
+  /** Checks skills by the strict rules of their formats: those at the paths, without any all that are not built in. */
   lint(paths?: readonly string[]): Promise<readonly LintedSkill[]>;
   readonly ids: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
@@ -188,7 +188,8 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   const set: SkillSet = {
     async lint(paths) {
       const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
-      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(options.levels);
+      const own = options.levels.filter(({ kind }) => kind !== "builtin");
+      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(own);
       return lintSkills(folders, { formats: FORMATS, host, known: ids });
     },
     ids,

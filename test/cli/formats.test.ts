@@ -23,6 +23,14 @@ const SKILLS = {
 const TRUST = Object.keys(SKILLS).flatMap((id) => ["--trust-skill", id]);
 const RUN = ["run", "flow.yml", "--model", "script:script.yml", "--run-id", "r", "--json"];
 
+/** One node. */
+const flowOf = (skills: readonly string[]) => ({
+  id: "flow",
+  name: "Flow",
+  entry: "use",
+  nodes: { use: { name: "Use", instruction: "Use them.", skills } },
+  edges: [],
+});
 const treeProject = () => {
   const cwd = makeProject();
   cpSync(TREE, cwd, { recursive: true });
@@ -101,6 +109,38 @@ describe("a workflow with a skill of every format", () => {
     expect(Object.fromEntries(own.map(({ id, format }) => [id, format]))).toEqual(SKILLS);
   });
 
+  const texts = [
+    ["review-text", "Read the text against"],
+    ["count-words", "Call count_words"],
+    ["file-words", "Call file_words"],
+    ["text.count", "Give it the whole text."],
+    ["severity", "High means"],
+    ["text.words.count", "Give it `text`."],
+    ["pager", "Page only when"],
+    ["tracker", "Call count_words"],
+  ] as const;
+
+  it.each(texts)("shows the instruction of %s", async (id, beginning) => {
+    const { stdout } = await runProgram(["skills", "show", id, "--json", "--trust-skill", id], { cwd });
+    const { instruction } = JSON.parse(stdout) as { instruction: string };
+    expect(instruction.startsWith(beginning)).toBe(true);
+  });
+
+  it("gives each instruction on demand, whatever the format", async () => {
+    const project = treeProject();
+    const calls = texts.map(([id]) => ({ tool: "read_skill", input: { skill_name: id } }));
+    const skills = texts.map(([id]) => id);
+    const files = makeProject({
+      "flow.yml": flowOf(skills),
+      "script.yml": { replies: [{ calls }, { text: "read" }] },
+    });
+    cpSync(files, project, { recursive: true });
+    const read = await runProgram([...RUN, ...TRUST, "--context-mode", "readOnDemand"], { cwd: project });
+    expect(read.code, read.stderr).toBe(0);
+    const outputs = resultOf(read).results.use?.toolCalls.map(({ output }) => JSON.stringify(output));
+    expect(outputs).toEqual(texts.map(([, beginning]) => expect.stringContaining(beginning)));
+  });
+
   it("lints without an error", async () => {
     const { code, stdout } = await runProgram(["skills", "lint", "--json"], { cwd });
     const { problems } = JSON.parse(stdout) as { problems: { severity: string }[] };
@@ -123,13 +163,7 @@ describe("an MCP server of .skillflow.yml", () => {
     });
     const cwd = makeProject({
       ".skillflow.yml": { mcpServers: { board: { url: `${server.url}/mcp` } } },
-      "flow.yml": {
-        id: "flow",
-        name: "Flow",
-        entry: "use",
-        nodes: { use: { name: "Use", instruction: "Count.", skills: ["board"] } },
-        edges: [],
-      },
+      "flow.yml": flowOf(["board"]),
       "script.yml": { replies: [{ calls: [{ tool: "board_count" }] }, { text: "counted" }] },
     });
     const ended = await runProgram(RUN, { cwd });
@@ -162,13 +196,7 @@ describe("what skills new writes", () => {
 
   const callOnce = async (cwd: string, skill: string, call: object) => {
     const flow = makeProject({
-      "flow.yml": {
-        id: "flow",
-        name: "Flow",
-        entry: "use",
-        nodes: { use: { name: "Use", instruction: "Count.", skills: [skill] } },
-        edges: [],
-      },
+      "flow.yml": flowOf([skill]),
       "script.yml": { replies: [{ calls: [call] }, { text: "counted" }] },
     });
     cpSync(flow, cwd, { recursive: true });

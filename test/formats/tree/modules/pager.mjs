@@ -4,6 +4,7 @@ export default {
   description: "Pages the engineer on call",
   category: "notification",
   config: {},
+  instruction: "Page only when customers cannot pay.",
   tools: [
     {
       name: "page",

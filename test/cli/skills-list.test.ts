@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { makeProject, runProgram } from "./program.ts";
+
+/** The registry as people see it; its JSON is in inspect.test.ts. */
+
+const files = {
+  "skills/tips/SKILL.md": "---\nname: tips\ndescription: How we do it\n---\nDo it.",
+  ".agents/skills/tips/SKILL.md": "---\nname: tips\ndescription: How others do it\n---\nDo it otherwise.",
+  "skills/count/SKILL.md": "---\nname: count\ndescription: Counts\n---\nCount.",
+  "skills/count/tools.json": [{ name: "count", description: "Counts.", script: "scripts/count.js" }],
+  "skills/count/scripts/count.js": "export default () => 1;",
+};
+const skills = async (...args: readonly string[]) => runProgram(["skills", ...args], { cwd: makeProject(files) });
+/** The cells of one skill's line. */
+const lineOf = (stdout: string, id: string) =>
+  stdout
+    .split("\n")
+    .find((line) => line.slice(2).startsWith(`${id} `))
+    ?.split(/ {2,}/);
+
+describe("skills list", () => {
+  it("is a table with format, place, trust and what each skill offers", async () => {
+    const { code, stdout } = await skills("list");
+    expect(code).toBe(0);
+    expect(stdout.split("\n")[0]?.trim().split(/ {2,}/)).toEqual(["id", "format", "from", "trust", "offers"]);
+    expect(lineOf(stdout, "git")).toEqual(["● git", "module", "builtin 0", "built in", "7 tools, instruction"]);
+    expect(lineOf(stdout, "tips")).toEqual([
+      "● tips",
+      "agent-skills",
+      expect.stringMatching(/^project \d+$/),
+      "not needed",
+      "instruction",
+    ]);
+    expect(lineOf(stdout, "linear")?.[4]).toBe("LINEAR_API_KEY is not set");
+  });
+
+  it("tells what is held back, and how to trust it", async () => {
+    const held = lineOf((await skills("list")).stdout, "count");
+    expect(held?.slice(3)).toEqual(["not trusted", "instruction, code only with --trust-skill count"]);
+    const trusted = lineOf((await skills("list", "--trust-skill", "count")).stdout, "count");
+    expect(trusted?.slice(3)).toEqual(["trusted", "1 tool, instruction"]);
+  });
+
+  it("tells what shadows what after the table", async () => {
+    const { stdout, stderr } = await skills("list");
+    expect(stdout).not.toContain("shadows");
+    expect(stderr).toMatch(
+      /SKILL_SHADOWED skill "tips": \S+\.agents\/skills\/tips \(priority \d+\) shadows \S+\/skills\/tips/,
+    );
+  });
+});
+
+describe("skills show", () => {
+  it("tells the tools by the names that a model sees, and the files", async () => {
+    const { stdout } = await skills("show", "count", "--trust-skill", "count");
+    expect(stdout).toMatch(/write count Counts\./);
+    expect(stdout).toMatch(/\nFiles\n {2}SKILL\.md\n {2}scripts\/count\.js\n {2}tools\.json\n/);
+  });
+
+  it("tells that code is held back, and how to trust it", async () => {
+    const { stdout } = await skills("show", "count");
+    expect(stdout).toMatch(/its code is not trusted: --trust-skill count lets it run/);
+    expect(stdout).not.toContain("\nTools\n");
+  });
+});
