@@ -134,6 +134,7 @@ export async function prepareRun(
   const warnings = [
     ...said.map((found) => found.message),
     ...servers.warnings,
+    ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
   ];
@@ -151,6 +152,14 @@ export async function prepareRun(
   };
   const redacted = redactor.value(record as never) as RunRecord;
   return { record: redacted, entries, redactor, secrets, choices, warnings: [], close };
+}
+
+/** What a skill's own files have wrong with them, which may be why a tool is missing. */
+function skillFindings(id: string, entry: SkillEntry | undefined): string[] {
+  return (entry?.diagnostics ?? []).map(({ message, file, line }) => {
+    const place = file === undefined ? "" : ` (${file}${line === undefined ? "" : `:${line}`})`;
+    return `skill ${id}: ${message}${place}`;
+  });
 }
 
 /** The skills with the tools of their MCP servers, which run until `close`. */

@@ -106,8 +106,17 @@ function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign"> 
   };
   return {
     runProgram: lazily(async () => (await import("./sandbox/process.ts")).processSandbox(host)),
-    runForeign: lazily(async () => (await import("./sandbox/choose.ts")).openSandbox(host)),
+    runForeign: lazily(() => foreignSandbox(host)),
   };
+}
+
+async function foreignSandbox(host: Host): Promise<Sandbox> {
+  return (await import("./sandbox/choose.ts")).openSandbox(host);
+}
+
+/** What runs code of skills on this machine; the name is `missing` where nothing does. */
+export async function sandboxName({ host }: Project): Promise<string> {
+  return (await foreignSandbox(host)).name;
 }
 
 const HERE = dirname(fileURLToPath(import.meta.url));

@@ -11,6 +11,7 @@ import {
   readWorkflow,
   type SkillEntries,
   type SkillEntry,
+  sandboxName,
 } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
@@ -48,10 +49,11 @@ export const doctor: Action = async (io, [file], flags) => {
   });
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const ok = bare.length === 0;
+  const sandbox = flags.live === true ? { sandbox: await sandboxName(project) } : {};
   const paint = painter(io, flags);
   for (const found of configFindings(project)) await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
-    await io.out(jsonText({ skills, models, ok }));
+    await io.out(jsonText({ skills, models, ok, ...sandbox }));
   } else {
     await io.outText(
       `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
@@ -59,6 +61,7 @@ export const doctor: Action = async (io, [file], flags) => {
     await io.outText(
       `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
+    if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (!ok)
       await io.err(`
 ${paint("red", "✘")} without any of their skills: ${bare.map(plainText).join(", ")}
@@ -66,6 +69,14 @@ ${paint("red", "✘")} without any of their skills: ${bare.map(plainText).join("
   }
   return ok ? 0 : 3;
 };
+
+function describeSandbox(name: string, paint: Paint): string {
+  const state =
+    name === "missing"
+      ? `${paint("yellow", "○")} none works here: code of skills is refused\n    ${paint("dim", "install bubblewrap (apt-get install bubblewrap)")}`
+      : `${paint("green", "●")} ${name}`;
+  return `\n${paint("bold", "Sandbox")}\n  ${state}`;
+}
 
 const PROBE_TIMEOUT_MS = 5000;
 

@@ -18,7 +18,7 @@ export async function openTrusted(
 ): Promise<Project> {
   const options = projectOptions(flags);
   const project = openProject(io.host, options);
-  if (!io.ask) return project;
+  if (!io.ask || io.host.env.CI) return project;
   const workflow = await workflowOf(project);
   const allowed = workflow ? await askAbout(io, flags, project, workflow) : [];
   if (allowed.length === 0) return project;

@@ -179,7 +179,8 @@ describe("a model over the wire", () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const denied = await runProgram(["run", "flow.yml", ...MODEL, "--writes", "deny", "--json"], { cwd, env });
     const offered = service.bodies.flatMap((body) => body.tools ?? []).map((tool) => tool.function.name);
-    expect(new Set(offered)).toEqual(new Set(["desk_look", "desk_config", "desk_fail", "desk_burst", "desk_hang"]));
+    const reading = ["desk_look", "desk_config", "desk_fetch", "desk_fail", "desk_burst", "desk_hang"];
+    expect(new Set(offered)).toEqual(new Set(reading));
     expect(linesOf(cwd, "posts.txt"), "a write that is named all the same reaches no handler").toEqual([]);
     expect(denied.stderr).toContain("error: no tool is named desk_post");
     service.close();
