@@ -96,7 +96,7 @@ function configFinding(message: string): Diagnostic {
 }
 
 /** The sandboxes, opened when something is first run in them. */
-function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign"> {
+function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {
   const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
     let opened: Promise<Sandbox> | undefined;
     return async (command) => {
@@ -107,6 +107,7 @@ function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign"> 
   return {
     runProgram: lazily(async () => (await import("./sandbox/process.ts")).processSandbox(host)),
     runForeign: lazily(() => foreignSandbox(host)),
+    runJavaScript: async (call) => (await import("./sandbox/quickjs.ts")).runJavaScript(call),
   };
 }
 

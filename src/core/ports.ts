@@ -1,5 +1,6 @@
 import type { EventBody, RunEvent, RunRecord } from "./event.ts";
 import type { Prompt, Reply } from "./prompt.ts";
+import type { Json } from "./values.ts";
 
 /** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */
 export type StepKey = string;
@@ -176,6 +177,22 @@ export interface Sandbox {
   readonly isolates: boolean;
   run(command: ForeignCommand): Promise<ForeignResult>;
 }
+
+/** One call of a function that an ES module exports. */
+export interface JavaScriptCall {
+  /** The module's text. It can import nothing. */
+  readonly module: string;
+  /** Of the exported function; it may be asynchronous. */
+  readonly name: string;
+  readonly input: Json;
+  readonly limits: Pick<SandboxLimits, "wallMs" | "outputBytes" | "memoryBytes">;
+  readonly signal: AbortSignal;
+}
+
+export type JavaScriptEnd =
+  | { readonly ended: "returned"; readonly value: Json }
+  | { readonly ended: "threw"; readonly message: string }
+  | { readonly ended: "time" | "memory" | "output" | "aborted" };
 
 /** Watches a run. Its failures never reach the run (X2, D42). */
 export interface Observer {

@@ -1,6 +1,6 @@
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
-import type { Sandbox } from "../core/ports.ts";
+import type { JavaScriptCall, JavaScriptEnd, Sandbox } from "../core/ports.ts";
 import type { Format, McpServerConfig, Skill, SkillKind, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { SkillFolder } from "./skill-folder.ts";
@@ -54,6 +54,8 @@ export interface LoaderHost {
   readonly runProgram: Sandbox["run"];
   /** Runs code that came with a skill: isolated. */
   readonly runForeign: Sandbox["run"];
+  /** Runs JavaScript without anything of the system: for scripts, where `runForeign` has no sandbox that works. */
+  readonly runJavaScript: (call: JavaScriptCall) => Promise<JavaScriptEnd>;
   /** The program that runs JavaScript. */
   readonly nodePath: string;
   /** Calls a tool of another skill, input and result checked, with that skill's config. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,7 +59,11 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     limits: LIMITS,
     signal,
   };
-  const result = await start(host, command, script.file, runner.program);
+  const result = await start(host, command, script.file, runner.program).catch((error: unknown) => {
+    if (!isMissingSandbox(error) || !/\.m?js$/.test(path)) throw error;
+    return undefined;
+  });
+  if (!result) return interpretScript(host, script, path, command);
   if (result.ended === "aborted") throw signal.reason;
   return resultOf(result, script.file, mark);
 }
@@ -161,6 +166,27 @@ function readOnly(path: string): Mount {
 function outerFirst(mounts: readonly Mount[]): readonly Mount[] {
   const byTarget = new Map(mounts.map((mount) => [mount.target, mount]));
   return [...byTarget.values()].sort((a, b) => a.target.length - b.target.length);
+}
+
+function isMissingSandbox(error: unknown): boolean {
+  const { cause } = error as Error;
+  return cause instanceof SkillflowError && cause.code === "sandbox.missing";
+}
+
+/** Where nothing isolates programs: the language alone, without files, network, variables and other modules. */
+async function interpretScript(
+  host: LoaderHost,
+  script: Script,
+  path: string,
+  { stdin, signal }: ForeignCommand,
+): Promise<Json> {
+  const module = await readFile(path, "utf8");
+  const input = JSON.parse(stdin) as JsonObject;
+  const limits = { wallMs: LIMITS.wallMs, outputBytes: LIMITS.outputBytes };
+  const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });
+  if (end.ended === "returned") return end.value;
+  if (end.ended === "aborted") throw signal.reason;
+  throw new Error(end.ended === "threw" ? end.message : `the script ${script.file} ${ENDINGS[end.ended]}`);
 }
 
 async function start(host: LoaderHost, command: ForeignCommand, file: string, program: string): Promise<ForeignResult> {

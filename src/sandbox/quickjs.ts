@@ -1,24 +1,7 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { SkillflowError } from "../core/errors.ts";
-import type { SandboxLimits } from "../core/ports.ts";
-import type { Json } from "../core/values.ts";
-
-/** One call of a function that an ES module exports. */
-export interface JavaScriptCall {
-  /** The module's text. It can import nothing. */
-  readonly module: string;
-  /** Of the exported function; it may be asynchronous. */
-  readonly name: string;
-  readonly input: Json;
-  readonly limits: Pick<SandboxLimits, "wallMs" | "outputBytes" | "memoryBytes">;
-  readonly signal: AbortSignal;
-}
-
-export type JavaScriptEnd =
-  | { readonly ended: "returned"; readonly value: Json }
-  | { readonly ended: "threw"; readonly message: string }
-  | { readonly ended: "time" | "memory" | "output" | "aborted" };
+import type { JavaScriptCall, JavaScriptEnd } from "../core/ports.ts";
 
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;
 

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
 import type { LoaderHost } from "../../src/loaders/format.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
+import { runJavaScript } from "../../src/sandbox/quickjs.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
 /** Real children for the tests of loaders, and folders that they run in. */
@@ -19,6 +20,7 @@ export const foreignHost: LoaderHost = {
   options: { descriptor: "current", allowScripts: false },
   runProgram: run,
   runForeign: run,
+  runJavaScript,
   nodePath: process.execPath,
   invoke: async () => {
     throw new Error("no other skill is there");

@@ -40,6 +40,7 @@ const OPTIONS = {
     options: { descriptor: "current", allowScripts: false },
     runProgram: refuse,
     runForeign: refuse,
+    runJavaScript: refuse,
     invoke: refuse,
     nodePath: process.execPath,
   },

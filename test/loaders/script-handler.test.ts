@@ -496,6 +496,32 @@ describe("the child", () => {
     expect(await failure(run(file, "", { host }))).toBe(message);
   });
 
+  describe("of JavaScript on a machine without a sandbox", () => {
+    const host: Partial<LoaderHost> = {
+      runForeign: async () => {
+        throw new SkillflowError("sandbox.missing", "node was not run", { hint: "install bubblewrap" });
+      },
+    };
+
+    test("is interpreted, without anything of the system", async () => {
+      const code =
+        "export default async ({ a }) => ({ twice: 2 * a, system: [typeof process, typeof require, typeof fetch] });";
+      expect(await run("h.js", code, { host, input: { a: 21 } })).toEqual({
+        twice: 42,
+        system: ["undefined", "undefined", "undefined"],
+      });
+    });
+
+    test("fails with the handler's message", async () => {
+      const code = 'export default () => { throw new Error("no such order"); };';
+      expect(await failure(run("h.mjs", code, { host }))).toContain("no such order");
+    });
+
+    test("is refused where its language would have to be translated", async () => {
+      expect(await failure(run("h.ts", "export default () => 1;", { host }))).toContain("install bubblewrap");
+    });
+  });
+
   test("on a machine without a sandbox says what the machine lacks", async () => {
     const host: Partial<LoaderHost> = {
       runForeign: async () => {

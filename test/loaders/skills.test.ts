@@ -134,6 +134,7 @@ describe("a set of skills", () => {
         options: { descriptor: "current", allowScripts: false },
         runProgram: refuse,
         runForeign: refuse,
+        runJavaScript: refuse,
         nodePath: "node",
       },
       ...options,

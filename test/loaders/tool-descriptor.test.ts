@@ -64,6 +64,7 @@ function hostOf(options: Partial<FormatOptions> = {}) {
     options: { ...CURRENT, ...options },
     runProgram: run("program"),
     runForeign: run("foreign"),
+    runJavaScript: () => Promise.reject(new Error("no descriptor runs JavaScript")),
     nodePath: process.execPath,
     invoke: () => Promise.reject(new Error("nothing is invoked here")),
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type JavaScriptCall, runJavaScript } from "../../src/sandbox/quickjs.ts";
+import type { JavaScriptCall } from "../../src/core/ports.ts";
+import { runJavaScript } from "../../src/sandbox/quickjs.ts";
 
 function call(module: string, parts: Partial<JavaScriptCall> = {}) {
   const limits = { wallMs: 20_000, outputBytes: 10_000, ...parts.limits };
