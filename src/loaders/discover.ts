@@ -1,9 +1,9 @@
-import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { isWithin } from "./contain.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
-import { openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-folder.ts";
+import { openRealFolder, openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-folder.ts";
 
 /** A place where skills are looked for. */
 export interface SkillLevel {
@@ -75,28 +75,37 @@ const MARKS = [
 /** Folders of skills, in the order of their names; looked for in folders that are none themselves. */
 export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
   const folders: SkillFolder[] = [];
+  const root = level.root === undefined ? undefined : realpathOf(level.root);
   let seen = 0;
-  const visit = (path: string, depth: number) => {
+  const visit = (open: () => SkillFolder | undefined, path: string, depth: number) => {
     if (++seen > MOST_FOLDERS) return;
-    const folder = tryOpen(path, diagnostics);
+    const folder = tryOpen(open, path, diagnostics);
     if (!folder) return;
-    if (level.root !== undefined && !isWithin(realpathOf(level.root), folder.directory)) {
+    if (root !== undefined && !isWithin(root, folder.directory)) {
       diagnostics.push(skipped(path, "it is a link that leads out of the project"));
     } else if (MARKS.some((mark) => folder.names.has(mark))) {
       folders.push(folder);
     } else if (depth < MOST_DEPTH) {
-      for (const name of subfolders(folder.directory)) visit(join(path, name), depth + 1);
+      for (const { name, isLink } of subfolders(folder.directory)) {
+        const below = join(folder.directory, name);
+        const openBelow = () => (isLink ? openSkillFolder(below) : openRealFolder(below, name));
+        visit(openBelow, join(path, name), depth + 1);
+      }
     }
   };
-  visit(level.path, 0);
+  visit(() => openSkillFolder(level.path), level.path, 0);
   if (seen > MOST_FOLDERS)
     diagnostics.push(skipped(level.path, `only the first ${MOST_FOLDERS} folders were looked at`));
   return folders;
 }
 
-function tryOpen(path: string, diagnostics: Diagnostic[]): SkillFolder | undefined {
+function tryOpen(
+  open: () => SkillFolder | undefined,
+  path: string,
+  diagnostics: Diagnostic[],
+): SkillFolder | undefined {
   try {
-    return openSkillFolder(path);
+    return open();
   } catch (error) {
     diagnostics.push(skipped(path, messageOf(error)));
     return undefined;
@@ -105,17 +114,15 @@ function tryOpen(path: string, diagnostics: Diagnostic[]): SkillFolder | undefin
 
 function realpathOf(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return path;
   }
 }
 
-function subfolders(directory: string): string[] {
-  const isFolder = (entry: Dirent) => entry.isDirectory() || entry.isSymbolicLink();
-  const entries = readdirSync(directory, { withFileTypes: true }).filter(isFolder);
-  return entries
-    .map((entry) => entry.name)
-    .filter((name) => !SKIPPED.has(name))
-    .sort();
+function subfolders(directory: string): { readonly name: string; readonly isLink: boolean }[] {
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && !SKIPPED.has(entry.name))
+    .map((entry) => ({ name: entry.name, isLink: entry.isSymbolicLink() }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,4 +1,5 @@
 import { isObject } from "../core/values.ts";
+import { parsePlainYaml } from "./plain-yaml.ts";
 import { type Place, parseYaml, type YamlProblem } from "./yaml-text.ts";
 
 /** A Markdown document with YAML before it, as Agent Skills write it. */
@@ -18,18 +19,20 @@ export interface Frontmatter {
 export function parseFrontmatter(text: string): Frontmatter | YamlProblem {
   const parts = splitFrontmatter(text);
   if (!parts) return { message: missingFrontmatter(text), line: 1, column: 1 };
+  const plain = parsePlainYaml(parts.frontmatter);
+  if (plain) return document(text, parts.body, plain, (path) => below(parseYaml(parts.frontmatter).position(path)));
   const first = parseYaml(parts.frontmatter);
   const [problem] = first.problems;
   const yaml = problem ? parseYaml(quoteColons(parts.frontmatter)) : first;
   if (problem && yaml.problems.length > 0) return below(problem);
   if (!isObject(yaml.value)) return { message: "its frontmatter is no map of keys", line: 1, column: 1 };
-  return {
-    fields: yaml.value,
-    body: parts.body,
-    bodyLine: text.slice(0, text.length - parts.body.length).split("\n").length,
-    repaired: problem && below(problem),
-    position: (path) => below(yaml.position(path)),
-  };
+  const repaired = problem && below(problem);
+  return { ...document(text, parts.body, yaml.value, (path) => below(yaml.position(path))), repaired };
+}
+
+function document(text: string, body: string, fields: Frontmatter["fields"], position: Frontmatter["position"]) {
+  const bodyLine = text.slice(0, text.length - body.length).split("\n").length;
+  return { fields, body, bodyLine, repaired: undefined, position };
 }
 
 /** Frontmatter and body; undefined when the text does not begin with a frontmatter block. */

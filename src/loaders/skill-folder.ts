@@ -1,5 +1,16 @@
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, join, relative } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../core/skill.ts";
@@ -26,19 +37,38 @@ const MOST_BYTES = 1024 * 1024;
 /** Undefined when it is no folder. */
 export function openSkillFolder(path: string): SkillFolder | undefined {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
-  const directory = realpathSync(path);
-  const names = new Set(readdirSync(directory));
-  const read = (file: string) => (names.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined);
-  return { directory, name: basename(path), names, read };
+  return openRealFolder(realpathSync.native(path), basename(path));
+}
+
+/** A folder whose path holds no link. */
+export function openRealFolder(directory: string, name: string): SkillFolder {
+  const entries = new Map(readdirSync(directory, { withFileTypes: true }).map((entry) => [entry.name, entry]));
+  const read = (file: string) => {
+    if (entries.get(file)?.isFile()) return readPlain(directory, file);
+    return entries.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined;
+  };
+  return { directory, name, names: new Set(entries.keys()), read };
+}
+
+const NO_LINK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** A file that was no link when the folder was read; one that has become a link since is not opened. */
+function readPlain(directory: string, file: string): string {
+  const descriptor = openSync(join(directory, file), NO_LINK);
+  try {
+    if (fstatSync(descriptor).size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
+    return decode(file, readFileSync(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function readWithin(directory: string, file: string): string | undefined {
   const path = join(directory, file);
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (!stats?.isFile()) return undefined;
-  if (!isWithin(directory, realpathSync(path))) throw new Error(`${file} is a link that leads out of the folder`);
-  if (stats.size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
-  return decode(file, readFileSync(path));
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const real = realpathSync.native(path);
+  if (!isWithin(directory, real)) throw new Error(`${file} is a link that leads out of the folder`);
+  return readPlain(directory, relative(directory, real));
 }
 
 /** Bytes that are no UTF-8 are refused, not replaced: names and commands would be others than the author's. */
