@@ -1,8 +1,6 @@
-import { messageOf } from "./errors.ts";
 import type { EventBody } from "./event.ts";
 import { OWN_TOOLS } from "./own-tools.ts";
 import { parameterSchema } from "./parameter-map.ts";
-import { compileSchema } from "./schema.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "./skill.ts";
 import type { MadeTool } from "./state.ts";
 import type { Call } from "./step.ts";
@@ -86,16 +84,7 @@ function definitionProblem(definition: Definition, present: readonly ToolDescrip
   if (description.trim() === "") return "the description is empty";
   if (code.trim() === "") return "the code is empty";
   const schema = schemaOf(definition);
-  return typeof schema === "string" ? schema : schemaProblem(schema);
-}
-
-function schemaProblem(schema: JsonObject): string | undefined {
-  try {
-    compileSchema(schema);
-    return undefined;
-  } catch (error) {
-    return `the parameters make no schema: ${messageOf(error)}`;
-  }
+  return typeof schema === "string" ? schema : undefined;
 }
 
 /** Names of tools that no run defined. */

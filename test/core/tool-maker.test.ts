@@ -65,15 +65,15 @@ describe("a definition", () => {
 
   test.each<[string, object, string]>([
     ["parameters that are no JSON", { parameters: "{city}" }, "the parameters are no JSON"],
-    ["a list of parameters", { parameters: "[]" }, "are no map"],
-    ["text as parameters", { parameters: '"x"' }, "are no map"],
+    ["a list of parameters", { parameters: "[]" }, "must be a map of parameters"],
+    ["text as parameters", { parameters: '"x"' }, "must be a map of parameters"],
     ["a JSON Schema", { parameters: '{"type":"object","properties":{}}' }, "are a JSON Schema"],
-    ["a parameter without a type", { parameters: '{"a":{}}' }, "the parameter a needs a type"],
-    ["a type that is none", { parameters: '{"a":{"type":"integer"}}' }, "the parameter a needs a type"],
+    ["a parameter without a type", { parameters: '{"a":{}}' }, "must have a type: string"],
+    ["a type that is none", { parameters: '{"a":{"type":"integer"}}' }, 'the type "integer"'],
     [
       "a pattern that is none",
       { parameters: '{"a":{"type":"string","pattern":"("}}' },
-      "the parameters make no schema",
+      "this is no JSON Schema and left out: pattern",
     ],
     ["parameters that are no text", { parameters: {} }, "invalid input: parameters must be string"],
     ["no description", { description: " " }, "the description is empty"],

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { translateParameters } from "../../src/core/parameter-map.ts";
 import { compileSchema } from "../../src/core/schema.ts";
-import { type CheckScript, parseManifest, translateParameters } from "../../src/loaders/tool-manifest.ts";
+import { type CheckScript, parseManifest } from "../../src/loaders/tool-manifest.ts";
 
 const anyScript: CheckScript = () => undefined;
 const parse = (manifest: unknown, checkScript = anyScript) => parseManifest(JSON.stringify(manifest), checkScript);
