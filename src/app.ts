@@ -38,7 +38,7 @@ import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
 import { secretsOf, skillSecrets } from "./secrets.ts";
 import { connectServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
-import { fileStore, readRecording } from "./stores/file.ts";
+import { blobsOfRun, fileStore, readRecording } from "./stores/file.ts";
 
 export { type InvokeOptions, invokeSkill } from "./invocation.ts";
 
@@ -407,14 +407,16 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
       signal: watch.signal,
       resumes: opened.resumes,
     });
-    return { record, events, state, result: describeResult(record, state), blobs: blobFolder(project, record.run) };
+    return {
+      record,
+      events,
+      state,
+      result: describeResult(record, state),
+      blobs: blobsOfRun(project.storeDirectory, record.run),
+    };
   } finally {
     await opened.journal.close();
   }
-}
-
-function blobFolder({ storeDirectory }: Project, run: string): string {
-  return join(storeDirectory, `${run}.blobs`);
 }
 
 function toolCaller(
@@ -427,7 +429,7 @@ function toolCaller(
   if (watch.recordedTools) return recordedCalls(watch.recordedTools);
   const { entries, record, redactor } = prepared;
   const { host } = project;
-  const blobs = fileBlobs(blobFolder(project, record.run));
+  const blobs = fileBlobs(blobsOfRun(project.storeDirectory, record.run));
   return createCall({
     run: record.run,
     findHandler(call) {

@@ -173,6 +173,17 @@ export const COMMANDS: readonly CommandSpec[] = [
         options: [JSON_FLAG, ["--stream", "print every event, one JSON document per line"], STORE],
         load: async () => (await import("./runs.ts")).showRun,
       },
+      {
+        usage: "prune",
+        summary: "remove old runs, with their blobs",
+        options: [
+          ["--keep <n>", "keep this many of the newest runs"],
+          ["--older-than <duration>", "remove only runs that began longer ago (90s, 10m, 72h)"],
+          JSON_FLAG,
+          STORE,
+        ],
+        load: async () => (await import("./prune.ts")).pruneRuns,
+      },
     ],
   },
   {

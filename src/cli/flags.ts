@@ -53,9 +53,9 @@ export function runChoices(flags: Flags): RunChoices {
     maxCostUsd: positive(flags, "maxCost", "--max-cost"),
     maxTokens: positive(flags, "maxTokens", "--max-tokens", true),
     maxSteps: positive(flags, "maxSteps", "--max-steps", true),
-    timeoutMs: time(flags, "timeout", "--timeout"),
-    nodeTimeoutMs: time(flags, "nodeTimeout", "--node-timeout"),
-    toolTimeoutMs: time(flags, "toolTimeout", "--tool-timeout"),
+    timeoutMs: duration(flags, "timeout", "--timeout"),
+    nodeTimeoutMs: duration(flags, "nodeTimeout", "--node-timeout"),
+    toolTimeoutMs: duration(flags, "toolTimeout", "--tool-timeout"),
     contextMode: flags.contextMode === "full" || flags.contextMode === "readOnDemand" ? flags.contextMode : undefined,
     requireSkills: flags.requireSkills === true,
   };
@@ -69,7 +69,15 @@ function positive(flags: Flags, name: string, flag: string, whole = false): numb
   throw wrong(`${flag} takes a ${whole ? "whole " : ""}number above zero, not "${given}"`);
 }
 
-function time(flags: Flags, name: string, flag: string): number | undefined {
+/** A whole number, zero too. */
+export function integer(flags: Flags, name: string, flag: string): number | undefined {
+  const given = text(flags, name);
+  if (given === undefined) return undefined;
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw wrong(`${flag} takes a whole number, not "${given}"`);
+}
+
+export function duration(flags: Flags, name: string, flag: string): number | undefined {
   const given = text(flags, name);
   if (given === undefined) return undefined;
   const value = parseDuration(given);

@@ -79,6 +79,8 @@ export interface Store {
   read(run: string): Promise<StoredRun>;
   /** The ids of the runs, newest first. */
   list(): Promise<readonly string[]>;
+  /** Forgets a run with all that belongs to it, its blobs too. Throws `run.unknown`; `store.locked` while it is driven. */
+  remove(run: string): Promise<void>;
 }
 
 /** A blob as it is spoken of; the content is fetched by its id. */

@@ -101,7 +101,26 @@ export function fileStore(options: FileStoreOptions): Store {
       const newestFirst = dated.sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
       return newestFirst.map(({ name }) => name.slice(0, -".jsonl".length));
     },
+    async remove(run) {
+      const path = pathOf(run);
+      if (!existsSync(path)) throw unknownRun(run, directory);
+      const unlock = lock(join(directory, `${run}.lock`), run, options);
+      try {
+        // The run goes last: what a crash leaves behind can be removed again.
+        rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
+        rmSync(path, { force: true });
+      } catch (error) {
+        throw storeError(error, `run ${run} cannot be removed`);
+      } finally {
+        unlock();
+      }
+    },
   };
+}
+
+/** The folder of a run's blobs, beside its file. */
+export function blobsOfRun(directory: string, run: string): string {
+  return join(directory, `${run}.blobs`);
 }
 
 function readDirectory(directory: string): string[] {

@@ -48,6 +48,11 @@ export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
       return { record, events: [...events] };
     },
     list: async () => [...runs.keys()].reverse(),
+    async remove(run) {
+      find(run);
+      if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven`);
+      runs.delete(run);
+    },
     crash: () => locks.clear(),
   };
 }

@@ -148,6 +148,20 @@ export function describeStore(name: string, makeWorld: () => StoreWorld): void {
         expect(await store.list()).toEqual(["run-3", "run-2", "run-1"]);
       });
 
+      it("are removed, and can be made anew", async () => {
+        const { store } = open();
+        expect(await codeOf(store.remove("a"))).toBe("run.unknown");
+        const journal = await store.create(recordOf("a"));
+        await journal.record("one", does(warning("1")));
+        expect(await codeOf(store.remove("a"))).toBe("store.locked");
+        await journal.close();
+        await store.remove("a");
+        expect(await store.list()).toEqual([]);
+        expect(await codeOf(store.read("a"))).toBe("run.unknown");
+        await (await store.create(recordOf("a"))).close();
+        expect((await store.read("a")).events).toEqual([]);
+      });
+
       it("have an id each: a second run of the same id is refused, driven or not", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));

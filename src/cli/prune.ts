@@ -1,0 +1,37 @@
+import { openStore } from "../app.ts";
+import { SkillflowError } from "../core/errors.ts";
+import type { Store } from "../core/ports.ts";
+import { openProject } from "../project.ts";
+import { duration, integer, projectOptions } from "./flags.ts";
+import type { Action } from "./main.ts";
+import { amount, describeFailure, jsonText } from "./terminal.ts";
+
+/** Removes runs that nobody needs; one that is being driven stays. */
+export const pruneRuns: Action = async (io, _args, flags) => {
+  const keep = integer(flags, "keep", "--keep");
+  const olderThan = duration(flags, "olderThan", "--older-than");
+  if (keep === undefined && olderThan === undefined) {
+    throw new SkillflowError("usage.invalid", "nothing says which runs are to go", {
+      hint: "--keep N keeps the newest ones, --older-than DURATION the younger ones",
+    });
+  }
+  const store = openStore(openProject(io.host, projectOptions(flags)));
+  const removed: string[] = [];
+  for (const run of (await store.list()).slice(keep ?? 0)) {
+    try {
+      if (olderThan !== undefined && !(await beganBefore(store, run, Date.now() - olderThan))) continue;
+      await store.remove(run);
+      removed.push(run);
+    } catch (error) {
+      await io.err(describeFailure(error, flags, io));
+    }
+  }
+  if (flags.json === true) await io.out(jsonText({ removed }));
+  else await io.outText(`${amount(removed.length, "run")} removed\n`);
+  return 0;
+};
+
+async function beganBefore(store: Store, run: string, time: number): Promise<boolean> {
+  const { record } = await store.read(run);
+  return Date.parse(record.at) < time;
+}

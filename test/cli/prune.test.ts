@@ -1,0 +1,55 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FLOW, WORKING } from "./flows.ts";
+import { makeProject, runProgram } from "./program.ts";
+
+async function threeRuns(): Promise<string> {
+  const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
+  for (const run of ["r1", "r2", "r3"]) {
+    await runProgram(["run", "flow.yml", "--model", "script:script.json", "--run-id", run], { cwd });
+  }
+  return cwd;
+}
+
+const blobs = (cwd: string, run: string) => join(cwd, ".skillflow/runs", `${run}.blobs`);
+const runsOf = async (cwd: string) => {
+  const { runs } = JSON.parse((await runProgram(["runs", "list", "--json"], { cwd })).stdout) as {
+    runs: { run: string }[];
+  };
+  return runs.map(({ run }) => run).sort();
+};
+
+describe("runs prune", () => {
+  it("removes all but the newest, with their blobs", async () => {
+    const cwd = await threeRuns();
+    for (const run of ["r1", "r3"]) {
+      mkdirSync(blobs(cwd, run));
+      writeFileSync(join(blobs(cwd, run), "x"), "content");
+    }
+    const ended = await runProgram(["runs", "prune", "--keep", "1", "--json"], { cwd });
+    expect(ended.code).toBe(0);
+    expect((JSON.parse(ended.stdout) as { removed: string[] }).removed.sort()).toEqual(["r1", "r2"]);
+    expect(await runsOf(cwd)).toEqual(["r3"]);
+    expect([existsSync(blobs(cwd, "r1")), existsSync(blobs(cwd, "r3"))]).toEqual([false, true]);
+  });
+
+  it("keeps runs that are younger than said", async () => {
+    const cwd = await threeRuns();
+    const ended = await runProgram(["runs", "prune", "--older-than", "72h"], { cwd });
+    expect(ended).toMatchObject({ code: 0, stdout: "0 runs removed\n" });
+    expect(await runsOf(cwd)).toEqual(["r1", "r2", "r3"]);
+  });
+
+  it.each([
+    [[], "nothing says which runs are to go"],
+    [["--keep", "-1"], "--keep takes a whole number"],
+    [["--keep", "some"], "--keep takes a whole number"],
+    [["--older-than", "long"], "--older-than takes a duration"],
+  ])("with %j removes nothing and says why", async (flags, message) => {
+    const cwd = makeProject();
+    const ended = await runProgram(["runs", "prune", ...flags], { cwd });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain(message);
+  });
+});
