@@ -5,6 +5,7 @@ import type { Environment } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import type { Workflow } from "./core/workflow.ts";
+import { codeSkill } from "./loaders/code.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
 import { mcpCaller } from "./loaders/mcp-call.ts";
@@ -68,7 +69,10 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user, trustsUser });
   const found = openSkillSet({
     builtin: builtinSkills(),
-    own: [{ skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" }],
+    own: [
+      { skill: codeSkill(), unavailable: undefined },
+      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
+    ],
     levels: skillLevels(host, options, { project, user, trustsUser, choices }),
     servers: choices.servers,
     disabled: choices.disabled,
