@@ -207,7 +207,7 @@ function skillWarnings(skills: RunRecord["skills"]): string[] {
   const held = skills.filter((skill) => skill.available && skill.reason !== undefined);
   return [
     ...(lost.length > 0 ? [`skills left out: ${named(lost)}`] : []),
-    ...(held.length > 0 ? [`skills without their tools: ${named(held)}`] : []),
+    ...(held.length > 0 ? [`skills held back in part: ${named(held)}`] : []),
   ];
 }
 

@@ -17,7 +17,7 @@ import {
   projectRoot,
   userConfigPath,
 } from "./loaders/project-config.ts";
-import { knownSkills, openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
+import { knownSkills, openSkillSet, type SkillEntry, type SkillSet, type Withheld } from "./loaders/skill-set.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
@@ -198,22 +198,21 @@ export function readWorkflow({ host, skills }: Project, file: string): LoadedWor
   return { ...loaded, diagnostics: [...loaded.diagnostics, ...placeFindings(path, held, file)] };
 }
 
-/** One for each skill whose code does not run (trust 6), where the workflow first lists it. */
+/** One for each skill that is held back (trust 6), where the workflow first lists it. */
 function withheldSkills(set: SkillSet, workflow: Workflow): Diagnostic[] {
   const found = new Map<string, Diagnostic>();
   for (const [node, { skills = [] }] of Object.entries(workflow.nodes)) {
     for (const [index, id] of skills.entries()) {
       const withheld = found.has(id) ? undefined : set.withheld(id, workflow.skills);
-      if (withheld !== undefined) found.set(id, notTrusted(id, ["nodes", node, "skills", index]));
+      if (withheld !== undefined) found.set(id, notTrusted(id, withheld, ["nodes", node, "skills", index]));
     }
   }
   return [...found.values()];
 }
 
-function notTrusted(id: string, path: Diagnostic["path"]): Diagnostic {
-  const message = `the code of skill "${id}" is not trusted and does not run`;
-  const hint = `--trust-skill ${id} lets it run`;
-  return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint };
+function notTrusted(id: string, { reason, remedy }: Withheld, path: Diagnostic["path"]): Diagnostic {
+  const message = `skill "${id}": ${reason}`;
+  return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint: remedy };
 }
 
 /** By id; undefined where nobody declares the id. */

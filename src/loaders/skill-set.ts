@@ -36,6 +36,7 @@ import { listBundled } from "./bundled-files.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
 import type { FolderFormat, Invocation, Invoke, LoadedSkill, LoaderHost } from "./format.ts";
 import type { LintedSkill } from "./lint.ts";
+import { handedVariables, withoutVariables } from "./mcp-variables.ts";
 import { discoverModule, moduleFolder } from "./module-folder.ts";
 import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
@@ -108,9 +109,9 @@ export interface SkillEntry {
   readonly fields: readonly ResolvedField[];
   /** Why it is unavailable; undefined when it is available. */
   readonly unavailable: string | undefined;
-  /** Why its code does not run although its instruction is there; undefined where nothing is held back. */
+  /** Why its code does not run, or its server gets no variables, although the rest is there; undefined where nothing is held back. */
   readonly withheld: string | undefined;
-  /** What would run if it were not held back, in words: its module, its tools, its server's command. */
+  /** What would happen if it were not held back, in words: `runs tool page`, `hands GITHUB_TOKEN to https://…`. */
   readonly heldBack: readonly string[];
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
   /** The folder whose files belong to its instruction; undefined where there are none. */
@@ -120,6 +121,11 @@ export interface SkillEntry {
   /** What can be run and mounted by itself, where it is trusted. */
   readonly package: SkillPackage | undefined;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface Withheld {
+  readonly reason: string;
+  readonly remedy: string;
 }
 
 interface Bundle {
@@ -136,8 +142,8 @@ export interface SkillSet {
   readonly diagnostics: readonly Diagnostic[];
   /** What the tools of foreign skills are carried out with. */
   readonly host: LoaderHost;
-  /** Why code of the skill does not run (trust 6), told without running any; undefined where nothing is held back. */
-  withheld(reference: string, inline?: Workflow["skills"]): string | undefined;
+  /** What is held back of the skill and why (trust 6), told without running any; undefined where nothing is. */
+  withheld(reference: string, inline?: Workflow["skills"]): Withheld | undefined;
   /**
    * By id, or by `id@range` for one of its versions; undefined for what nobody declares. `inline` are the skills of one
    * workflow, the highest layer.
@@ -214,7 +220,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       if (!top || isTrusted(id, top, options.trust)) return undefined;
       const runsCode = top.loaded.runsCode && !builtins.ids.has(id);
       const isOther = (options.servers.get(id)?.config ?? inlineOf(id, inline)?.mcp) !== undefined;
-      return runsCode || (!isOther && startsCommand(top)) ? notTrusted(id) : undefined;
+      return reasonWithheld(id, runsCode, isOther ? undefined : top.loaded.skill.mcp);
     },
     versions: (id) => listVersions(layers.get(id) ?? []),
     digest: (reference) => topOf(reference).top?.digest(),
@@ -384,7 +390,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
   const code = await codeOf(top, trusted, builtin);
   const own = code.skill;
   const mcp = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
-  const foreignCommand = mcp !== undefined && mcp === own?.mcp && mcp.command !== undefined && !trusted;
+  const foreign = mcp === own?.mcp && !trusted ? mcp : undefined;
   const skill: Skill = {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
@@ -393,11 +399,12 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
     config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
     tools: builtin?.tools ?? own?.tools ?? [],
     ...only("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
-    ...only("mcp", foreignCommand ? undefined : mcp),
+    ...only("mcp", foreign ? harmlessServer(foreign) : mcp),
     ...only("version", own?.version),
     ...only("probe", builtin?.probe ?? own?.probe),
   };
-  const withheld = foreignCommand || code.withheld ? notTrusted(id) : undefined;
+  const held = reasonWithheld(id, code.withheld, foreign);
+  const withheld = held && `${held.reason}: ${held.remedy}`;
   const fields = resolveConfig(skill, options.overrides, options.env);
   const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
   return {
@@ -411,7 +418,7 @@ async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | unde
       ? "disabled in .skillflow.yml"
       : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
     withheld,
-    heldBack: withheld === undefined || !top ? [] : codeHeldBack(top, code.withheld, foreignCommand),
+    heldBack: withheld === undefined || !top ? [] : describeHeldBack(top, code.withheld, foreign),
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
@@ -443,16 +450,29 @@ function isTrusted(id: string, { level, digest }: Layer, trust: ReadonlySet<stri
   return isPinned && trust.has(`${id}@${digest()}`);
 }
 
-function startsCommand({ loaded }: Layer): boolean {
-  return loaded.skill.mcp?.command !== undefined;
+/** What is left of a server that nobody vouches for: its address, which may be asked but is told no secret. */
+function harmlessServer(server: McpServerConfig): McpServerConfig | undefined {
+  return server.command === undefined ? withoutVariables(server) : undefined;
 }
 
-function codeHeldBack({ loaded }: Layer, isCode: boolean, isCommand: boolean): readonly string[] {
-  const { command = "", args = [] } = loaded.skill.mcp ?? {};
-  return [
-    ...(isCode ? [...loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(loaded.code ?? [])] : []),
-    ...(isCommand ? [`command ${[command, ...args].join(" ")}`] : []),
-  ];
+/** Undefined where nothing is held back; `server` is one that nobody vouches for. */
+function reasonWithheld(id: string, isCode: boolean, server: McpServerConfig | undefined): Withheld | undefined {
+  if (isCode || server?.command !== undefined) {
+    return { reason: "its code is not trusted", remedy: `--trust-skill ${id} lets it run` };
+  }
+  const { variables } = handedVariables(server ?? {});
+  if (variables.length === 0) return undefined;
+  const reason = `its server is not trusted and gets no ${variables.join(", ")}`;
+  return { reason, remedy: `--trust-skill ${id} hands that over` };
+}
+
+function describeHeldBack({ loaded }: Layer, isCode: boolean, server: McpServerConfig = {}): readonly string[] {
+  const { command, args = [], url = "" } = server;
+  const code = isCode ? [...loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(loaded.code ?? [])] : [];
+  const programs = command === undefined ? code : [...code, `command ${[command, ...args].join(" ")}`];
+  const { variables } = handedVariables(command === undefined ? server : {});
+  const handed = variables.length === 0 ? [] : [`hands ${variables.join(", ")} to ${url}`];
+  return [...programs.map((program) => `runs ${program}`), ...handed];
 }
 
 interface Code {
@@ -488,10 +508,6 @@ async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill |
 function bundleOf(directory: string): Bundle | undefined {
   const files = statSync(directory).isDirectory() ? listBundled(directory) : [];
   return files.length === 0 ? undefined : { directory, files };
-}
-
-function notTrusted(id: string): string {
-  return `its code is not trusted: --trust-skill ${id} lets it run`;
 }
 
 function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
