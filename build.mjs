@@ -19,7 +19,7 @@ const packages = [
   "nodemailer",
   "zod-to-json-schema",
   "jiti",
-  "@modelcontextprotocol/*",
+  "undici",
   "quickjs-emscripten",
 ];
 

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { publishedSchemas } from "./src/core/published.ts";
 import { exposedName, type Skill } from "./src/core/skill.ts";
+import { codeSkill } from "./src/loaders/code.ts";
 import { loadSkillModule } from "./src/loaders/skill-module.ts";
 import { toolMakerSkill } from "./src/loaders/tool-maker.ts";
 
@@ -13,7 +14,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
   });
   const folders = await Promise.all(readdirSync("skills").sort().map(loadSkill));
-  const skills = [...folders, toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const skills = [...folders, codeSkill(), toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
   return new Map([...schemas, [".env.example", envExample(skills)], ["docs/skills.md", skillsPage(skills)]]);
 }
 

@@ -17,7 +17,7 @@ import { describeAbsence } from "./core/skill-reference.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
-import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-set.ts";
+import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-entry.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { ownHandler } from "./own-tools.ts";
@@ -216,7 +216,7 @@ function skillWarnings(skills: RunRecord["skills"]): string[] {
   const held = skills.filter((skill) => skill.available && skill.reason !== undefined);
   return [
     ...(lost.length > 0 ? [`skills left out: ${named(lost)}`] : []),
-    ...(held.length > 0 ? [`skills without their tools: ${named(held)}`] : []),
+    ...(held.length > 0 ? [`skills held back in part: ${named(held)}`] : []),
   ];
 }
 

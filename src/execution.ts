@@ -7,7 +7,7 @@ import { schemaProblems } from "./core/schema.ts";
 import type { Json, JsonObject } from "./core/values.ts";
 import { invokeSkill } from "./invocation.ts";
 import { type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/package-run.ts";
-import { handlerConfig } from "./loaders/skill-set.ts";
+import { handlerConfig } from "./loaders/skill-entry.ts";
 import type { Project, SkillEntry } from "./project.ts";
 import { holdLarge } from "./run/large.ts";
 import { secretsOf } from "./secrets.ts";

@@ -6,6 +6,7 @@ import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import { parseSkillReference } from "./core/skill-reference.ts";
 import type { Workflow } from "./core/workflow.ts";
+import { codeSkill } from "./loaders/code.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
 import { mcpCaller } from "./loaders/mcp-call.ts";
@@ -17,7 +18,8 @@ import {
   projectRoot,
   userConfigPath,
 } from "./loaders/project-config.ts";
-import { knownSkills, openSkillSet, type SkillEntry, type SkillSet } from "./loaders/skill-set.ts";
+import type { SkillEntry, Withheld } from "./loaders/skill-entry.ts";
+import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
@@ -69,7 +71,10 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user, trustsUser });
   const found = openSkillSet({
     builtin: builtinSkills(),
-    own: [{ skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" }],
+    own: [
+      { skill: codeSkill(), unavailable: undefined },
+      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
+    ],
     levels: skillLevels(host, options, { project, user, trustsUser, choices }),
     servers: choices.servers,
     disabled: choices.disabled,
@@ -205,23 +210,22 @@ export function readWorkflow({ host, skills }: Project, file: string): LoadedWor
   return { ...loaded, diagnostics: [...loaded.diagnostics, ...placeFindings(path, held, file)] };
 }
 
-/** One for each skill whose code does not run (trust 6), where the workflow first lists it. */
+/** One for each skill that is held back (trust 6), where the workflow first lists it. */
 function withheldSkills(set: SkillSet, workflow: Workflow): Diagnostic[] {
   const found = new Map<string, Diagnostic>();
   for (const [node, { skills = [] }] of Object.entries(workflow.nodes)) {
     for (const [index, id] of skills.entries()) {
       const withheld = found.has(id) ? undefined : set.withheld(id, workflow.skills);
-      if (withheld !== undefined) found.set(id, notTrusted(id, ["nodes", node, "skills", index]));
+      if (withheld !== undefined) found.set(id, notTrusted(id, withheld, ["nodes", node, "skills", index]));
     }
   }
   return [...found.values()];
 }
 
-function notTrusted(reference: string, path: Diagnostic["path"]): Diagnostic {
+function notTrusted(reference: string, { reason, remedy }: Withheld, path: Diagnostic["path"]): Diagnostic {
   const { id } = parseSkillReference(reference);
-  const message = `the code of skill "${id}" is not trusted and does not run`;
-  const hint = `--trust-skill ${id} lets it run`;
-  return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint };
+  const message = `skill "${id}": ${reason}`;
+  return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint: remedy };
 }
 
 /** By id; undefined where nobody declares the id. */

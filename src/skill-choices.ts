@@ -2,8 +2,9 @@ import { resolve } from "node:path";
 import type { Environment } from "./core/config.ts";
 import { SkillflowError } from "./core/errors.ts";
 import type { FormatOptions } from "./loaders/format.ts";
+import { handedVariables, withoutVariables } from "./loaders/mcp-variables.ts";
 import type { LoadedConfig } from "./loaders/project-config.ts";
-import type { ServerChoice } from "./loaders/skill-set.ts";
+import type { ServerChoice } from "./loaders/skill-entry.ts";
 
 /** What a command line says about skills; what it leaves open is undefined. */
 export interface SkillFlags {
@@ -119,14 +120,16 @@ function gatherVariables(
   return gathered;
 }
 
-/** The user's own servers win; commands of a project's file do not count. */
+/** The user's own servers win; commands of a project's file do not count, nor do headers that hand over variables. */
 function gatherServers({ project, user, trustsUser }: Files) {
   const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"]) =>
     Object.entries(file?.config.mcpServers ?? {}).map(
       ([id, config]) => [id, { config, path: file?.path ?? "", kind }] as const,
     );
   const harmless = (found: ReturnType<typeof choices>) =>
-    found.filter(([, { config }]) => config.command === undefined);
+    found
+      .filter(([, { config }]) => config.command === undefined)
+      .map(([id, choice]) => [id, { ...choice, config: withoutVariables(choice.config) }] as const);
   const own = choices(user, "user");
   return new Map<string, ServerChoice>([
     ...harmless(choices(project, "project")),
@@ -151,7 +154,12 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   const commands = Object.entries(mcpServers).flatMap(([id, { command }]) =>
     command === undefined ? [] : [`mcpServers.${id}.command`],
   );
-  return [...keys.map((key) => `skills.${key}`), ...commands].map(
+  const headers = Object.entries(mcpServers).flatMap(([id, server]) =>
+    server.command === undefined
+      ? handedVariables(server).headers.map((name) => `mcpServers.${id}.headers.${name}`)
+      : [],
+  );
+  return [...keys.map((key) => `skills.${key}`), ...commands, ...headers].map(
     (key) =>
       `${path}: ${key} does not count here: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`,
   );

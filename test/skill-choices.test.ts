@@ -95,6 +95,15 @@ describe("what is said about skills", () => {
     ]);
   });
 
+  test("a server of a project's file is told no variables, and it is said", () => {
+    const server = { url: "https://example.com/mcp", headers: { Key: "${TOKEN}", Kind: "k" }, env: { TOKEN: "t" } };
+    const { servers, findings } = choose({ project: { mcpServers: { ask: server } } });
+    expect(servers.get("ask")?.config).toEqual({ ...server, headers: { Kind: "k" } });
+    expect(findings).toEqual([expect.stringContaining("mcpServers.ask.headers.Key does not count here")]);
+    const own = choose({ user: { mcpServers: { ask: server } } });
+    expect([own.servers.get("ask")?.config, own.findings]).toEqual([server, []]);
+  });
+
   test.each<[string, Said]>([
     ["flags", { flags: { allowScripts: true, allowDefineTool: true } }],
     ["variables", { env: { SKILLFLOW_ALLOW_SCRIPTS: "1", SKILLFLOW_ALLOW_DEFINE_TOOL: "true" } }],

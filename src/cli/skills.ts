@@ -102,7 +102,7 @@ function stateOf({ skill, unavailable, withheld }: SkillEntry): string {
     ...(skill.mcp ? ["an MCP server"] : []),
     ...(skill.instruction ? ["instruction"] : []),
   ];
-  return [...offers, ...(withheld === undefined ? [] : [`code only with --trust-skill ${skill.id}`])].join(", ");
+  return [...offers, ...(withheld === undefined ? [] : [`the rest only with --trust-skill ${skill.id}`])].join(", ");
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {

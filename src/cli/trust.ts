@@ -47,9 +47,9 @@ async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workfl
 function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }: SkillEntry): string {
   const paint = painter(io, flags);
   const lines = [
-    `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) brings code that nobody has allowed to run.`,
+    `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) does what nobody has allowed yet.`,
     `  from ${plainLine(source.path ?? "")}`,
-    ...heldBack.map((code) => `  runs ${plainLine(code)}`),
+    ...heldBack.map((effect) => `  ${plainLine(effect)}`),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -6,6 +6,7 @@ import type { McpServerConfig, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import { createServerProcess, MOST_MESSAGE, NOT_RUNNING, type Processes } from "./mcp-process.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools } from "./mcp-tools.ts";
+import { fillVariables, variablesIn } from "./mcp-variables.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
@@ -131,15 +132,9 @@ function serverHeaders({ config, env, onWarning }: SessionOptions): Record<strin
     const unset = names.find((name) => !env[name]);
     if (undeclared) onWarning(`is asked without the header ${header}: its mcp.env does not declare ${undeclared}`);
     else if (unset) onWarning(`is asked without the header ${header}: ${unset} is not set`);
-    else headers[header] = value.replace(VARIABLE, (_, name: string) => env[name] ?? "");
+    else headers[header] = fillVariables(value, env);
   }
   return headers;
-}
-
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
-
-function variablesIn(value: string): string[] {
-  return [...value.matchAll(VARIABLE)].map((match) => match[1] ?? "");
 }
 
 function httpUrl(text: string | undefined): URL {

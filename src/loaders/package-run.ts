@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { messageOf } from "../core/errors.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../core/ports.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { resolveInside } from "./contain.ts";
@@ -114,10 +114,16 @@ async function runRequest(run: RunParts, program: Program): Promise<RunOutcome> 
     const result = await run.host.runForeign(await commandOf(run, program, { workspace, mark, limits }));
     return outcomeOf(result, mark, limits);
   } catch (error) {
-    return failed("RuntimeError", messageOf(error));
+    return failed("RuntimeError", explain(error));
   } finally {
     await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Where there is no sandbox, the hint names what to install. */
+function explain(error: unknown): string {
+  const hint = error instanceof SkillflowError ? error.hint : undefined;
+  return hint === undefined ? messageOf(error) : `${messageOf(error)}; ${hint}`;
 }
 
 const MEGABYTE = 1024 * 1024;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSkillSet, recordSkill, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
+import { recordSkill } from "../../src/loaders/skill-entry.ts";
+import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
 import { toolMakerSkill } from "../../src/loaders/tool-maker.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 

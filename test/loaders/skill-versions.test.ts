@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { SkillLevel } from "../../src/loaders/discover.ts";
-import { knownSkills, openSkillSet, recordSkill, type SkillSet } from "../../src/loaders/skill-set.ts";
+import { recordSkill } from "../../src/loaders/skill-entry.ts";
+import { knownSkills, openSkillSet, type SkillSet } from "../../src/loaders/skill-set.ts";
 import { chooseVersion, listVersions, type Versioned } from "../../src/loaders/skill-versions.ts";
 import { toolContext } from "../../src/testing.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { SkillLevel } from "../../src/loaders/discover.ts";
+import { handlerConfig, recordSkill } from "../../src/loaders/skill-entry.ts";
 import { openSkillFolder, readSkillDocument } from "../../src/loaders/skill-folder.ts";
-import { handlerConfig, openSkillSet, recordSkill, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
+import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));
 let directory = "";
@@ -250,6 +251,46 @@ describe("a set of skills", () => {
     expect((await trusting())?.source.trusted).toBe(true);
     writeFileSync(file, "---\nname: x\nmcp: { command: run-that }\n---\n");
     expect((await trusting())?.source.trusted).toBe(false);
+  });
+
+  test("a server by address is told no variable that nobody allowed (S13)", async () => {
+    const headers = {
+      Authorization: "Bearer ${API_TOKEN}",
+      Both: "${API_TOKEN}-${TEAM}",
+      "X-Kind": "plain",
+      Odd: "${NOT_DECLARED}",
+    };
+    const mcp = { url: "https://mcp.test/", headers, env: { API_TOKEN: "the token", TEAM: "the team" } };
+    const file = skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
+    const held = await open(["own"]).find("x");
+    expect(held).toMatchObject({
+      unavailable: undefined,
+      withheld: "its server is not trusted and gets no API_TOKEN, TEAM: --trust-skill x hands that over",
+      heldBack: ["hands API_TOKEN, TEAM to https://mcp.test/"],
+    });
+    expect(held?.skill.mcp?.headers).toEqual({ "X-Kind": "plain", Odd: "${NOT_DECLARED}" });
+    expect(open(["own"]).withheld("x")?.remedy).toContain("--trust-skill x");
+    for (const trust of ["x", `x@${open(["own"]).digest("x")}`]) {
+      const trusting = open(["own"], { trust: new Set([trust]) });
+      expect(await trusting.find("x")).toMatchObject({ withheld: undefined, heldBack: [], skill: { mcp } });
+      expect(trusting.withheld("x")).toBeUndefined();
+    }
+    writeFileSync(file, "---\nname: x\n---\n");
+    expect(open(["own"]).withheld("x")).toBeUndefined();
+  });
+
+  test("nor is one that takes a built-in skill's place; one that a workflow declares itself is", async () => {
+    const mcp = { url: "https://mcp.test/", headers: { Key: "${TOKEN}" }, env: { TOKEN: "t" } };
+    skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
+    write("builtin/x/skill.mjs", "");
+    write(
+      "builtin/x/skill.js",
+      'export default { id: "x", name: "X", description: "d", category: "general", config: {}, tools: [] };',
+    );
+    const set = open(["own"]);
+    expect((await set.find("x"))?.skill.mcp?.headers).toEqual({});
+    expect((await set.find("x", { x: { mcp } }))?.skill.mcp).toEqual(mcp);
+    expect(set.withheld("x", { x: { mcp } })).toBeUndefined();
   });
 
   test("a server by address needs no trust", async () => {

@@ -87,6 +87,7 @@ def prepare(request):
     if request["target"]:
         return importlib.import_module("skills." + request["target"])
     module = types.ModuleType("program")
+    module.runtime = sys.modules["runtime"]
     sys.modules["program"] = module
     exec(compile(request["code"], "<code>", "exec"), module.__dict__)
     return module

@@ -1,0 +1,93 @@
+import { CODE, CODE_TOOL } from "../core/code.ts";
+import type { Blobs } from "../core/ports.ts";
+import type { Skill, ToolContext } from "../core/skill.ts";
+import { describeAbsence } from "../core/skill-reference.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import { type MountedBlob, type RunnablePackage, type RunOutcome, runCode } from "./package-run.ts";
+import type { SkillEntry } from "./skill-entry.ts";
+import type { SkillSet } from "./skill-set.ts";
+
+/** The skill as the registry knows it. A run carries out its tool, which reads the run's own blobs. */
+export function codeSkill(): Skill {
+  const refuse = () => {
+    throw new Error("code is run for a node's model alone");
+  };
+  return {
+    id: CODE,
+    name: "Code",
+    description: "Runs Python that the model writes, isolated: calculations, and large results that no prompt holds.",
+    category: "general",
+    config: {},
+    tools: [{ ...CODE_TOOL, handler: refuse }],
+    instruction:
+      "Calculate with code rather than by yourself, and use it on results that came as blobs: read the blob in the code, and return the few numbers or lines that matter. Define `main(args)`, and return JSON.",
+  };
+}
+
+/** Input that fits the tool's schema. */
+export interface WantedCode {
+  readonly code: string;
+  readonly entrypoint?: string;
+  readonly args?: JsonObject;
+  readonly mount_skills?: readonly string[];
+  readonly input_blobs?: readonly string[];
+  readonly limits?: { readonly timeout_ms?: number };
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const MOST_TIMEOUT_MS = 600_000;
+
+/** What the code returned; throws why it did not. */
+export async function runWritten(
+  wanted: WantedCode,
+  set: Pick<SkillSet, "find" | "host">,
+  context: ToolContext,
+): Promise<Json> {
+  const { code, entrypoint = "main", args = {}, mount_skills = [], input_blobs = [], limits = {} } = wanted;
+  const outcome = await runCode({
+    host: set.host,
+    code,
+    entrypoint,
+    args,
+    mounts: await Promise.all([...new Set(mount_skills)].map((name) => findPackage(set, name))),
+    blobs: await Promise.all([...new Set(input_blobs)].map((id) => mountBlob(context.blobs, id))),
+    limits: { wallMs: Math.min(limits.timeout_ms ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS) },
+    signal: context.signal,
+  });
+  if (outcome.logs.trim() !== "") context.logger.info(endOf(outcome.logs));
+  if (outcome.status === "completed") return outcome.output;
+  throw new Error(describeFailure(outcome));
+}
+
+/** What others wrote is mounted where the operator trusts it, as it would run. */
+async function findPackage({ find }: Pick<SkillSet, "find">, name: string): Promise<RunnablePackage> {
+  const entry = await find(name);
+  const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
+  if (entry?.package && reason === undefined) return entry.package;
+  throw new Error(`skill ${name} cannot be mounted: ${reason}`);
+}
+
+function whyNotMounted({ skill, package: runnable, source, unavailable, withheld }: SkillEntry): string | undefined {
+  if (!runnable) return "it is no Skills Protocol package";
+  return unavailable ?? withheld ?? (source.trusted ? undefined : `it needs --trust-skill ${skill.id}`);
+}
+
+async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {
+  if (await blobs.info(id)) return { id, file: await blobs.file(id) };
+  throw new Error(`no result of this run named the blob ${id}`);
+}
+
+/** A model needs the last lines alone: the error's own place. */
+const MOST_LOGS = 4000;
+
+function endOf(text: string): string {
+  const told = text.trim();
+  return told.length <= MOST_LOGS
+    ? told
+    : `[… ${told.length - MOST_LOGS} characters left out …]${told.slice(-MOST_LOGS)}`;
+}
+
+function describeFailure({ error, logs }: Extract<RunOutcome, { status: "failed" }>): string {
+  const what = `${error.type}: ${error.message.slice(0, MOST_LOGS)}`;
+  return logs.trim() === "" ? what : `${what}\nThe end of what it printed:\n${endOf(logs)}`;
+}

@@ -1,0 +1,282 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  configValues,
+  isReservedVariable,
+  missingConfig,
+  missingForTool,
+  type ResolvedField,
+  resolveConfig,
+} from "../core/config.ts";
+import { type Diagnostic, messageOf } from "../core/errors.ts";
+import type { SkillRecord } from "../core/event.ts";
+import { defined } from "../core/settings.ts";
+import {
+  type ConfigField,
+  describeTools,
+  type Format,
+  type McpServerConfig,
+  type Skill,
+  type SkillKind,
+  type Tool,
+} from "../core/skill.ts";
+import { describeAbsence } from "../core/skill-reference.ts";
+import type { InlineSkill } from "../core/workflow.ts";
+import { listBundled } from "./bundled-files.ts";
+import type { SkillLevel } from "./discover.ts";
+import { handedVariables, withoutVariables } from "./mcp-variables.ts";
+import { type Layer, reservedNameOf, STEP } from "./skill-layers.ts";
+import type { SkillPackage } from "./skill-package.ts";
+import type { SkillSetOptions } from "./skill-set.ts";
+
+/** One skill of the set, all its layers joined (D32), and whether it can be used. */
+export interface SkillEntry {
+  readonly skill: Skill;
+  readonly format: Format;
+  readonly kind: SkillKind;
+  readonly source: SkillSource;
+  /** Where lower layers of the same id are. */
+  readonly shadows: readonly string[];
+  readonly fields: readonly ResolvedField[];
+  /** Why it is unavailable; undefined when it is available. */
+  readonly unavailable: string | undefined;
+  /** Why its code does not run, or its server gets no variables, although the rest is there; undefined where nothing is held back. */
+  readonly withheld: string | undefined;
+  /** What would happen if it were not held back, in words: `runs tool page`, `hands GITHUB_TOKEN to https://…`. */
+  readonly heldBack: readonly string[];
+  readonly frontmatter: { readonly [key: string]: unknown } | undefined;
+  /** The folder whose files belong to its instruction; undefined where there are none. */
+  readonly bundle: Bundle | undefined;
+  /** References of other skills that its tools call. */
+  readonly calls: readonly string[];
+  /** What can be run and mounted by itself, where it is trusted. */
+  readonly package: SkillPackage | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface OwnSkill {
+  readonly skill: Skill;
+  /** Why the operator's choices keep it away. */
+  readonly unavailable: string | undefined;
+}
+
+export interface ServerChoice {
+  readonly config: McpServerConfig;
+  /** The file that says so. */
+  readonly path: string;
+  readonly kind: "project" | "user";
+}
+
+export interface SkillSource {
+  readonly kind: "inline" | SkillLevel["kind"];
+  readonly path: string | null;
+  /** Of two skills of one id the higher one wins. */
+  readonly priority: number;
+  /** Whether code of it may run. */
+  readonly trusted: boolean;
+}
+
+export interface Withheld {
+  readonly reason: string;
+  readonly remedy: string;
+}
+
+interface Bundle {
+  readonly directory: string;
+  /** Names of the files that a model may read. */
+  readonly files: readonly string[];
+}
+
+export interface Layers {
+  readonly inline: InlineSkill | undefined;
+  /** Highest first. */
+  readonly custom: readonly Layer[];
+  readonly builtin: Skill | undefined;
+  /** Why the operator's choices keep the built-in skill away. */
+  readonly kept: string | undefined;
+  readonly server: ServerChoice | undefined;
+  readonly options: SkillSetOptions;
+}
+
+/** D32: instruction and server come from the highest layer that has them; a built-in skill's tools and config stay. */
+export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
+  const { inline, custom, builtin, kept, server, options } = layers;
+  const [top] = custom;
+  if (!inline && !top && !builtin && !server) return undefined;
+  const source = sourceOf(id, layers);
+  // An inline skill of the same id is the operator's own, the code below it is not.
+  const trusted = top === undefined || isTrusted(id, top, options.trust);
+  const code = await codeOf(top, trusted, builtin);
+  const own = code.skill;
+  const mcp = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
+  const foreign = mcp === own?.mcp && !trusted ? mcp : undefined;
+  const skill: Skill = {
+    id,
+    name: inline?.name ?? builtin?.name ?? own?.name ?? id,
+    description: inline?.description ?? own?.description ?? builtin?.description ?? (mcp ? `MCP server ${id}` : ""),
+    category: builtin?.category ?? own?.category ?? "general",
+    config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
+    tools: builtin?.tools ?? own?.tools ?? [],
+    ...defined("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
+    ...defined("mcp", foreign ? harmlessServer(foreign) : mcp),
+    ...defined("version", own?.version),
+    ...defined("probe", builtin?.probe ?? own?.probe),
+  };
+  const held = reasonWithheld(id, code.withheld, foreign);
+  const withheld = held && `${held.reason}: ${held.remedy}`;
+  const fields = resolveConfig(skill, options.overrides, options.env);
+  const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
+  return {
+    skill,
+    format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
+    kind: builtin ? "tools" : (top?.loaded.kind ?? (skill.mcp ? "tools" : "instruction")),
+    source,
+    shadows: shadowsOf(layers, source),
+    fields,
+    unavailable: options.disabled.includes(id)
+      ? "disabled in .skillflow.yml"
+      : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
+    withheld,
+    heldBack: withheld === undefined || !top ? [] : describeHeldBack(top, code.withheld, foreign),
+    frontmatter: top?.loaded.frontmatter,
+    bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
+    calls: builtin ? [] : (top?.loaded.calls ?? []),
+    package: builtin ? undefined : top?.loaded.package,
+    diagnostics: top?.loaded.diagnostics ?? [],
+  };
+}
+
+function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers): SkillSource {
+  const [top] = custom;
+  if (inline) return { kind: "inline", path: null, priority: (options.levels.length + 1) * STEP, trusted: true };
+  if (top) {
+    const { level, priority, path } = top;
+    return { kind: level.kind, path, priority, trusted: isTrusted(id, top, options.trust) };
+  }
+  if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
+  return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted: true };
+}
+
+/** Null for a skill that the program itself carries out: it has no folder. */
+function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | null {
+  return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
+}
+
+/** By its level, by id, or by id and what its files held when it was allowed. */
+export function isTrusted(id: string, { level, digest }: Layer, trust: ReadonlySet<string>): boolean {
+  if (level.trusted || trust.has(id)) return true;
+  const isPinned = [...trust].some((entry) => entry.startsWith(`${id}@`));
+  return isPinned && trust.has(`${id}@${digest()}`);
+}
+
+/** What is left of a server that nobody vouches for: its address, which may be asked but is told no secret. */
+function harmlessServer(server: McpServerConfig): McpServerConfig | undefined {
+  return server.command === undefined ? withoutVariables(server) : undefined;
+}
+
+/** Undefined where nothing is held back; `server` is one that nobody vouches for. */
+export function reasonWithheld(id: string, isCode: boolean, server: McpServerConfig | undefined): Withheld | undefined {
+  if (isCode || server?.command !== undefined) {
+    return { reason: "its code is not trusted", remedy: `--trust-skill ${id} lets it run` };
+  }
+  const { variables } = handedVariables(server ?? {});
+  if (variables.length === 0) return undefined;
+  const reason = `its server is not trusted and gets no ${variables.join(", ")}`;
+  return { reason, remedy: `--trust-skill ${id} hands that over` };
+}
+
+function describeHeldBack({ loaded }: Layer, isCode: boolean, server: McpServerConfig = {}): readonly string[] {
+  const { command, args = [], url = "" } = server;
+  const code = isCode ? [...loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(loaded.code ?? [])] : [];
+  const programs = command === undefined ? code : [...code, `command ${[command, ...args].join(" ")}`];
+  const { variables } = handedVariables(command === undefined ? server : {});
+  const handed = variables.length === 0 ? [] : [`hands ${variables.join(", ")} to ${url}`];
+  return [...programs.map((program) => `runs ${program}`), ...handed];
+}
+
+interface Code {
+  readonly skill: Skill | undefined;
+  readonly withheld: boolean;
+  /** Why the skill's module could not be loaded. */
+  readonly failed?: string;
+}
+
+/** The highest custom layer as far as trust goes: without it, what needs no code. */
+async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill | undefined): Promise<Code> {
+  if (!top) return { skill: undefined, withheld: false };
+  const { skill, runsCode, importCode } = top.loaded;
+  if (!runsCode || builtin) return { skill, withheld: false };
+  if (!trusted) return { skill: { ...skill, tools: [] }, withheld: true };
+  if (!importCode) return { skill, withheld: false };
+  try {
+    const imported = await importCode();
+    return {
+      skill: {
+        ...imported,
+        config: { ...skill.config, ...imported.config },
+        ...defined("instruction", skill.instruction ?? imported.instruction),
+        ...defined("mcp", skill.mcp ?? imported.mcp),
+      },
+      withheld: false,
+    };
+  } catch (error) {
+    return { skill, withheld: false, failed: messageOf(error) };
+  }
+}
+
+function bundleOf(directory: string): Bundle | undefined {
+  const files = statSync(directory).isDirectory() ? listBundled(directory) : [];
+  return files.length === 0 ? undefined : { directory, files };
+}
+
+function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
+  const allowed = names.filter((name) => !isReservedVariable(name));
+  return Object.fromEntries(allowed.map((name) => [name, { description: "handed over by the operator", env: name }]));
+}
+
+function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {
+  const lowest = builtin ? builtinPath(builtin.id, options) : null;
+  const paths = [...custom.map(({ path }) => path), ...(lowest === null ? [] : [lowest])];
+  return paths.filter((path) => path !== source.path);
+}
+
+function emptiness(skill: Skill, withheld: string | undefined): string | undefined {
+  if (skill.tools.length > 0 || skill.instruction || skill.mcp) return undefined;
+  return withheld ?? "it has neither tools nor an instruction";
+}
+
+function firstText(...texts: readonly (string | undefined)[]): string | undefined {
+  return texts.find((text) => text !== undefined && text.trim() !== "");
+}
+
+/** What a run's record keeps of a skill, under the reference by which the workflow names it. */
+export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRecord {
+  if (!entry) {
+    return { id, name: id, format: "unknown", available: false, reason: describeAbsence(id), tools: [] };
+  }
+  const { skill, format, unavailable, withheld } = entry;
+  const reason = unavailable ?? withheld;
+  return {
+    id,
+    name: skill.name,
+    format,
+    available: unavailable === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    ...(skill.description ? { description: skill.description } : {}),
+    ...(skill.instruction ? { instruction: skill.instruction } : {}),
+    ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
+    tools:
+      unavailable === undefined
+        ? describeTools(skill, offeredTools(entry)).map((tool) => ({ ...tool, skill: id }))
+        : [],
+  };
+}
+
+/** The tools of an available skill whose own needs are met. */
+export function offeredTools({ skill, fields }: SkillEntry): readonly Tool[] {
+  return skill.tools.filter((tool) => missingForTool(tool, fields) === undefined);
+}
+
+export function handlerConfig(entry: SkillEntry): Readonly<Record<string, string>> {
+  return configValues(entry.fields);
+}

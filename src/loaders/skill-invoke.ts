@@ -1,0 +1,79 @@
+import { describeMisfit } from "../core/contract.ts";
+import { schemaProblems } from "../core/schema.ts";
+import type { Tool, ToolContext } from "../core/skill.ts";
+import { describeAbsence, parseSkillReference } from "../core/skill-reference.ts";
+import { type Json, toJson } from "../core/values.ts";
+import type { Invocation, Invoke, LoaderHost } from "./format.ts";
+import { handlerConfig, offeredTools, type SkillEntry } from "./skill-entry.ts";
+import type { SkillSet } from "./skill-set.ts";
+
+/** What one invocation means. */
+export interface Chosen {
+  readonly entry: SkillEntry;
+  readonly tool: Tool;
+}
+
+/** The skill and tool that are invoked, and that the arguments fit; throws what keeps the call from being made. */
+export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
+  const entry = await findCallable(set, call);
+  const offered = offeredTools(entry);
+  const tool = call.tool === undefined ? offered[0] : offered.find((candidate) => candidate.name === call.tool);
+  if (!tool) throw new Error(`skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
+  if (call.effects === "read" && tool.effect === "write") {
+    throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
+  }
+  const problems = schemaProblems(tool.input_schema, call.arguments);
+  if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
+  return { entry, tool };
+}
+
+async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
+  const reference = version === undefined ? skill : `${parseSkillReference(skill).id}@${version}`;
+  const entry = await find(reference);
+  const reason = entry
+    ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
+    : describeAbsence(reference);
+  if (entry && reason === undefined) return entry;
+  throw new Error(`skill ${reference} cannot be called: ${reason}`);
+}
+
+/** Calls by name, whatever format the called skill has. A call that leads back to itself is refused. */
+export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
+  const chains = new WeakMap<ToolContext, readonly string[]>();
+  return async (call, context) => {
+    const chain = [...(chains.get(context) ?? []), `${call.skill}/${call.tool ?? ""}`];
+    if (new Set(chain).size < chain.length) {
+      throw new Error(
+        `skills call each other in a circle: ${chain.map((step) => step.replace(/\/$/, "")).join(" -> ")}`,
+      );
+    }
+    const server = await serverCall(set, call);
+    if (server) return callServer(host, server, call, context);
+    const { entry, tool } = await chooseTool(set, call);
+    const inner = { ...context, config: handlerConfig(entry) };
+    chains.set(inner, chain);
+    return checkedOutput(tool, toJson(await tool.handler(call.arguments as never, inner)));
+  };
+}
+
+/** Undefined where the skill itself has the tool that is called. */
+async function serverCall(set: SkillSet, call: Invocation): Promise<SkillEntry | undefined> {
+  const entry = await set.find(call.skill);
+  const isOwn = entry?.skill.tools.some(({ name }) => name === call.tool);
+  return entry?.skill.mcp && entry.unavailable === undefined && call.tool !== undefined && !isOwn ? entry : undefined;
+}
+
+function callServer({ callMcp, env }: LoaderHost, { skill }: SkillEntry, call: Invocation, context: ToolContext) {
+  const { tool = "", effects } = call;
+  if (!callMcp || !skill.mcp) throw new Error("MCP servers cannot be reached here");
+  const ceiling = effects === undefined ? {} : { effects };
+  const { workDir: cwd } = context;
+  return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, ...ceiling }, context);
+}
+
+/** A result that does not fit is no result (O12). */
+export function checkedOutput(tool: Pick<Tool, "output_schema">, output: Json): Json {
+  const problems = tool.output_schema ? schemaProblems(tool.output_schema, output) : [];
+  if (problems.length > 0) throw new Error(describeMisfit("invalid_output", problems));
+  return output;
+}
