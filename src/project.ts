@@ -132,6 +132,9 @@ function builtinSkills(): string {
   return [join(HERE, "skills"), join(HERE, "..", "skills")].find((path) => existsSync(path)) ?? join(HERE, "skills");
 }
 
+/** The built-in skills' own sources are no skills of the project that they lie in. */
+const OWN_SOURCES = [join(HERE, "..", "skills"), join(HERE, "..", "..", "skills")];
+
 /** Where the guide to the Skills Protocol is: a package as others write them. */
 function builtinPackages(): string {
   return (
@@ -169,9 +172,7 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
   const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
   if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [...named, packages];
   const folders = FOLDERS[choices.order];
-  const inProject = folders
-    .map((folder) => join(root, folder, "skills"))
-    .filter((path) => path !== join(HERE, "..", "skills"));
+  const inProject = folders.map((folder) => join(root, folder, "skills")).filter((path) => !OWN_SOURCES.includes(path));
   const home = host.env.HOME;
   const inHome = home && home !== root ? folders.filter(Boolean).map((folder) => join(home, folder, "skills")) : [];
   const trusted = home !== undefined && !isInCheckout(home, host.cwd);

@@ -1,4 +1,4 @@
-import { fillValue, type SchemaProblem } from "./schema.ts";
+import type { SchemaProblem } from "./schema.ts";
 import type { Effect } from "./skill.ts";
 import { isObject, type Json, type JsonSchema } from "./values.ts";
 
@@ -14,11 +14,6 @@ export interface Hints {
 export function readHints(metadata: unknown): Hints {
   const { side_effects, idempotent } = isObject(metadata) ? metadata : {};
   return { effect: side_effects === false ? "read" : "write", idempotent: idempotent === true };
-}
-
-/** A copy of the value in which absent properties have the defaults of the schema, at every depth that the value has. */
-export function applyDefaults(schema: JsonSchema, value: Json): Json {
-  return fillValue(schema, value).value;
 }
 
 /** Feedback that a model can act on: a sentence, then each problem as data. */

@@ -1,6 +1,5 @@
 import type { Diagnostic } from "./errors.ts";
 import { checkJsonSchema } from "./json-schema.ts";
-import { compileSchema } from "./schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "./values.ts";
 
 /** Parameters as the Skill Tools document writes them: name -> `{type, description, enum?, optional?}`. */
@@ -59,12 +58,7 @@ function schemaOf(parameters: readonly Parameter[], propertyOf: (parameter: Para
 }
 
 function isSchema(schema: JsonSchema): boolean {
-  try {
-    compileSchema(schema);
-    return true;
-  } catch {
-    return false;
-  }
+  return checkJsonSchema(schema, []).length === 0;
 }
 
 /** What every handler gets beside its parameters. */
@@ -105,9 +99,9 @@ function isFilledList(values: Json | undefined): values is readonly Json[] {
   return Array.isArray(values) && values.length > 0;
 }
 
-/** References would lead out of the parameter, or nowhere. */
+/** References would lead out of the parameter, or nowhere; an `id` is one of them in older drafts. */
 function isPartOfSchema(key: string, value: Json): boolean {
-  return !key.startsWith("$") && checkJsonSchema({ [key]: value }, []).length === 0;
+  return !key.startsWith("$") && key !== "id" && checkJsonSchema({ [key]: value }, []).length === 0;
 }
 
 interface Doubted {

@@ -2,7 +2,6 @@ import valid from "semver/functions/valid.js";
 import { describeMisfit, readHints, relaxDefaults } from "../core/contract.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { checkJsonSchema } from "../core/json-schema.ts";
-import { compileSchema, fillValue } from "../core/schema.ts";
 import type { Skill, Tool } from "../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
 import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
@@ -95,7 +94,8 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, carry
     input_schema: relaxDefaults(input),
     output_schema: output,
     ...readHints(metadata),
-    handler(given: JsonObject, context) {
+    async handler(given: JsonObject, context) {
+      const { fillValue } = await import("../core/schema.ts");
       const { value, problems } = fillValue(input, given);
       if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
       return carry(value as JsonObject, context);
@@ -120,15 +120,8 @@ function checkContract({ value, finding }: Manifest): Diagnostic[] {
 }
 
 function checkSchema(schema: JsonSchema, key: "input" | "output", finding: Manifest["finding"]): Diagnostic[] {
-  const plain = checkJsonSchema(schema, [key]);
-  if (plain.length > 0)
-    return plain.map(({ path, message, hint }) => finding(path, `has a schema at fault: ${message}`, hint));
-  try {
-    compileSchema(schema);
-    return [];
-  } catch (error) {
-    return [finding([key], `has an ${key} that is no JSON Schema: ${messageOf(error)}`)];
-  }
+  const found = checkJsonSchema(schema, [key]);
+  return found.map(({ path, message, hint }) => finding(path, `has a schema at fault: ${message}`, hint));
 }
 
 /** Hints are open-ended; those that we act on must be plain. */

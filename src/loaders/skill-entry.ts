@@ -107,7 +107,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   // An inline skill of the same id is the operator's own, the code below it is not.
   const trusted = top === undefined || isTrusted(id, top, options.trust);
   const code = await codeOf(top, trusted, builtin);
-  const own = code.skill;
+  const { own, unsound } = await withSoundTools(code.skill, top);
   const mcp = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
   const foreign = mcp === own?.mcp && !trusted ? mcp : undefined;
   const skill: Skill = {
@@ -142,8 +142,26 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
     package: builtin ? undefined : top?.loaded.package,
-    diagnostics: top?.loaded.diagnostics ?? [],
+    diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound],
   };
+}
+
+/** Tools whose schema cannot be used are left out: nobody could say whether a call fits. */
+async function withSoundTools(skill: Skill | undefined, top: Layer | undefined) {
+  if (!skill || skill.tools.length === 0) return { own: skill, unsound: [] };
+  const { compileSchema } = await import("../core/schema.ts");
+  const unsound: Diagnostic[] = [];
+  const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
+    try {
+      for (const schema of [input_schema, output_schema]) if (schema) compileSchema(schema);
+      return true;
+    } catch (error) {
+      const message = `the tool ${name} is left out: its schema is no JSON Schema: ${messageOf(error)}`;
+      unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
+      return false;
+    }
+  });
+  return { own: { ...skill, tools }, unsound };
 }
 
 function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers): SkillSource {

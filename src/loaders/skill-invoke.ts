@@ -1,5 +1,4 @@
 import { describeMisfit } from "../core/contract.ts";
-import { schemaProblems } from "../core/schema.ts";
 import type { Tool, ToolContext } from "../core/skill.ts";
 import { describeAbsence, parseSkillReference } from "../core/skill-reference.ts";
 import { type Json, toJson } from "../core/values.ts";
@@ -22,6 +21,7 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
   if (call.effects === "read" && tool.effect === "write") {
     throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
   }
+  const { schemaProblems } = await import("../core/schema.ts");
   const problems = schemaProblems(tool.input_schema, call.arguments);
   if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
   return { entry, tool };
@@ -72,8 +72,10 @@ function callServer({ callMcp, env }: LoaderHost, { skill }: SkillEntry, call: I
 }
 
 /** A result that does not fit is no result (O12). */
-export function checkedOutput(tool: Pick<Tool, "output_schema">, output: Json): Json {
-  const problems = tool.output_schema ? schemaProblems(tool.output_schema, output) : [];
+async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Json> {
+  if (!output_schema) return output;
+  const { schemaProblems } = await import("../core/schema.ts");
+  const problems = schemaProblems(output_schema, output);
   if (problems.length > 0) throw new Error(describeMisfit("invalid_output", problems));
   return output;
 }

@@ -1,7 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { toJSONSchema } from "zod";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { compileSchema } from "../core/schema.ts";
 import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../core/skill.ts";
 import { checkSkillDefinition, isZod } from "../core/skill-definition.ts";
 import { isObject, type JsonSchema } from "../core/values.ts";
@@ -17,8 +16,8 @@ export async function loadSkillModule(file: string): Promise<Skill> {
 export async function importSkill(file: string, announced: string): Promise<Skill> {
   const skill = await buildSkill(await defaultOf(file), file);
   for (const { name, input_schema, output_schema } of skill.tools) {
-    checkCompiles(file, `the input_schema of tool ${name}`, input_schema);
-    if (output_schema) checkCompiles(file, `the output_schema of tool ${name}`, output_schema);
+    await checkCompiles(file, `the input_schema of tool ${name}`, input_schema);
+    if (output_schema) await checkCompiles(file, `the output_schema of tool ${name}`, output_schema);
   }
   if (skill.id === announced) return skill;
   throw new SkillflowError(
@@ -35,7 +34,8 @@ async function defaultOf(file: string): Promise<unknown> {
   }
 }
 
-function checkCompiles(file: string, what: string, schema: JsonSchema): void {
+async function checkCompiles(file: string, what: string, schema: JsonSchema): Promise<void> {
+  const { compileSchema } = await import("../core/schema.ts");
   try {
     compileSchema(schema);
   } catch (error) {

@@ -246,7 +246,7 @@ describe("parameters", () => {
     ["an optional that is no boolean", { ...text, optional: "true" }, text],
     ["what is no JSON Schema", { ...text, required: true, maxLength: 3 }, { ...text, maxLength: 3 }],
     ["a reference", { ...text, $ref: "https://example.com/schema" }, text],
-    ["what JSON Schema knows no more", { ...text, id: "a", maxLength: 3 }, text],
+    ["what JSON Schema knows no more", { ...text, id: "a", maxLength: 3 }, { ...text, maxLength: 3 }],
     ["a regular expression that is none", { ...text, pattern: "(" }, text],
   ])("with %s are kept, with a warning", (_, parameter, property) => {
     const { schema, diagnostics } = translateParameters({ a: parameter });
