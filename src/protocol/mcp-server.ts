@@ -92,7 +92,7 @@ function createServer(service: Serving): Server {
     offered(({ tools }) => ({ tools: [...tools.values()].map(({ definition }) => definition) })),
   );
   server.setRequestHandler("tools/call", ({ params }, context) => {
-    const call = offered((offer) => callTool(sdk, options, { offer, ...params, context }));
+    const call = offered((offer) => callTool(server, service, { offer, ...params, context }));
     const done = call.finally(() => underWay.delete(done));
     underWay.add(done);
     return done;
@@ -120,14 +120,16 @@ interface ToolCall {
   readonly context: ServerContext;
 }
 
-async function callTool(sdk: Sdk, options: McpOptions, call: ToolCall): Promise<CallToolResult> {
+async function callTool(server: Server, { sdk, options }: Serving, call: ToolCall): Promise<CallToolResult> {
   const { offer, name, context } = call;
   const tool = offer.tools.get(name);
   if (!tool) throw unknown(sdk, "tool", name, offer.tools.keys());
   const interrupt = interrupted(context.mcpReq.signal);
   try {
     const observers = progressTellers(options, context);
-    return await tool.call((call.arguments ?? {}) as JsonObject, { signal: interrupt, observers });
+    const result = await tool.call((call.arguments ?? {}) as JsonObject, { signal: interrupt, observers });
+    // Older revisions take results and their schemas as objects alone.
+    return server.projectCallToolResult(result, tool.definition.outputSchema);
   } catch (error) {
     if (!interrupt.aborted) options.onFault(error);
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} could not be carried out`);
@@ -137,7 +139,7 @@ async function callTool(sdk: Sdk, options: McpOptions, call: ToolCall): Promise<
 /** Aborts with a reason that people read in the record of a run. */
 function interrupted(signal: AbortSignal): AbortSignal {
   const interrupt = new AbortController();
-  const stop = () => interrupt.abort("interrupted (its MCP client cancelled it or left)");
+  const stop = () => interrupt.abort("interrupted (its MCP client cancelled it, or the connection ended)");
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   return interrupt.signal;

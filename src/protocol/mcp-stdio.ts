@@ -17,7 +17,6 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-const MOST_BYTES = 32 * 1024 * 1024;
 /** What was asked for before the input ended may take this long, once it can be answered at all. */
 const GRACE_MS = 1000;
 
@@ -26,7 +25,7 @@ export async function connectStreams(service: McpService, streams: Streams): Pro
     import("@modelcontextprotocol/server/stdio"),
     import("@modelcontextprotocol/server"),
   ]);
-  const buffer = new sdk.ReadBuffer({ maxBufferSize: MOST_BYTES });
+  const buffer = new sdk.ReadBuffer();
   const isReady = service.offer.then(
     () => undefined,
     () => undefined,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scriptOf } from "../cli/flows.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
+import { stdioServer } from "../services/mcp.ts";
 import { connectHttp, connectStdio, startHttp } from "./mcp-program.ts";
 
 const GREET = `
@@ -64,6 +65,10 @@ export default {
       console.log("paging", who);
       return { paged: who, with: config.PAGER_TOKEN };
     },
+  }, {
+    name: "people", description: "Who can be paged", effect: "read", input_schema: { type: "object" },
+    output_schema: { type: "array", items: { type: "string" } },
+    handler: () => ["Ada", "Grace"],
   }],
 };
 `;
@@ -185,7 +190,7 @@ describe("over the standard streams", () => {
     await expect(call).rejects.toThrow();
     const [, run = ""] = await said(/run (\S+) of wait interrupted: skillflow resume/);
     expect(readEvents(cwd, run).slice(-3)).toMatchObject([
-      { type: "run:interrupt", reason: "interrupted (its MCP client cancelled it or left)" },
+      { type: "run:interrupt", reason: "interrupted (its MCP client cancelled it, or the connection ended)" },
       { type: "node:exit" },
       { type: "workflow:end", status: "interrupted" },
     ]);
@@ -268,8 +273,33 @@ describe("over the standard streams", () => {
     expect(paged.structuredContent).toEqual({ paged: "Ada", with: "[redacted:PAGER_TOKEN]" });
     expect(JSON.stringify(paged)).not.toContain(PAGER_ENV.PAGER_TOKEN);
     await said(/paging Ada/);
+    const people = await client.callTool({ name: "pager_people" });
+    expect(people.structuredContent).toEqual({ result: ["Ada", "Grace"] });
     const large = await client.callTool({ name: "pager_page", arguments: { who: "A".repeat(100_000) } });
     expect(large.structuredContent).toMatchObject({ paged: "A".repeat(100_000) });
+  });
+
+  it("offers the tools of a skill's MCP server, and says which server cannot be reached", async () => {
+    const servers = { mcpServers: { tracker: stdioServer({}), gone: { command: "no-such-program-here" } } };
+    const HOME = makeProject({ ".config/skillflow/config.yml": servers });
+    const { client, said } = await connectStdio({ cwd: makeProject(FILES), env: { HOME } });
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "tracker_look")?.annotations).toMatchObject({ readOnlyHint: false });
+    expect(tools.some(({ name }) => name.startsWith("gone"))).toBe(false);
+    await said(/gone: its MCP server cannot be used/);
+    const seen = await client.callTool({ name: "tracker_look", arguments: {} });
+    expect(seen.isError, textOf(seen)).toBeFalsy();
+    expect(textOf(seen)).toContain("seen");
+  });
+
+  it("takes large arguments, and ends the connection at those beyond all measure", async () => {
+    const cwd = makeProject(FILES);
+    const { client } = await connectStdio({ cwd });
+    const result = await client.callTool({ name: "desk_look", arguments: { text: "x".repeat(5_000_000) } });
+    expect(textOf(result)).toContain("5000000");
+    const ended = await runProgram(["mcp"], { cwd, stdin: `{"jsonrpc":"2.0","id":"${"x".repeat(11_000_000)}` });
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toMatch(/exceed/i);
   });
 
   it("hides tools that write with --writes deny, and runs workflows without them", async () => {
