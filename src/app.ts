@@ -31,7 +31,7 @@ import {
   type SkillEntries,
 } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
-import { proxiedFetch } from "./proxy.ts";
+import { openFetch, proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
@@ -40,7 +40,8 @@ import { connectServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
 import { blobsOfRun, fileStore, readRecording } from "./stores/file.ts";
 
-export { type InvokeOptions, invokeSkill } from "./invocation.ts";
+export { type InvokeOptions, invokeSkill, type OfferedSkill, offeredSkills, readOn } from "./invocation.ts";
+export { holdLarge } from "./run/large.ts";
 
 export function openStore(project: Project): Store {
   const { host, storeDirectory } = project;
@@ -170,7 +171,7 @@ async function openServers(
   { choices, connect }: { readonly choices: RunChoices; readonly connect: Connect },
 ) {
   if (!connect) return { entries: gathered, warnings: [], close: async () => undefined };
-  const fetch = await runFetch(host, choices);
+  const fetch = await openFetch(host.env, choices.offline);
   const servers = await connectServers(gathered, { host, fetch, signal: connect.signal });
   try {
     if (choices.requireSkills) requireSkills(workflow, servers.entries);
@@ -376,7 +377,7 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
   const { record, redactor, choices } = prepared;
   const { host } = project;
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
-  const limitedFetch = await runFetch(host, choices);
+  const limitedFetch = await openFetch(host.env, choices.offline);
   const findModel = modelFinder({
     host,
     serving: settings.model,
@@ -499,19 +500,6 @@ function recordedCalls({ events }: StoredRun): CallTool {
     const found = results.get(call.key);
     if (!found) return { error: `the recording has no result for ${call.tool.exposed} at step ${call.key}` };
     return found.error === undefined ? { output: found.output ?? null } : { error: found.error };
-  };
-}
-
-async function runFetch({ env }: Host, { offline }: RunChoices): Promise<typeof fetch> {
-  return offline ? loopbackOnly(fetch) : proxiedFetch(env);
-}
-
-/** `--offline`: nobody but this machine is contacted. */
-function loopbackOnly(real: typeof fetch): typeof fetch {
-  return async (input, init) => {
-    const { hostname } = new URL(input instanceof Request ? input.url : String(input));
-    if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return real(input, init);
-    throw new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
   };
 }
 

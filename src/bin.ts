@@ -11,6 +11,10 @@ const self: Host["self"] = { pid: process.pid, host: hostname(), started: startO
 const toldToTheWriter = () => undefined;
 for (const stream of [process.stdout, process.stderr]) stream.on("error", toldToTheWriter);
 
+/** Ours alone once the output is reserved. */
+const printOut = process.stdout.write.bind(process.stdout);
+const printErr = process.stderr.write.bind(process.stderr);
+
 const code = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
@@ -23,24 +27,28 @@ const code = await import("./cli/main.ts").then(({ main }) =>
       uid: process.geteuid?.(),
       kill,
     },
-    out: (text) => write(process.stdout, text),
-    err: (text) => write(process.stderr, text).catch(toldToTheWriter),
+    out: (text) => write(printOut, text),
+    err: (text) => write(printErr, text).catch(toldToTheWriter),
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
     readInput,
+    input: () => process.stdin,
+    reserveOutput: () => {
+      process.stdout.write = printErr;
+    },
     ask: process.stdin.isTTY === true && process.stderr.isTTY === true ? ask : undefined,
     onInterrupt,
     onFault: (tell) => process.on("uncaughtException", tell),
   }),
 );
-await Promise.allSettled([write(process.stdout, ""), write(process.stderr, "")]);
+await Promise.allSettled([write(printOut, ""), write(printErr, "")]);
 // What a tool left running must not keep us.
 process.exit(code);
 
 /** Resolves once the text is handed over, so that a slow pipe holds us back instead of losing the end. */
-function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+function write(print: NodeJS.WriteStream["write"], text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(error) : resolve()));
+    print(text, (error) => (error ? reject(error) : resolve()));
   });
 }
 

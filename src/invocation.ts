@@ -1,12 +1,15 @@
 import { messageOf } from "./core/errors.ts";
 import type { Blobs } from "./core/ports.ts";
 import { createRedactor } from "./core/redact.ts";
-import { describeTools, type Logger, type Outcome } from "./core/skill.ts";
+import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "./core/skill.ts";
+import { TOOL_MAKER } from "./core/tool-maker.ts";
+import type { JsonObject } from "./core/values.ts";
 import type { Invocation } from "./loaders/format.ts";
-import { handlerConfig } from "./loaders/skill-entry.ts";
+import { handlerConfig, recordSkill } from "./loaders/skill-entry.ts";
 import { type Chosen, chooseTool } from "./loaders/skill-invoke.ts";
-import { gatherCalled, type Project } from "./project.ts";
-import { proxiedFetch } from "./proxy.ts";
+import { gatherCalled, type Project, type SkillEntry } from "./project.ts";
+import { openFetch } from "./proxy.ts";
+import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import { createCall } from "./run/call.ts";
 import { secretsOf } from "./secrets.ts";
 import { connectServers, type Servers } from "./servers.ts";
@@ -17,6 +20,10 @@ export interface InvokeOptions {
   readonly loggerFor: (skill: string) => Logger;
   /** Where large results are kept. */
   readonly blobs: Blobs;
+  /** Contacts nobody but this machine. */
+  readonly offline?: boolean;
+  /** Results with more characters become blobs; as in a run unless told. */
+  readonly mostResult?: number;
 }
 
 /**
@@ -32,7 +39,8 @@ export async function invokeSkill(project: Project, call: Invocation, options: I
   const find = async (reference: string) => {
     const entry = await skills.find(reference);
     if (!entry?.skill.mcp) return entry;
-    const connecting = { host, fetch: await proxiedFetch(host.env), signal: options.signal };
+    const fetch = await openFetch(host.env, options.offline === true);
+    const connecting = { host, fetch, signal: options.signal };
     const servers = await connectServers(new Map([[reference, entry]]), connecting);
     opened.push(servers);
     return servers.entries.get(reference);
@@ -50,7 +58,7 @@ async function callTool(
   { host }: Project,
   { entry, tool }: Chosen,
   { arguments: input }: Invocation,
-  { signal, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
+  { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
 ): Promise<Outcome> {
   const [descriptor] = describeTools(entry.skill, [tool]);
   if (!descriptor) return { error: `skill ${entry.skill.id} has no tool to call` };
@@ -58,8 +66,43 @@ async function callTool(
     run: "invoke",
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     workDir: host.cwd,
-    fetch: await proxiedFetch(host.env),
+    fetch: await openFetch(host.env, offline),
     ...options,
   });
   return call({ key: entry.skill.id, tool: descriptor, input }, signal);
+}
+
+/** A skill that can be used, and its tools as other programs see them. */
+export interface OfferedSkill {
+  readonly entry: SkillEntry;
+  readonly tools: readonly ToolDescriptor[];
+}
+
+/**
+ * Every available skill, in the order of their ids. Their MCP servers are asked for their tools, and ended again; of one
+ * that cannot be reached a warning tells.
+ */
+export async function offeredSkills(
+  { host, skills }: Project,
+  { offline, signal }: { readonly offline: boolean; readonly signal: AbortSignal },
+): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
+  const ids = [...skills.ids].filter((id) => id !== TOOL_MAKER).sort((a, b) => (a < b ? -1 : 1));
+  const found = await Promise.all(ids.map(async (id) => [id, await skills.find(id)] as const));
+  const usable = found.filter(([, entry]) => entry && entry.unavailable === undefined);
+  const fetch = await openFetch(host.env, offline);
+  const { entries, warnings, close } = await connectServers(new Map(usable), { host, fetch, signal });
+  await close();
+  const lost = [...entries].flatMap(([id, entry]) => (entry?.unavailable ? [`${id}: ${entry.unavailable}`] : []));
+  const offered = [...entries].flatMap(([id, entry]) => {
+    return entry && entry.unavailable === undefined
+      ? [{ entry, tools: recordSkill(id, entry).tools as readonly ToolDescriptor[] }]
+      : [];
+  });
+  return { offered, warnings: [...warnings, ...lost] };
+}
+
+/** What the tools for blobs do, by their names. */
+export function readOn(name: string, blobs: Blobs, input: JsonObject): Promise<JsonObject> {
+  if (name === "search_blob") return searchBlob(blobs, input as unknown as SearchBlob);
+  return readBlob(blobs, input as unknown as ReadBlob);
 }

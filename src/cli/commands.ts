@@ -199,6 +199,22 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("./serve.ts")).serve,
   },
   {
+    usage: "mcp [workflow...]",
+    summary: "serve the skills and workflows as an MCP server, over standard input and output",
+    details: "Workflows are files or folders; without any, those in the project's workflows/ are served.",
+    options: [
+      ["--http", "serve over streamable HTTP instead"],
+      ["--port <number>", "with --http, default: 8080; 0 takes a free one"],
+      ["--host <address>", "with --http, default: 127.0.0.1; any other needs --token-env"],
+      ["--token-env <name>", "with --http: the variable that holds the token callers have to give"],
+      ["--json", "with --http: print the address as JSON"],
+      ...CHOICES,
+      ...PROJECT,
+      STORE,
+    ],
+    load: async () => (await import("./mcp.ts")).mcp,
+  },
+  {
     usage: "schema <document>",
     summary: "print a published JSON Schema: workflow, skill, tools, result or event",
     load: async () => (await import("./schema.ts")).printSchema,

@@ -30,6 +30,10 @@ export interface Io {
   /** From now on secrets are kept out of both streams (trust 5). */
   protect(redactor: Redactor): void;
   readInput(): Promise<string>;
+  /** The input as it arrives. */
+  input(): AsyncIterable<Uint8Array>;
+  /** From now on nothing but `out` reaches the output: what code of skills prints there is text for people. */
+  reserveOutput(): void;
   /** Asks the person at the terminal; an empty answer where they gave none. Undefined where there is nobody to ask. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;
@@ -206,4 +210,4 @@ function hasReaderLeft(error: unknown): boolean {
 }
 
 declare const __VERSION__: string | undefined;
-const VERSION = typeof __VERSION__ === "string" ? __VERSION__ : "0.0.0";
+export const VERSION = typeof __VERSION__ === "string" ? __VERSION__ : "0.0.0";

@@ -180,7 +180,7 @@ function openProgress(io: Io, flags: Flags, { record }: PreparedRun, paint: Pain
   return liveProgress({ record, write, paint, columns: io.columns, now: Date.now });
 }
 
-function skillLogger(io: Io, flags: Flags, skill: string) {
+export function skillLogger(io: Io, flags: Flags, skill: string) {
   const say = (shown: boolean) => (message: string) => {
     if (shown) void io.err(`${skill}: ${plainText(message)}\n`);
   };

@@ -11,14 +11,12 @@ import { amount, jsonText, painter } from "./terminal.ts";
 const GRACE_MS = 10_000;
 
 export const serve: Action = async (io, _args, flags) => {
-  const host = text(flags, "host") ?? "127.0.0.1";
-  const port = portOf(flags);
-  const token = tokenOf(io, flags, host);
+  const place = listenAt(io, flags);
   const project = openProject(io.host, projectOptions(flags));
   io.protect(environmentRedactor(project));
   const paint = painter(io, flags);
   const onFault = (error: unknown) => void io.err(`${paint("red", "✘")} ${String(error)}\n`);
-  const service = await openService(project, { host, port, token, onFault });
+  const service = await openService(project, { ...place, onFault });
   const stopped = new Promise<string>((resolve) => io.onInterrupt(resolve));
   if (flags.json === true) await io.out(jsonText({ url: service.url, skills: service.skills }));
   const count = paint("bold", amount(service.skills, "skill"));
@@ -28,6 +26,12 @@ export const serve: Action = async (io, _args, flags) => {
   await service.close(GRACE_MS);
   return 0;
 };
+
+/** Where to listen, and the token that callers have to give. */
+export function listenAt(io: Io, flags: Flags) {
+  const host = text(flags, "host") ?? "127.0.0.1";
+  return { host, port: portOf(flags), token: tokenOf(io, flags, host) };
+}
 
 function portOf(flags: Flags): number {
   const given = text(flags, "port") ?? "8080";

@@ -152,9 +152,13 @@ function legalName(name: string): string {
 
 /** Names that are legal and unique in the skill: of those made equal, the later ones are numbered. */
 export function exposedNames(skill: string, tools: readonly string[]): string[] {
+  return numberNames(tools.map((tool) => exposedName(skill, tool)));
+}
+
+/** Unique names: of equal ones, the later are numbered. */
+export function numberNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
-  return tools.map((tool) => {
-    const wanted = exposedName(skill, tool);
+  return names.map((wanted) => {
     let name = wanted;
     for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, MOST_NAME - `_${n}`.length)}_${n}`;
     taken.add(name);

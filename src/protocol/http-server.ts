@@ -1,9 +1,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream } from "node:stream/web";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 
-/** One JSON endpoint over HTTP for programs: no browser of another site gets in. */
+/** JSON over HTTP for programs: no browser of another site gets in. */
 
 export interface HttpOptions {
   readonly host: string;
@@ -14,10 +17,15 @@ export interface HttpOptions {
   readonly mostBytes: number;
   /** What is served, by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
+  /** What answers every method itself and at length, by path. */
+  readonly handlers?: ReadonlyMap<string, Handler>;
 }
 
 /** Answers a POST's body with JSON; undefined is answered with 204. The signal ends when the caller is gone. */
 export type Endpoint = (body: string, signal: AbortSignal) => Promise<string | undefined>;
+
+/** The request's signal ends when the caller is gone, or the server stops. */
+export type Handler = (request: Request) => Promise<Response>;
 
 export interface HttpServer {
   /** `http://host:port` */
@@ -28,7 +36,17 @@ export interface HttpServer {
 
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
   const stopping = new AbortController();
+  const underWay = new Set<ServerResponse>();
+  /** Also those that never sent a request, which Node does not count as idle. */
+  const closeIdle = () => {
+    if (!server.listening && underWay.size === 0) server.closeAllConnections();
+  };
   const server = createServer((request, response) => {
+    underWay.add(response);
+    response.once("close", () => {
+      underWay.delete(response);
+      setImmediate(closeIdle);
+    });
     serve(request, response, options, stopping.signal).catch(() => response.destroy());
   });
   server.headersTimeout = 10_000;
@@ -47,7 +65,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
           clearTimeout(cutOff);
           resolve();
         });
-        server.closeIdleConnections();
+        closeIdle();
       }),
   };
 }
@@ -75,7 +93,10 @@ async function serve(
   if (body === undefined) return refuse(response, 413, `a body has at most ${options.mostBytes} bytes`);
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("the caller is gone")));
-  const answer = await options.endpoints.get(pathOf(request))?.(body, AbortSignal.any([gone.signal, stopping]));
+  const signal = AbortSignal.any([gone.signal, stopping]);
+  const handler = options.handlers?.get(pathOf(request));
+  if (handler) return stream(response, await handler(webRequest(request, body, signal)));
+  const answer = await options.endpoints.get(pathOf(request))?.(body, signal);
   return answer === undefined ? send(response, 204, "") : send(response, 200, answer);
 }
 
@@ -86,10 +107,12 @@ function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | un
   const path = pathOf(request);
   if (isForeign(headers.host, headers.origin, options)) return [403, "pages of other sites are not served"];
   if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
-  if (!options.endpoints.has(path)) return [404, "there is nothing here"];
+  const isHandled = options.handlers?.has(path) === true;
+  if (!isHandled && !options.endpoints.has(path)) return [404, "there is nothing here"];
   if (options.token !== undefined && !isToken(headers.authorization, options.token)) {
     return [401, "a token is needed: Authorization: Bearer …", { "www-authenticate": "Bearer" }];
   }
+  if (isHandled) return undefined;
   if (method !== "POST") return [405, "POST only", { allow: "POST" }];
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") return [415, "the content type is application/json"];
@@ -130,6 +153,27 @@ async function readBody(request: IncomingMessage, most: number): Promise<string 
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+function webRequest(
+  { method = "GET", url = "/", headers }: IncomingMessage,
+  body: string,
+  signal: AbortSignal,
+): Request {
+  const all = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each): [string, string] => [name, each]),
+  );
+  const hasBody = method !== "GET" && method !== "HEAD";
+  const address = new URL(url.startsWith("/") ? url : "/", "http://localhost");
+  return new Request(address, { method, headers: all, signal, ...(hasBody ? { body } : {}) });
+}
+
+/** As fast as the caller reads; one that is gone ends the answer. */
+async function stream(response: ServerResponse, { status, headers, body }: Response): Promise<void> {
+  response.writeHead(status, Object.fromEntries(headers));
+  if (body === null) return void response.end();
+  response.flushHeaders();
+  await pipeline(Readable.fromWeb(body as ReadableStream<Uint8Array>), response);
 }
 
 function refuse(response: ServerResponse, ...[status, message, headers = {}]: Refusal): void {

@@ -24,6 +24,8 @@ export interface CallOptions {
   readonly loggerFor: (skill: string) => Logger;
   readonly redactor: Redactor;
   readonly blobs: Blobs;
+  /** Results with more characters than this become blobs. */
+  readonly mostResult?: number;
 }
 
 export type CallTool = (call: Call, signal: AbortSignal) => Promise<Outcome>;
@@ -83,9 +85,9 @@ function checked(output: Json, schema: JsonSchema | undefined): Outcome {
 }
 
 /** Redacted first, held or cut afterwards, so that no half of a secret survives (trust rule 5). */
-async function settle({ redactor, blobs }: CallOptions, outcome: Outcome): Promise<Outcome> {
+async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
   if ("error" in outcome) return { error: cutText(redactor.text(outcome.error), 8192) };
-  const output = await holdLarge(redactor.value(outcome.output), blobs);
+  const output = await holdLarge(redactor.value(outcome.output), blobs, mostResult);
   const named = await Promise.all(blobsIn(output).map(({ blob_id }) => blobs.info(blob_id)));
   const known = named.filter((info) => info !== undefined);
   return known.length === 0 ? { output } : { output, blobs: known };

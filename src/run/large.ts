@@ -14,11 +14,11 @@ const TAIL = 500;
  * What the model sees of a result: the result itself, or blobs in place of its large texts, else one blob of the whole.
  * Where no blob can be kept, the head and the tail are.
  */
-export async function holdLarge(output: Json, blobs: Blobs): Promise<Json> {
-  if (sizeOf(output) <= MOST_RESULT) return output;
+export async function holdLarge(output: Json, blobs: Blobs, most = MOST_RESULT): Promise<Json> {
+  if (sizeOf(output) <= most) return output;
   try {
     const smaller = await holdMembers(output, blobs);
-    return sizeOf(smaller) <= MOST_RESULT ? smaller : await holdWhole(output, blobs);
+    return sizeOf(smaller) <= most ? smaller : await holdWhole(output, blobs);
   } catch (error) {
     if (error instanceof SkillflowError) return cut(output);
     throw error;

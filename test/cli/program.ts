@@ -29,6 +29,12 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** The program as others start it: a client of a protocol, say. */
+export function programCommand(args: readonly string[]) {
+  const env = { PATH: process.env.PATH ?? "", HOME: join(installation().directory, "home") };
+  return { command: process.execPath, args: [installation().bin, ...args], env };
+}
+
 export function runProgram(args: readonly string[], options: ProgramOptions): Promise<Ended> {
   const [command = "", ...rest] = [...(options.through ?? []), process.execPath, installation().bin, ...args];
   return new Promise((resolve, reject) => {

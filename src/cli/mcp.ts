@@ -1,0 +1,95 @@
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import { openProject } from "../project.ts";
+import { openMcpHttp } from "../protocol/mcp-http.ts";
+import { type McpService, openMcpService } from "../protocol/mcp-server.ts";
+import { connectStreams } from "../protocol/mcp-stdio.ts";
+import { environmentRedactor } from "../secrets.ts";
+import { projectOptions, runChoices } from "./flags.ts";
+import { type Action, type Flags, type Io, VERSION } from "./main.ts";
+import { plainProgress } from "./progress.ts";
+import { plainText } from "./reports/inert.ts";
+import { skillLogger } from "./run.ts";
+import { listenAt } from "./serve.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
+
+/** What is under way when the server is told to stop may take this long to be recorded. */
+const GRACE_MS = 10_000;
+
+export const mcp: Action = async (io, workflows, flags) => {
+  const place = flags.http === true ? listenAt(io, flags) : refuseHttpFlags(flags);
+  if (!place) io.reserveOutput();
+  const choices = runChoices(flags);
+  const project = openProject(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(project));
+  const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
+  const teller = tellerOf(io, flags);
+  const service = await openMcpService(project, {
+    version: VERSION,
+    choices,
+    workflows,
+    loggerFor: (skill) => skillLogger(io, flags, skill),
+    narrate: plainProgress,
+    ...teller,
+  });
+  const offered = tellOffer(io, service, teller.warn);
+  try {
+    if (!place) return await speak(io, service, { stopped, offered, warn: teller.warn });
+    const { tools } = await offered;
+    const server = await openMcpHttp(service, { ...place, onFault: teller.onFault });
+    const url = `${server.url}/mcp`;
+    if (flags.json === true) await io.out(jsonText({ url, tools }));
+    teller.note(`serving ${amount(tools, "tool")} at ${url} (Ctrl-C stops)`);
+    await stopped;
+    await server.close(GRACE_MS);
+    return 0;
+  } finally {
+    await service.close(GRACE_MS);
+  }
+};
+
+function refuseHttpFlags(flags: Flags): undefined {
+  const given = ["port", "host", "tokenEnv", "json"].find((name) => flags[name] !== undefined);
+  if (given === undefined) return undefined;
+  const flag = given === "tokenEnv" ? "token-env" : given;
+  throw new SkillflowError("usage.invalid", `--${flag} is about HTTP: give --http too, or leave it out`);
+}
+
+/** Everything for people, on the standard error. */
+function tellerOf(io: Io, flags: Flags) {
+  const paint = painter(io, flags);
+  const say = (mark: string, text: string) => void io.err(`${mark} ${plainText(text)}\n`);
+  const warn = (line: string) => say(paint("yellow", "!"), line);
+  return {
+    warn,
+    note: (line: string) => (flags.quiet === true ? undefined : say(paint("green", "●"), line)),
+    onFault: (error: unknown) => say(paint("red", "✘"), messageOf(error)),
+    refuse(file: string, found: Parameters<Parameters<typeof openMcpService>[1]["refuse"]>[1]) {
+      for (const each of found) void io.err(`${describeDiagnostic(each, paint)}\n`);
+      warn(`${file} is left out: it is no workflow that can be run`);
+    },
+  };
+}
+
+/** Counts what is offered once it is known; from then on the secrets of all skills are kept out. */
+async function tellOffer(io: Io, { offer }: McpService, warn: (line: string) => void) {
+  const { tools, redactor, warnings } = await offer;
+  io.protect(redactor);
+  for (const warning of warnings) warn(warning);
+  return { tools: tools.size };
+}
+
+interface Speaking {
+  readonly stopped: Promise<void>;
+  /** Rejects when nothing can be offered. */
+  readonly offered: Promise<unknown>;
+  readonly warn: (line: string) => void;
+}
+
+/** Over the standard streams, until the client leaves. */
+async function speak(io: Io, service: McpService, { stopped, offered, warn }: Speaking): Promise<number> {
+  const connection = await connectStreams(service, { input: io.input(), write: io.out, onProblem: warn });
+  const failed = offered.then(() => connection.ended);
+  await Promise.race([connection.ended, stopped, failed]);
+  await connection.close();
+  return 0;
+}

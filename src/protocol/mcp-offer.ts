@@ -1,0 +1,186 @@
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app.ts";
+import { BLOB_TOOLS } from "../core/blob.ts";
+import { describeMisfit } from "../core/contract.ts";
+import type { Observer } from "../core/ports.ts";
+import { createRedactor, type Redactor } from "../core/redact.ts";
+import { schemaProblems } from "../core/schema.ts";
+import { numberNames, type Outcome, type ToolDescriptor } from "../core/skill.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import type { SkillEntry } from "../project.ts";
+import { secretsOf } from "../secrets.ts";
+import { linkTo } from "./mcp-resources.ts";
+import {
+  defaultWrites,
+  describeWorkflow,
+  type OfferedWorkflow,
+  type RunWorld,
+  runWorkflow,
+  workflowToolName,
+} from "./mcp-workflows.ts";
+
+/** All that is offered to clients of this project, found once. */
+
+export interface Offer {
+  /** By the name under which it is offered, in the order of the list. */
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** Those with an instruction, by id. */
+  readonly skills: ReadonlyMap<string, SkillEntry>;
+  /** Keeps the secrets of all of them out of what clients see. */
+  readonly redactor: Redactor;
+  /** What people should know of it. */
+  readonly warnings: readonly string[];
+}
+
+export interface OfferedTool {
+  readonly definition: Tool;
+  call(input: JsonObject, call: Calling): Promise<CallToolResult>;
+}
+
+export interface Calling {
+  readonly signal: AbortSignal;
+  readonly observers: readonly Observer[];
+}
+
+export interface OfferWorld extends RunWorld {
+  readonly workflows: readonly OfferedWorkflow[];
+  /** Ends finding. */
+  readonly signal: AbortSignal;
+}
+
+/** Finds the skills, imports the modules of those that are trusted, and asks their servers for their tools. */
+export async function openOffer(world: OfferWorld): Promise<Offer> {
+  const { project, choices, signal } = world;
+  const { offered, warnings } = await offeredSkills(project, { offline: choices.offline, signal });
+  const wanted = [
+    ...offered.flatMap((skill) => toolsOf(skill, world)),
+    ...world.workflows.map((workflow) => workflowTool(workflow, world)),
+    ...BLOB_TOOLS.map((tool) => blobTool(tool, world)),
+  ];
+  const names = numberNames(wanted.map(({ name }) => name));
+  const tools = wanted.map((tool, index) => [names[index] ?? tool.name, tool] as const);
+  const renamed = tools.filter(([name, tool]) => name !== tool.name);
+  const withInstruction = offered.filter(({ entry }) => entry.skill.instruction);
+  const entries = offered.map(({ entry }) => entry);
+  return {
+    tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
+    skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, entry])),
+    redactor: createRedactor(secretsOf(project.host.env, entries, project)),
+    warnings: [
+      ...warnings,
+      ...renamed.map(([name, { name: own, from }]) => `${own} of ${from} is offered as ${name}: the name is taken`),
+    ],
+  };
+}
+
+/** A tool under the name that it would have alone. */
+interface WantedTool extends OfferedTool {
+  readonly name: string;
+  /** Whose it is, in words. */
+  readonly from: string;
+}
+
+function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {
+  const hidesWrites = (world.choices.writes ?? defaultWrites(world.project)) !== "allow";
+  const offered = tools.filter(
+    ({ effect, input_schema }) => isObjectSchema(input_schema) && (!hidesWrites || effect === "read"),
+  );
+  return offered.map((tool) => ({
+    name: tool.exposed,
+    from: `skill ${entry.skill.id}`,
+    definition: describeTool(entry.skill.name, tool),
+    call: (input, { signal }) => callTool(tool, input, { world, signal, readsOnly: hidesWrites }),
+  }));
+}
+
+/** MCP takes objects alone. */
+function isObjectSchema({ type = "object" }: JsonObject): boolean {
+  return type === "object";
+}
+
+function describeTool(skill: string, tool: ToolDescriptor): Tool {
+  const { exposed, name, description, input_schema, output_schema, effect, idempotent } = tool;
+  const title = `${skill}: ${name.replace(/[_-]+/g, " ")}`;
+  return {
+    name: exposed,
+    title,
+    description,
+    inputSchema: { ...input_schema, type: "object" } as Tool["inputSchema"],
+    ...(output_schema ? { outputSchema: output_schema as NonNullable<Tool["outputSchema"]> } : {}),
+    annotations: {
+      title,
+      readOnlyHint: effect === "read",
+      destructiveHint: effect === "write",
+      idempotentHint: idempotent,
+    },
+  };
+}
+
+const TIMEOUT_MS = 60_000;
+/** Of a result that clients check against a schema, which no blob would fit. */
+const MOST_STRUCTURED = 1024 * 1024;
+
+async function callTool(
+  { skill, name, output_schema }: ToolDescriptor,
+  input: JsonObject,
+  {
+    world,
+    signal,
+    readsOnly,
+  }: { readonly world: OfferWorld; readonly signal: AbortSignal; readonly readsOnly: boolean },
+): Promise<CallToolResult> {
+  const { project, choices, blobs, loggerFor } = world;
+  const call = { skill, tool: name, arguments: input, ...(readsOnly ? { effects: "read" as const } : {}) };
+  const outcome = await invokeSkill(project, call, {
+    timeoutMs: choices.toolTimeoutMs ?? TIMEOUT_MS,
+    signal,
+    loggerFor,
+    blobs,
+    offline: choices.offline,
+    ...(output_schema ? { mostResult: MOST_STRUCTURED } : {}),
+  });
+  return describeOutcome(outcome, output_schema);
+}
+
+function describeOutcome(outcome: Outcome, schema: ToolDescriptor["output_schema"]): CallToolResult {
+  if ("error" in outcome) return { isError: true, content: [{ type: "text", text: outcome.error }] };
+  const { output, blobs = [] } = outcome;
+  const content: CallToolResult["content"] = [{ type: "text", text: textOf(output) }, ...blobs.map(linkTo)];
+  if (!schema) return { content };
+  const problems = schemaProblems(schema, output);
+  return problems.length > 0 ? { isError: true, content } : { content, structuredContent: output };
+}
+
+function textOf(output: Json): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
+}
+
+function workflowTool(offered: OfferedWorkflow, world: OfferWorld): WantedTool {
+  const name = workflowToolName(offered.workflow);
+  return {
+    name,
+    from: `workflow ${offered.workflow.id}`,
+    definition: describeWorkflow(name, offered),
+    call: (input, calling) => runWorkflow(world, offered, input, calling),
+  };
+}
+
+/** The executor's own: they read on in what a result was too large for. */
+function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
+  return {
+    name: tool.exposed,
+    from: "skillflow itself",
+    definition: describeTool("Large results", tool),
+    async call(input) {
+      const problems = schemaProblems(tool.input_schema, input);
+      const outcome: Promise<Outcome> =
+        problems.length > 0
+          ? Promise.resolve({ error: describeMisfit("invalid_input", problems) })
+          : readOn(tool.name, blobs, input).then(
+              (output) => ({ output }),
+              (error: Error) => ({ error: error.message }),
+            );
+      return describeOutcome(await outcome, undefined);
+    },
+  };
+}

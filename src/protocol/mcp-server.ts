@@ -1,0 +1,188 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
+import type { Diagnostic } from "../core/errors.ts";
+import type { Blobs, Observer } from "../core/ports.ts";
+import type { RunChoices } from "../core/settings.ts";
+import type { Logger } from "../core/skill.ts";
+import { type JsonObject, nearest } from "../core/values.ts";
+import { openBlobs } from "../execution.ts";
+import type { Project } from "../project.ts";
+import { FileRefused } from "../skill-file.ts";
+import { type Offer, openOffer } from "./mcp-offer.ts";
+import { describePrompts, describeResources, ReadRefused, readResource, TEMPLATES } from "./mcp-resources.ts";
+import { findWorkflows, loadWorkflows } from "./mcp-workflows.ts";
+
+/** The registry and the workflows as an MCP server: one for each connection, all of one offer. */
+
+export interface McpOptions {
+  readonly version: string;
+  readonly choices: RunChoices;
+  /** Files and folders as they were named; none for those of the project. */
+  readonly workflows: readonly string[];
+  readonly loggerFor: (skill: string) => Logger;
+  /** Tells of a run in lines. */
+  readonly narrate: (write: (line: string) => void) => Observer;
+  /** Text for the people who run this program. */
+  readonly note: (line: string) => void;
+  /** A workflow that cannot be run, and why. */
+  readonly refuse: (file: string, found: readonly Diagnostic[]) => void;
+  /** What nobody foresaw, for people: the client gets but a word. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface McpService {
+  /** What is offered, found once. Rejects when it cannot be, and with it every request. */
+  readonly offer: Promise<Offer>;
+  /** A server for one connection, or for one request of a client that keeps none. */
+  createServer(): Server;
+  /** Resolves when no call is under way any more, or after `graceMs`. Connections are closed before. */
+  close(graceMs: number): Promise<void>;
+}
+
+type Sdk = typeof import("@modelcontextprotocol/server");
+
+/** Blobs live as long as the service. */
+export async function openMcpService(project: Project, options: McpOptions): Promise<McpService> {
+  const files = findWorkflows(project, options.workflows);
+  const [sdk, folder] = await Promise.all([
+    import("@modelcontextprotocol/server"),
+    mkdtemp(join(tmpdir(), "skillflow-mcp-")),
+  ]);
+  const stopping = new AbortController();
+  const world = { ...options, project, blobs: openBlobs(folder), signal: stopping.signal };
+  const offer = loadWorkflows(project, files, options).then((workflows) => openOffer({ ...world, workflows }));
+  const underWay = new Set<Promise<unknown>>();
+  const service: Serving = { sdk, options, offer, blobs: world.blobs, underWay };
+  return {
+    offer,
+    createServer: () => createServer(service),
+    async close(graceMs) {
+      stopping.abort(new Error("interrupted (the server stops)"));
+      await Promise.race([Promise.allSettled(underWay), pause(graceMs)]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Serving {
+  readonly sdk: Sdk;
+  readonly options: McpOptions;
+  readonly offer: Promise<Offer>;
+  readonly blobs: Blobs;
+  readonly underWay: Set<Promise<unknown>>;
+}
+
+const INSTRUCTIONS =
+  "Tools of skills, and workflows as tools whose names begin with run_. A skill's instruction, as a prompt or a resource, says how to use its tools. A run is recorded: its id comes with the result.";
+
+function createServer(service: Serving): Server {
+  const { sdk, options, blobs, underWay } = service;
+  const server = new sdk.Server(
+    { name: "skillflow", title: "skillflow", version: options.version },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+  );
+  const offered = async <Result>(answer: (offer: Offer) => Result | Promise<Result>): Promise<Result> => {
+    const offer = await service.offer;
+    return offer.redactor.value((await answer(offer)) as never) as Result;
+  };
+  server.setRequestHandler("tools/list", () =>
+    offered(({ tools }) => ({ tools: [...tools.values()].map(({ definition }) => definition) })),
+  );
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const call = offered((offer) => callTool(server, service, { offer, ...params, context }));
+    const done = call.finally(() => underWay.delete(done));
+    underWay.add(done);
+    return done;
+  });
+  server.setRequestHandler("resources/list", () =>
+    offered(({ skills }) => ({ resources: describeResources(skills.values()) })),
+  );
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: TEMPLATES }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }) =>
+    offered(({ skills }) => readOrRefuse(sdk, uri, { skills, blobs })),
+  );
+  server.setRequestHandler("prompts/list", () =>
+    offered(({ skills }) => ({ prompts: describePrompts(skills.values()) })),
+  );
+  server.setRequestHandler("prompts/get", ({ params: { name } }) =>
+    offered(({ skills }) => getPrompt(sdk, name, skills)),
+  );
+  return server;
+}
+
+interface ToolCall {
+  readonly offer: Offer;
+  readonly name: string;
+  readonly arguments?: { readonly [key: string]: unknown } | undefined;
+  readonly context: ServerContext;
+}
+
+async function callTool(server: Server, { sdk, options }: Serving, call: ToolCall): Promise<CallToolResult> {
+  const { offer, name, context } = call;
+  const tool = offer.tools.get(name);
+  if (!tool) throw unknown(sdk, "tool", name, offer.tools.keys());
+  const interrupt = interrupted(context.mcpReq.signal);
+  try {
+    const observers = progressTellers(options, context);
+    const result = await tool.call((call.arguments ?? {}) as JsonObject, { signal: interrupt, observers });
+    // Older revisions take results and their schemas as objects alone.
+    return server.projectCallToolResult(result, tool.definition.outputSchema);
+  } catch (error) {
+    if (!interrupt.aborted) options.onFault(error);
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} could not be carried out`);
+  }
+}
+
+/** Aborts with a reason that people read in the record of a run. */
+function interrupted(signal: AbortSignal): AbortSignal {
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort("interrupted (its MCP client cancelled it, or the connection ended)");
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  return interrupt.signal;
+}
+
+/** Events as progress notifications, for a client that asked for them. */
+function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Observer[] {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return [];
+  let progress = 0;
+  const isGone = () => undefined;
+  const tell = (line: string) => {
+    progress += 1;
+    const params = { progressToken, progress, message: line.trimEnd() };
+    mcpReq.notify({ method: "notifications/progress", params }).catch(isGone);
+  };
+  return [narrate(tell)];
+}
+
+async function readOrRefuse(sdk: Sdk, uri: string, readable: Parameters<typeof readResource>[1]) {
+  try {
+    const found = await readResource(uri, readable);
+    if (found) return found;
+  } catch (error) {
+    if (!(error instanceof ReadRefused || error instanceof FileRefused)) throw error;
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${uri} is not read: ${error.message}`);
+  }
+  throw new sdk.ResourceNotFoundError(uri, `there is no resource ${uri}`);
+}
+
+function getPrompt(sdk: Sdk, name: string, skills: Offer["skills"]) {
+  const skill = skills.get(name)?.skill;
+  if (!skill) throw unknown(sdk, "prompt", name, skills.keys());
+  const text = skill.instruction ?? "";
+  return {
+    description: skill.description,
+    messages: [{ role: "user" as const, content: { type: "text" as const, text } }],
+  };
+}
+
+function unknown(sdk: Sdk, what: string, name: string, known: Iterable<string>): Error {
+  const near = nearest(name.slice(0, 100), known);
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  const message = `there is no ${what} ${name.slice(0, 100)}${hint}`;
+  return new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+}

@@ -1,0 +1,119 @@
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
+import { messageOf } from "../core/errors.ts";
+import type { McpService } from "./mcp-server.ts";
+
+/** MCP over a pair of streams: one message a line. */
+
+export interface Streams {
+  readonly input: AsyncIterable<Uint8Array>;
+  write(text: string): Promise<void>;
+  /** What is wrong with the other side, for people. */
+  readonly onProblem: (message: string) => void;
+}
+
+export interface Connection {
+  /** Resolves when the other side is gone, and what it had asked for is answered or given up. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What was asked for before the input ended may take this long, once it can be answered at all. */
+const GRACE_MS = 1000;
+
+export async function connectStreams(service: McpService, streams: Streams): Promise<Connection> {
+  const [{ serveStdio }, sdk] = await Promise.all([
+    import("@modelcontextprotocol/server/stdio"),
+    import("@modelcontextprotocol/server"),
+  ]);
+  const buffer = new sdk.ReadBuffer();
+  const isReady = service.offer.then(
+    () => undefined,
+    () => undefined,
+  );
+  const transport = createTransport({ ...streams, isReady }, buffer, sdk.serializeMessage);
+  const handle = serveStdio(() => service.createServer(), {
+    transport,
+    onerror: (error) => streams.onProblem(messageOf(error)),
+  });
+  return { ended: transport.ended, close: () => handle.close() };
+}
+
+interface Reading {
+  append(chunk: Buffer): void;
+  readMessage(): JSONRPCMessage | null;
+}
+
+/** Ends after the input when every request has its answer, or after the grace. */
+function createTransport(
+  { input, write, onProblem, isReady }: Streams & { readonly isReady: Promise<void> },
+  buffer: Reading,
+  serialize: (message: JSONRPCMessage) => string,
+): Transport & { readonly ended: Promise<void> } {
+  const open = new Set<RequestId>();
+  let isOver = false;
+  let answered: () => void = () => undefined;
+  let finish: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const settle = (id: RequestId | undefined) => {
+    if (id !== undefined) open.delete(id);
+    if (open.size === 0) answered();
+  };
+  const transport: Transport & { readonly ended: Promise<void> } = {
+    ended,
+    async start() {
+      void read()
+        .catch((error) => onProblem(messageOf(error)))
+        .finally(() => transport.close());
+    },
+    async send(message) {
+      if (isOver) throw new Error("the connection is closed");
+      await write(serialize(message));
+      if (!("method" in message)) settle(message.id);
+    },
+    async close() {
+      if (isOver) return;
+      isOver = true;
+      transport.onclose?.();
+      finish();
+    },
+  };
+  const read = async () => {
+    for await (const chunk of input) {
+      if (isOver) return;
+      buffer.append(Buffer.from(chunk));
+      for (let more = true; more && !isOver; ) more = deliver();
+    }
+    if (open.size > 0) await isReady;
+    await answers();
+  };
+  const deliver = (): boolean => {
+    try {
+      const message = buffer.readMessage();
+      if (message === null) return false;
+      if ("method" in message && "id" in message) open.add(message.id);
+      if ("method" in message && message.method === "notifications/cancelled") settle(cancelledBy(message));
+      transport.onmessage?.(message);
+    } catch (error) {
+      onProblem(`a line is no message: ${messageOf(error)}`);
+    }
+    return true;
+  };
+  const answers = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GRACE_MS);
+      answered = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      settle(undefined);
+    });
+  return transport;
+}
+
+/** The client waits for no answer to that request. */
+function cancelledBy({ params }: { readonly params?: { readonly [key: string]: unknown } | undefined }) {
+  const id = params?.requestId;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}

@@ -1,0 +1,203 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import { type FinishedRun, holdLarge, openStore, prepareRun, startRun } from "../app.ts";
+import { blobsIn } from "../core/blob.ts";
+import { type Diagnostic, SkillflowError } from "../core/errors.ts";
+import { RUN_STATUSES } from "../core/event.ts";
+import type { Blobs, Observer } from "../core/ports.ts";
+import type { RunResult } from "../core/result.ts";
+import { defined, type RunChoices } from "../core/settings.ts";
+import type { Logger } from "../core/skill.ts";
+import type { JsonObject } from "../core/values.ts";
+import type { Workflow } from "../core/workflow.ts";
+import { describeInputs } from "../core/workflow-inputs.ts";
+import { gatherSkills, type Project, readWorkflow } from "../project.ts";
+import { linkTo } from "./mcp-resources.ts";
+
+/** Workflows as tools: one call is one run, started and recorded as the command line does it. */
+
+/** Files as they were named, those of folders one by one; without any, the project's `workflows/`. */
+export function findWorkflows({ host, root }: Project, named: readonly string[]): readonly string[] {
+  if (named.length === 0) {
+    const own = join(root, "workflows");
+    return existsSync(own) ? filesOf(own).map((file) => relative(host.cwd, file)) : [];
+  }
+  return named.flatMap((name) => {
+    const path = resolve(host.cwd, name);
+    if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no workflow ${name}`);
+    return statSync(path).isDirectory() ? filesOf(path).map((file) => relative(host.cwd, file)) : [name];
+  });
+}
+
+function filesOf(directory: string): readonly string[] {
+  const names = readdirSync(directory).filter((name) => /\.ya?ml$/.test(name));
+  return names.sort().map((name) => join(directory, name));
+}
+
+/** A workflow that can be run, and its file as it was found. */
+export interface OfferedWorkflow {
+  readonly file: string;
+  readonly workflow: Workflow;
+  readonly canWrite: boolean;
+}
+
+/** Those that can be run; what is wrong with the others goes to `refuse`. */
+export async function loadWorkflows(
+  project: Project,
+  files: readonly string[],
+  {
+    choices,
+    refuse,
+  }: { readonly choices: RunChoices; readonly refuse: (file: string, found: readonly Diagnostic[]) => void },
+): Promise<readonly OfferedWorkflow[]> {
+  const offered: OfferedWorkflow[] = [];
+  for (const file of files) {
+    const { workflow, diagnostics } = readWorkflow(project, file);
+    if (workflow) offered.push({ file, workflow, canWrite: await canWrite(project, workflow, choices) });
+    else refuse(file, diagnostics);
+  }
+  return offered;
+}
+
+/** Whether any tool that a node could be offered may write. */
+async function canWrite(project: Project, workflow: Workflow, { writes }: RunChoices): Promise<boolean> {
+  if ((writes ?? workflow.writes ?? defaultWrites(project)) !== "allow") return false;
+  const entries = await gatherSkills(project.skills, workflow);
+  return Object.values(workflow.nodes).some(
+    ({ effects, skills = [] }) => effects !== "read" && skills.some((id) => mayWrite(entries.get(id)?.skill)),
+  );
+}
+
+/** Where neither a flag nor a workflow says it. */
+export function defaultWrites({ project, user }: Project): string {
+  return project?.config.writes ?? user?.config.writes ?? "allow";
+}
+
+function mayWrite(skill: { readonly mcp?: unknown; readonly tools: readonly { effect: string }[] } | undefined) {
+  return skill !== undefined && (skill.mcp !== undefined || skill.tools.some((tool) => tool.effect === "write"));
+}
+
+/** The name under which it is offered: `run_incident_triage`. */
+export function workflowToolName({ id }: Workflow): string {
+  return `run_${id.replace(/[^A-Za-z0-9_]/g, "_")}`.slice(0, 64);
+}
+
+export function describeWorkflow(name: string, { workflow, canWrite }: OfferedWorkflow): Tool {
+  return {
+    name,
+    title: workflow.name,
+    description: `Runs the workflow "${workflow.name}"${workflow.description ? `: ${workflow.description}` : "."}`,
+    inputSchema: describeInputs(workflow) as Tool["inputSchema"],
+    outputSchema: RESULT,
+    annotations: {
+      title: workflow.name,
+      readOnlyHint: !canWrite,
+      destructiveHint: canWrite,
+      idempotentHint: false,
+      openWorldHint: true,
+    },
+  };
+}
+
+/** The gist of the result document. */
+const RESULT: NonNullable<Tool["outputSchema"]> = {
+  type: "object",
+  properties: {
+    run: { type: "string", description: "the run's id in the store" },
+    status: { type: "string", enum: [...RUN_STATUSES] },
+    exitCode: { type: "integer" },
+    results: { type: "object", description: "by node: status and data" },
+    degraded: { type: "array", items: { type: "object" }, description: "skills that were missing" },
+    error: { type: "object", description: "why it did not succeed" },
+  },
+  required: ["run", "status", "exitCode", "results", "degraded"],
+};
+
+export interface RunWorld {
+  readonly project: Project;
+  readonly choices: RunChoices;
+  readonly blobs: Blobs;
+  readonly loggerFor: (skill: string) => Logger;
+  /** Text for the people who run this program. */
+  readonly note: (line: string) => void;
+}
+
+/** Drives a run to its end; what keeps it from starting is a failed call. */
+export async function runWorkflow(
+  world: RunWorld,
+  { file }: OfferedWorkflow,
+  input: JsonObject,
+  watch: { readonly signal: AbortSignal; readonly observers: readonly Observer[] },
+): Promise<CallToolResult> {
+  try {
+    return await describeOutcome(await finishRun(world, file, input, watch), world.blobs);
+  } catch (error) {
+    if (error instanceof SkillflowError) return { isError: true, content: [{ type: "text", text: explain(error) }] };
+    throw error;
+  }
+}
+
+async function finishRun(
+  { project, choices, loggerFor, note }: RunWorld,
+  file: string,
+  input: JsonObject,
+  { signal, observers }: { readonly signal: AbortSignal; readonly observers: readonly Observer[] },
+): Promise<FinishedRun> {
+  const prepared = await prepareRun(project, {
+    file,
+    input: () => input,
+    runId: undefined,
+    choices,
+    connect: { signal },
+  });
+  const { run, workflow } = prepared.record;
+  try {
+    note(`run ${run} of ${workflow.id} began`);
+    const onPromptChanged = () => undefined;
+    const watch = { signal, observers, onPromptChanged, loggerFor };
+    const finished = await startRun(project, openStore(project), prepared, watch);
+    const { status } = finished.result;
+    note(`run ${run} of ${workflow.id} ${status}${status === "interrupted" ? `: skillflow resume ${run}` : ""}`);
+    return finished;
+  } finally {
+    await prepared.close();
+  }
+}
+
+function explain({ message, hint, diagnostics = [] }: SkillflowError): string {
+  const found = diagnostics.filter(({ severity }) => severity === "error").map((each) => `- ${each.message}`);
+  return [message, ...found, ...(hint ? [hint] : [])].join("\n");
+}
+
+async function describeOutcome({ result }: FinishedRun, blobs: Blobs): Promise<CallToolResult> {
+  const { run, status, exitCode, degraded, error } = result;
+  const results = await holdLarge(gistOf(result), blobs);
+  return {
+    content: [{ type: "text", text: summaryOf(result) }, ...blobsIn(results).map(linkTo)],
+    structuredContent: { run, status, exitCode, results, degraded, ...defined("error", error) },
+    ...(exitCode === 0 ? {} : { isError: true }),
+  };
+}
+
+/** Without the calls, which `skillflow runs show` tells. */
+function gistOf({ results }: RunResult): JsonObject {
+  const nodes = Object.entries(results).map(([node, { status, data }]) => [node, { status, data }] as const);
+  return Object.fromEntries(nodes);
+}
+
+const MOST_DATA = 1000;
+
+function summaryOf({ run, workflow, status, results, degraded, error }: RunResult): string {
+  const nodes = Object.entries(results).map(([node, { status: came, data }]) => {
+    const text = JSON.stringify(data);
+    return `- ${node}: ${came} ${text.length > MOST_DATA ? `${text.slice(0, MOST_DATA)}…` : text}`;
+  });
+  return [
+    `${workflow}: ${status} (run ${run})`,
+    ...(error ? [error.message] : []),
+    ...(status === "interrupted" || status === "stopped" ? [`It can be carried on: skillflow resume ${run}`] : []),
+    ...degraded.map(({ skill, node, reason }) => `without ${skill} at ${node}: ${reason}`),
+    ...nodes,
+  ].join("\n");
+}

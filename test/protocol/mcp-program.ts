@@ -1,0 +1,84 @@
+import type { Stream } from "node:stream";
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterEach } from "vitest";
+import { programCommand } from "../cli/program.ts";
+
+/** `skillflow mcp` as a process, and stock clients that speak with it. */
+
+export interface Program {
+  /** What it said to people so far. */
+  stderr(): string;
+  /** Resolves with what matches, once it was said. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+interface Started {
+  readonly cwd: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly client?: ClientOptions;
+}
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+function listen(stream: Stream | null): Program {
+  let text = "";
+  const waiting = new Set<() => void>();
+  stream?.on("data", (chunk: Buffer) => {
+    text += chunk.toString("utf8");
+    for (const look of waiting) look();
+  });
+  return {
+    stderr: () => text,
+    said: (pattern) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const found = pattern.exec(text);
+          if (!found) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** The newest revision where the client is told to look for it, the handshake of the older ones otherwise. */
+export async function connectStdio({ cwd, args = [], env = {}, client: options }: Started) {
+  const program = programCommand(["mcp", ...args]);
+  const transport = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });
+  const client = new Client({ name: "test", version: "1" }, options);
+  const told = listen(transport.stderr);
+  open.push(client);
+  await client.connect(transport);
+  return { client, transport, ...told };
+}
+
+/** The server, started through a client's transport that never speaks with it. */
+export async function startHttp({ cwd, args = [], env = {} }: Started) {
+  const program = programCommand(["mcp", "--http", "--port", "0", ...args]);
+  const holder = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });
+  const told = listen(holder.stderr);
+  open.push({
+    async close() {
+      if (holder.pid !== null) process.kill(holder.pid, "SIGTERM");
+      await holder.close();
+    },
+  });
+  await holder.start();
+  const [, url = ""] = await told.said(/serving \d+ tools at (\S+)/);
+  return { url, ...told };
+}
+
+export async function connectHttp(url: string, options?: ClientOptions, headers: Record<string, string> = {}) {
+  const client = new Client({ name: "test", version: "1" }, options);
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  await client.connect(transport);
+  open.push(client);
+  return client;
+}
