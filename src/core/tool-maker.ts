@@ -60,8 +60,15 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler">[] = [
 /** Why a definition or a removal is refused; `present` are all tools of the node. The input fits its schema. */
 export function makingProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]) {
   if (isMaker(tool, DEFINE)) return definitionProblem(input as unknown as Definition, present);
+  if (!isMaker(tool, REMOVE)) return undefined;
   const { name } = input as unknown as Definition;
-  return isMaker(tool, REMOVE) && isProtected(name, present) ? `${name} was not defined here: it stays` : undefined;
+  if (isProtected(name, present)) return `${name} was not defined here: it stays`;
+  return isToolName(name) ? undefined : `${JSON.stringify(name)} is no tool name`;
+}
+
+/** A name becomes part of paths, so it is checked before any other use. */
+function isToolName(name: string): boolean {
+  return /^[a-z][a-z0-9_]*$/.test(name) && name.length <= MOST_NAME;
 }
 
 interface Definition {
@@ -74,7 +81,7 @@ interface Definition {
 
 function definitionProblem(definition: Definition, present: readonly ToolDescriptor[]): string | undefined {
   const { name, description, code, persistent } = definition;
-  if (!/^[a-z][a-z0-9_]*$/.test(name) || name.length > MOST_NAME) {
+  if (!isToolName(name)) {
     return `"${name}" is no tool name: use lowercase letters, digits and underscores, a letter first, ${MOST_NAME} at most`;
   }
   if (isProtected(name, present)) return `${name} is the name of a tool that is here already: use another one`;

@@ -69,11 +69,25 @@ async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Prom
   if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent(call, mapping)) return [];
   const parts = splitValue(resolved, call.tool.name);
   const isPath = mapping.readPath || mapping.writePath || mapping.kind === "workingdir";
+  if (!isPath && isChecked(call, mapping)) for (const { text } of parts) await refuseLink(call, mapping, text);
   if (!isPath || mapping.unsafePath) return parts;
   return inOrder(parts, async (part) => ({
     ...part,
     text: await placeInside(call.context.workDir, mapping.param, part.text),
   }));
+}
+
+function isChecked({ host }: DescriptorCall, { kind, unsafePath }: Argument): boolean {
+  return host.options.descriptor === "current" && !unsafePath && (kind === "positional" || kind === "flag");
+}
+
+/** A value that is no path may name a file all the same: no link takes a program out of the working directory. */
+async function refuseLink({ context }: DescriptorCall, { param }: Argument, text: string): Promise<void> {
+  let there = text;
+  while (dirname(there) !== there && !(await isThere(resolve(context.workDir, there)))) there = dirname(there);
+  const place = await resolveInside(context.workDir, there);
+  if (!place.inside && place.reason === "outside")
+    throw new Error(`parameter ${param}: the path ${text} ${place.message}`);
 }
 
 function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {

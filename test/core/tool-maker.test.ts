@@ -98,6 +98,10 @@ describe("a removal", () => {
     },
   );
 
+  test.each(["../../other/skills/kept", "a/b", "..", "", "Kept"])("of %j is refused: it is no name", (name) => {
+    expect(removalError(name)).toContain("is no tool name");
+  });
+
   test("of an unknown name is left to who knows what is kept", () => {
     expect(removalError("kept_before")).toBeUndefined();
   });

@@ -581,6 +581,45 @@ describe("an output that goes through a script", () => {
   });
 });
 
+describe("a value that the file does not mark as a path", () => {
+  beforeEach(() => {
+    program("notes", ECHO);
+    mkdirSync(join(directory, "work/sub"));
+    write("outside/x", "x");
+    symlinkSync(join(directory, "outside"), join(directory, "work/out"));
+    symlinkSync(join(directory, "outside/x"), join(directory, "work/sub/x"));
+    symlinkSync(join(directory, "work/sub"), join(directory, "work/in"));
+  });
+
+  test.each(["out", "out/x", "out/new", "out/new/deep", "sub/x"])(
+    "is refused where links lead out: %s",
+    async (query) => {
+      for (const how of [{}, { kind: "flag" }, { split: true }]) {
+        mapping({ param: "query", ...how });
+        const { error, started } = await callTool({ query });
+        expect(error).toMatch(/^parameter query: the path .* leads out/);
+        expect(started).toEqual([]);
+      }
+    },
+  );
+
+  test.each(["in", "in/new", "plain words", "a\\b", "https://x.test/out/x", "", "x".repeat(300)])(
+    "is taken as it is otherwise: %s",
+    async (query) => {
+      mapping({ param: "query" });
+      expect(await callTool({ query })).toMatchObject({ output: JSON.stringify(["search", query]) });
+    },
+  );
+
+  test("is not looked at where the file vouches for it, or in the seed", async () => {
+    const output = JSON.stringify(["search", "out/x"]);
+    mapping({ param: "query", unsafePath: true });
+    expect(await callTool({ query: "out/x" })).toMatchObject({ output });
+    mapping({ param: "query" });
+    expect(await callTool({ query: "out/x" }, { descriptor: "seed" })).toMatchObject({ output });
+  });
+});
+
 describe("a path that the file marks as one", () => {
   const marked = (mark: object) => {
     program("notes", `cd . ; ${ECHO}`);
