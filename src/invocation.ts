@@ -79,8 +79,8 @@ export interface OfferedSkill {
 }
 
 /**
- * Every available skill, in the order of their ids. Their MCP servers are asked for their tools, and ended again; of one
- * that cannot be reached a warning tells.
+ * Every available skill, in the order of their ids. Their MCP servers are asked for their tools, and ended again. Warnings
+ * tell of servers that cannot be reached, and of code that is not trusted.
  */
 export async function offeredSkills(
   { host, skills }: Project,
@@ -98,7 +98,8 @@ export async function offeredSkills(
       ? [{ entry, tools: recordSkill(id, entry).tools as readonly ToolDescriptor[] }]
       : [];
   });
-  return { offered, warnings: [...warnings, ...lost] };
+  const held = found.flatMap(([id, entry]) => (entry?.withheld ? [`${id}: ${entry.withheld}`] : []));
+  return { offered, warnings: [...held, ...warnings, ...lost] };
 }
 
 /** What the tools for blobs do, by their names. */

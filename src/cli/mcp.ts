@@ -1,5 +1,5 @@
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import { openProject } from "../project.ts";
+import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
+import { configFindings, openProject } from "../project.ts";
 import { openMcpHttp } from "../protocol/mcp-http.ts";
 import { type McpService, openMcpService } from "../protocol/mcp-server.ts";
 import { connectStreams } from "../protocol/mcp-stdio.ts";
@@ -21,8 +21,9 @@ export const mcp: Action = async (io, workflows, flags) => {
   const choices = runChoices(flags);
   const project = openProject(io.host, projectOptions(flags));
   io.protect(environmentRedactor(project));
+  const { tell, ...teller } = tellerOf(io, flags);
+  tell(configFindings(project));
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
-  const teller = tellerOf(io, flags);
   const service = await openMcpService(project, {
     version: VERSION,
     choices,
@@ -59,12 +60,16 @@ function tellerOf(io: Io, flags: Flags) {
   const paint = painter(io, flags);
   const say = (mark: string, text: string) => void io.err(`${mark} ${plainText(text)}\n`);
   const warn = (line: string) => say(paint("yellow", "!"), line);
+  const tell = (found: readonly Diagnostic[]) => {
+    for (const each of found) void io.err(`${describeDiagnostic(each, paint)}\n`);
+  };
   return {
+    tell,
     warn,
     note: (line: string) => (flags.quiet === true ? undefined : say(paint("green", "●"), line)),
     onFault: (error: unknown) => say(paint("red", "✘"), messageOf(error)),
-    refuse(file: string, found: Parameters<Parameters<typeof openMcpService>[1]["refuse"]>[1]) {
-      for (const each of found) void io.err(`${describeDiagnostic(each, paint)}\n`);
+    refuse(file: string, found: readonly Diagnostic[]) {
+      tell(found);
       warn(`${file} is left out: it is no workflow that can be run`);
     },
   };

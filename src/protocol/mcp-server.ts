@@ -7,7 +7,7 @@ import type { Diagnostic } from "../core/errors.ts";
 import type { Blobs, Observer } from "../core/ports.ts";
 import type { RunChoices } from "../core/settings.ts";
 import type { Logger } from "../core/skill.ts";
-import { type JsonObject, nearest } from "../core/values.ts";
+import { isNestedBeyond, type JsonObject, nearest } from "../core/values.ts";
 import { openBlobs } from "../execution.ts";
 import type { Project } from "../project.ts";
 import { FileRefused } from "../skill-file.ts";
@@ -61,7 +61,7 @@ export async function openMcpService(project: Project, options: McpOptions): Pro
     createServer: () => createServer(service),
     async close(graceMs) {
       stopping.abort(new Error("interrupted (the server stops)"));
-      await Promise.race([Promise.allSettled(underWay), pause(graceMs)]);
+      await Promise.race([Promise.allSettled([offer, ...underWay]), pause(graceMs, undefined, { ref: false })]);
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -113,6 +113,9 @@ function createServer(service: Serving): Server {
   return server;
 }
 
+/** Of arguments: what is nested deeper, JSON writers may fail to follow. */
+const MOST_DEPTH = 500;
+
 interface ToolCall {
   readonly offer: Offer;
   readonly name: string;
@@ -124,10 +127,15 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
   const { offer, name, context } = call;
   const tool = offer.tools.get(name);
   if (!tool) throw unknown(sdk, "tool", name, offer.tools.keys());
+  const input = (call.arguments ?? {}) as JsonObject;
+  if (isNestedBeyond(MOST_DEPTH, input)) {
+    const message = `the arguments are nested more than ${MOST_DEPTH} levels deep`;
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+  }
   const interrupt = interrupted(context.mcpReq.signal);
   try {
     const observers = progressTellers(options, context);
-    const result = await tool.call((call.arguments ?? {}) as JsonObject, { signal: interrupt, observers });
+    const result = await tool.call(input, { signal: interrupt, observers });
     // Older revisions take results and their schemas as objects alone.
     return server.projectCallToolResult(result, tool.definition.outputSchema);
   } catch (error) {

@@ -49,17 +49,12 @@ function createTransport(
   buffer: Reading,
   serialize: (message: JSONRPCMessage) => string,
 ): Transport & { readonly ended: Promise<void> } {
-  const open = new Set<RequestId>();
+  const requests = createRequests();
   let isOver = false;
-  let answered: () => void = () => undefined;
   let finish: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const settle = (id: RequestId | undefined) => {
-    if (id !== undefined) open.delete(id);
-    if (open.size === 0) answered();
-  };
   const transport: Transport & { readonly ended: Promise<void> } = {
     ended,
     async start() {
@@ -70,7 +65,7 @@ function createTransport(
     async send(message) {
       if (isOver) throw new Error("the connection is closed");
       await write(serialize(message));
-      if (!("method" in message)) settle(message.id);
+      requests.answered(message);
     },
     async close() {
       if (isOver) return;
@@ -85,31 +80,53 @@ function createTransport(
       buffer.append(Buffer.from(chunk));
       for (let more = true; more && !isOver; ) more = deliver();
     }
-    if (open.size > 0) await isReady;
-    await answers();
+    if (requests.areOpen()) await isReady;
+    await requests.settled(GRACE_MS);
   };
   const deliver = (): boolean => {
     try {
       const message = buffer.readMessage();
       if (message === null) return false;
-      if ("method" in message && "id" in message) open.add(message.id);
-      if ("method" in message && message.method === "notifications/cancelled") settle(cancelledBy(message));
+      requests.asked(message);
       transport.onmessage?.(message);
     } catch (error) {
       onProblem(`a line is no message: ${messageOf(error)}`);
     }
     return true;
   };
-  const answers = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, GRACE_MS);
-      answered = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      settle(undefined);
-    });
   return transport;
+}
+
+/** Which requests of the other side wait for an answer. */
+function createRequests() {
+  const open = new Set<RequestId>();
+  let tellNone: () => void = () => undefined;
+  const settle = (id: RequestId | undefined) => {
+    if (id !== undefined) open.delete(id);
+    if (open.size === 0) tellNone();
+  };
+  return {
+    areOpen: () => open.size > 0,
+    asked(message: JSONRPCMessage) {
+      if (!("method" in message)) return;
+      if ("id" in message) open.add(message.id);
+      if (message.method === "notifications/cancelled") settle(cancelledBy(message));
+    },
+    answered(message: JSONRPCMessage) {
+      if (!("method" in message)) settle(message.id);
+    },
+    /** Resolves when none waits any more, or after the grace. */
+    settled(graceMs: number): Promise<void> {
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, graceMs);
+        tellNone = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        settle(undefined);
+      });
+    },
+  };
 }
 
 /** The client waits for no answer to that request. */

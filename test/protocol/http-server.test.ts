@@ -144,6 +144,34 @@ describe("the server", () => {
     expect(heard).toBeInstanceOf(Error);
   });
 
+  test("lets a handler answer every method at length, which hears when its caller is gone", async () => {
+    let hear: (reason: unknown) => void = () => undefined;
+    const gone = new Promise((resolve) => {
+      hear = resolve;
+    });
+    const handler = async (request: Request) => {
+      const text = await request.text();
+      if (text !== "forever") {
+        const words = `${request.method} ${text} ${request.headers.get("x-more")}`;
+        return new Response(`${words} back`, { status: 201, headers: { "x-back": "yes" } });
+      }
+      request.signal.addEventListener("abort", () => hear(request.signal.reason));
+      return new Response(new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(10)) }));
+    };
+    const server = await open({ handlers: new Map([["/long", handler]]) });
+    const headers = { "x-more": "more" };
+    const put = await send(server, { method: "PUT", path: "/long", headers, body: "body" });
+    expect(put).toMatchObject({ status: 201, text: "PUT body more back", headers: { "x-back": "yes" } });
+    expect((await send(server, { method: "GET", path: "/long", headers })).text).toBe("GET  more back");
+    expect((await send(server, { path: "/long", headers: { origin: "https://evil.example" } })).status).toBe(403);
+    const leaving = httpRequest(`${server.url}/long`, { method: "POST" }, (response) => {
+      response.once("data", () => leaving.destroy());
+    });
+    leaving.on("error", () => undefined);
+    leaving.end("forever");
+    expect(await gone).toMatchObject({ message: "the caller is gone" });
+  });
+
   test("says in words when its port is taken", async () => {
     const { url } = await open();
     await expect(open({ port: Number(new URL(url).port) })).rejects.toMatchObject({

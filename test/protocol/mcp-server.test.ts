@@ -263,6 +263,7 @@ describe("over the standard streams", () => {
     const without = await connectStdio({ cwd, env: PAGER_ENV });
     expect((await without.client.listTools()).tools.some(({ name }) => name.startsWith("pager"))).toBe(false);
     expect(existsSync(join(cwd, "imported"))).toBe(false);
+    await without.said(/pager: its code is not trusted: --trust-skill pager lets it run/);
     const { client, said } = await connectStdio({ cwd, env: PAGER_ENV, args: ["--trust-skill", "pager"] });
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "pager_page")).toMatchObject({
@@ -292,11 +293,14 @@ describe("over the standard streams", () => {
     expect(textOf(seen)).toContain("seen");
   });
 
-  it("takes large arguments, and ends the connection at those beyond all measure", async () => {
+  it("takes large arguments, refuses deep ones, and ends the connection at those beyond all measure", async () => {
     const cwd = makeProject(FILES);
     const { client } = await connectStdio({ cwd });
     const result = await client.callTool({ name: "desk_look", arguments: { text: "x".repeat(5_000_000) } });
     expect(textOf(result)).toContain("5000000");
+    const nested = JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`);
+    const deep = client.callTool({ name: "run_greet_all", arguments: { who: "Ada", nested } });
+    await expect(deep).rejects.toThrow(/nested more than 500 levels/);
     const ended = await runProgram(["mcp"], { cwd, stdin: `{"jsonrpc":"2.0","id":"${"x".repeat(11_000_000)}` });
     expect(ended.code).toBe(0);
     expect(ended.stderr).toMatch(/exceed/i);
