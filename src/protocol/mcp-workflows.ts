@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { type FinishedRun, holdLarge, openStore, prepareRun, startRun } from "../app.ts";
@@ -30,9 +30,11 @@ export function findWorkflows({ host, root }: Project, named: readonly string[])
   });
 }
 
+/** Other YAML, such as a script of replies, lies beside workflows. */
 function filesOf(directory: string): readonly string[] {
   const names = readdirSync(directory).filter((name) => /\.ya?ml$/.test(name));
-  return names.sort().map((name) => join(directory, name));
+  const files = names.sort().map((name) => join(directory, name));
+  return files.filter((file) => /^nodes[ \t]*:/m.test(readFileSync(file, "utf8")));
 }
 
 /** A workflow that can be run, and its file as it was found. */
