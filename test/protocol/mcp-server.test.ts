@@ -318,7 +318,12 @@ describe("over the standard streams", () => {
 
   it("leaves out workflows that cannot be run, numbers names that are taken, and says both", async () => {
     const other = GREET.replace("id: greet-all", "id: greet_all").replace("name: Greet\n", "name: Greet again\n");
-    const files = { ...FILES, "more/again.yml": other, "more/broken.yml": "id: broken\n" };
+    const files = {
+      ...FILES,
+      "more/again.yml": other,
+      "more/broken.yml": "id: broken\nnodes: {}\n",
+      "more/other.yml": "replies: []\n",
+    };
     const { client, said } = await connectStdio({ cwd: makeProject(files), args: ["workflows/greet.yml", "more"] });
     const { tools } = await client.listTools();
     const runs = tools.filter(({ name }) => name.startsWith("run_"));
