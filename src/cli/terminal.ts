@@ -119,8 +119,13 @@ function describeItem(label: string, value: unknown, paint: Paint, width: number
   return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeData(body, paint, width, indent + 3)];
 }
 
+/** A screen of text is read; the whole is in the result. */
+const MOST_TEXT = 4000;
+
 function plain(value: unknown): string {
-  return plainText(typeof value === "string" ? value : JSON.stringify(value));
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const more = text.length - MOST_TEXT;
+  return plainText(more > 0 ? `${text.slice(0, MOST_TEXT)} … (${more} characters more)` : text);
 }
 
 /** Words kept whole; following lines are indented two more. */

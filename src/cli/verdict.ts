@@ -5,6 +5,8 @@ import { leftOutSkills } from "./reports/visits.ts";
 import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;
+/** Of what one node found. */
+const MOST_LINES = 200;
 
 export interface VerdictOptions {
   readonly paint: Paint;
@@ -79,7 +81,13 @@ function describeNode(name: string, result: NodeResult | undefined, paint: Paint
     pass ? paint("green", evaluator) : paint("red", `${evaluator} failed`),
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
-  return [`${mark} ${paint("bold", plainText(name))}${checked}`, ...describeData(result.data, paint, width)];
+  const lines = describeData(result.data, paint, width);
+  const hidden = lines.length - MOST_LINES;
+  return [
+    `${mark} ${paint("bold", plainText(name))}${checked}`,
+    ...lines.slice(0, MOST_LINES),
+    ...(hidden > 0 ? [paint("dim", `  (${amount(hidden, "line")} more)`)] : []),
+  ];
 }
 
 function statusMark(status: string, paint: Paint): string {

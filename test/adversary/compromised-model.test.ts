@@ -349,3 +349,71 @@ describe.each(SHIPPED)("a compromised model at %s", (name) => {
     expect(leaks(attacked)).toEqual([]);
   }, 120_000);
 });
+
+describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
+  const workflow = readFileSync(join(ROOT, "workflows", name), "utf8");
+  const usage = (input: number) => ({ input, cached: 0, output: 0 });
+  const again = (input: number): Scripted => ({ calls: [{ tool: "logs_files", input: {} }], usage: usage(input) });
+
+  it("is ended by the turns of a node, each attempt by itself", async () => {
+    const { ended, result, model } = await attack({ workflow, args: ALERT, reply: () => again(1) });
+    expect([ended.code, result.error?.code]).toEqual([1, "node.failed"]);
+    expect(model.bodies.length).toBeLessThanOrEqual(2 * 12);
+  }, 60_000);
+
+  it("is ended by the cost, before it asks once more", async () => {
+    const { ended, result, model } = await attack({ workflow, args: ALERT, reply: () => again(1_000_000) });
+    expect([ended.code, result.error?.code]).toEqual([5, "limit.reached"]);
+    expect(result.usage.costUsd).toBe(5);
+    expect(model.bodies).toHaveLength(4);
+  }, 60_000);
+
+  it("is ended by the steps", async () => {
+    const args = [...ALERT, "--max-steps", "2", "--writes", "deny"];
+    const { ended, result } = await attack({ workflow, args });
+    expect([ended.code, result.error?.code]).toEqual([5, "limit.reached"]);
+    expect(result.trace.steps).toHaveLength(2);
+  }, 60_000);
+
+  it("is ended by the clock, though it says nothing at all", async () => {
+    const silent = () => ({ instead: "silence" }) as const;
+    const { ended, result, model } = await attack({ workflow, args: [...ALERT, "--timeout", "2s"], reply: silent });
+    expect([ended.code, result.error?.code]).toEqual([5, "limit.reached"]);
+    expect(model.bodies).toHaveLength(1);
+  }, 60_000);
+});
+
+describe("a model that says 20 MB", () => {
+  const HUGE = "all work and no play ".repeat(1_000_000);
+  const TWO = JSON.stringify({
+    id: "two",
+    name: "Two",
+    entry: "say",
+    nodes: {
+      say: { name: "Say", instruction: "Say it.", skills: ["logs", "tracker"] },
+      hear: { name: "Hear", instruction: "Say what you heard." },
+    },
+    edges: [{ from: "say", to: "hear" }],
+  });
+
+  it.each<[string, Scripted]>([
+    ["as its answer", { text: HUGE }],
+    ["as arguments", { calls: [{ tool: "tracker_count_words", input: { text: HUGE } }] }],
+  ])(
+    "%s does not end the program, nor fill the terminal",
+    async (_, first) => {
+      const reply = (_body: ChatRequest, index: number) => (index === 0 ? first : { text: "done" });
+      const { ended, result } = await attack({ workflow: TWO, reply });
+      expect([ended.code, result.status]).toEqual([0, "succeeded"]);
+      expect(result.trace.steps.map(({ node }) => node)).toEqual(["say", "hear"]);
+      expect(ended.stderr.length).toBeLessThan(100_000);
+    },
+    60_000,
+  );
+});
+
+it("no mode of writing is there that would plan and not hold", async () => {
+  const cwd = makeProject({ "w.yml": EVERYTHING });
+  const ended = await runProgram(["run", "w.yml", "--model", "script:none.yml", "--writes", "plan"], { cwd });
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("plan")]);
+});
