@@ -99,6 +99,7 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Know
     return members.filter(([id]) => !refused.has(fieldPath([field, id])) && !refused.has(field));
   };
   const entry = typeof value.entry === "string" ? value.entry : undefined;
+  if (ids.length === 0 && entry === undefined) return [];
   const standIn = { from: ids[0], to: ids[0], when: "refused", max_iterations: 1 };
   const edges = Array.isArray(value.edges) ? value.edges : [];
   const sketch = {

@@ -356,6 +356,13 @@ verify: x`;
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "UNKNOWN_SKILL", line: 5 }]);
   });
 
+  test.each(["id: f\nnodes: {}", "nodes: {}\nedges: [{ from: a, to: b }]", "nodes: {}\nentry: [a]"])(
+    "nodes that are none, in %j, are told like other faults",
+    (text) => {
+      expect(codes(parse(text).diagnostics)).toContain("SCHEMA");
+    },
+  );
+
   test("names that objects already have are names like others", () => {
     const text = `id: f
 name: F
