@@ -10,6 +10,11 @@ export function isBlobId(text: string): boolean {
   return ID.test(text);
 }
 
+/** A MIME type, with or without parameters. */
+export function isBlobKind(text: string): boolean {
+  return text.length <= 255 && /^[\w.+-]+\/[\w.+-]+(\s*;[^\r\n]*)?$/.test(text);
+}
+
 /** What stands in a result for content that went into a blob. */
 export function describeBlob(
   { blob_id, kind, size_bytes }: BlobInfo,

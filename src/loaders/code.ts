@@ -3,7 +3,7 @@ import type { Blobs } from "../core/ports.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import { describeAbsence } from "../core/skill-reference.ts";
 import type { Json, JsonObject } from "../core/values.ts";
-import { type MountedBlob, type RunnablePackage, type RunOutcome, runCode } from "./package-run.ts";
+import { keepMade, type MountedBlob, type RunnablePackage, type RunOutcome, runCode } from "./package-run.ts";
 import type { SkillEntry } from "./skill-entry.ts";
 import type { SkillSet } from "./skill-set.ts";
 
@@ -55,7 +55,7 @@ export async function runWritten(
     signal: context.signal,
   });
   if (outcome.logs.trim() !== "") context.logger.info(endOf(outcome.logs));
-  if (outcome.status === "completed") return outcome.output;
+  if (outcome.status === "completed") return (await keepMade(outcome, context.blobs)).output;
   throw new Error(describeFailure(outcome));
 }
 

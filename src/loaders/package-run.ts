@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmdirSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isBlobKind } from "../core/blob.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../core/ports.ts";
+import type { Blobs, ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../core/ports.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
-import { resolveInside } from "./contain.ts";
+import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
 import { runnersFolder } from "./script-handler.ts";
 
@@ -61,13 +63,28 @@ export interface CodeRun extends RunParts {
 
 /** How a run ended; `logs` is what the code printed. */
 export type RunOutcome =
-  | { readonly status: "completed"; readonly output: Json; readonly logs: string }
+  | CompletedRun
   | { readonly status: "failed"; readonly output: null; readonly logs: string; readonly error: RunError };
+
+interface CompletedRun {
+  readonly status: "completed";
+  readonly output: Json;
+  readonly logs: string;
+  readonly made: readonly MadeBlob[];
+}
 
 export interface RunError {
   /** The name of what was thrown, or of what ended it: `ValueError`, `TimeoutError`, … */
   readonly type: string;
   readonly message: string;
+}
+
+/** What the code handed back beside its result (`runtime.blobs.create`). */
+export interface MadeBlob {
+  /** As the code knows it. */
+  readonly id: string;
+  readonly kind: string;
+  readonly content: Uint8Array;
 }
 
 /** Runs an action in a sandbox of its own. It resolves, whatever the code does. */
@@ -98,6 +115,22 @@ export function runCode(run: CodeRun): Promise<RunOutcome> {
   return runRequest(run, { packages: run.mounts, language: "python", env: {}, network: false, request });
 }
 
+/** Keeps what the code handed back; the output names the blobs as they are kept. */
+export async function keepMade(
+  { output, made }: CompletedRun,
+  blobs: Pick<Blobs, "create">,
+): Promise<{ readonly output: Json; readonly ids: readonly string[] }> {
+  const ids: string[] = [];
+  let text = JSON.stringify(output);
+  for (const { id, kind, content } of made) {
+    const { blob_id } = await blobs.create(content, kind);
+    ids.push(blob_id);
+    // Another content where a secret was taken out of it, and so another handle.
+    if (blob_id !== id) text = text.replaceAll(id, blob_id);
+  }
+  return { output: JSON.parse(text) as Json, ids };
+}
+
 interface Program {
   readonly packages: readonly RunnablePackage[];
   readonly language: PackageRuntime["language"];
@@ -107,26 +140,76 @@ interface Program {
 }
 
 async function runRequest(run: RunParts, program: Program): Promise<RunOutcome> {
-  const workspace = await mkdtemp(join(tmpdir(), "skillflow-workspace-"));
+  const workspace = mkdtempSync(join(tmpdir(), "skillflow-workspace-"));
+  const outcome = await runIn(workspace, run, program);
   try {
-    const mark = `skillflow-result-${randomUUID()}:`;
-    const limits = { ...LIMITS, ...run.limits };
-    const result = await run.host.runForeign(await commandOf(run, program, { workspace, mark, limits }));
-    return outcomeOf(result, mark, limits);
+    await removeWorkspace(workspace);
+    return outcome;
   } catch (error) {
-    return failed("RuntimeError", explain(error));
-  } finally {
-    await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
+    return failed("RuntimeError", `its workspace could not be removed: ${messageOf(error)}`, outcome.logs);
   }
 }
 
-/** Where there is no sandbox, the hint names what to install. */
-function explain(error: unknown): string {
-  const hint = error instanceof SkillflowError ? error.hint : undefined;
-  return hint === undefined ? messageOf(error) : `${messageOf(error)}; ${hint}`;
+async function runIn(workspace: string, run: RunParts, program: Program): Promise<RunOutcome> {
+  try {
+    const mark = `skillflow-result-${randomUUID()}:`;
+    const limits = { ...LIMITS, ...run.limits };
+    const result = await run.host.runForeign(commandOf(run, program, { workspace, mark, limits }));
+    const outcome = outcomeOf(result, mark, limits);
+    return outcome.status === "failed" ? outcome : await withMade(outcome, workspace);
+  } catch (error) {
+    if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
+    return failed("SandboxError", [error.message, ...(error.hint ? [error.hint] : [])].join("; "));
+  }
 }
 
+/** Most are empty: looking is over sooner than waiting for what need not be done. */
+async function removeWorkspace(workspace: string): Promise<void> {
+  chmodSync(workspace, 0o700);
+  if (readdirSync(workspace).length === 0) rmdirSync(workspace);
+  else await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
+}
+
+const MADE = ".runtime-blobs";
+const MOST_MADE = 64;
 const MEGABYTE = 1024 * 1024;
+const MOST_MADE_BYTES = 64 * MEGABYTE;
+
+/** The program is gone by now, but what it left may be anything. */
+async function withMade(outcome: CompletedRun, workspace: string): Promise<RunOutcome> {
+  const refuse = (message: string) => failed("BlobError", message, outcome.logs);
+  if (!existsSync(join(workspace, MADE))) return outcome;
+  const names = await readdir(join(workspace, MADE)).catch(() => []);
+  const found = names.filter((name) => /^[0-9a-f]{32}$/.test(name)).sort();
+  if (found.length > MOST_MADE) return refuse(`a run hands back at most ${MOST_MADE} blobs, not ${found.length}`);
+  const made: MadeBlob[] = [];
+  let room = MOST_MADE_BYTES;
+  for (const name of found) {
+    const id = `blob:${name}`;
+    const content = await readMade(workspace, name, room);
+    if (!content) return refuse(`a run hands back at most ${MOST_MADE_BYTES} bytes in files; ${id} is beyond that`);
+    const kind = (await readMade(workspace, `${name}.kind`, MOST_KIND))?.toString("utf8") ?? "";
+    if (!isBlobKind(kind)) return refuse(`the kind of ${id} must be a MIME type such as text/plain`);
+    room -= content.length;
+    made.push({ id, kind, content });
+  }
+  return { ...outcome, made };
+}
+
+const MOST_KIND = 255;
+
+/** Undefined for what is no file of at most so many bytes. */
+async function readMade(workspace: string, name: string, most: number): Promise<Buffer | undefined> {
+  const place = await resolveInside(workspace, `${MADE}/${name}`);
+  const opened = place.inside ? await openInside(place) : place;
+  if ("inside" in opened) return undefined;
+  try {
+    return opened.stats.size > most ? undefined : await opened.file.readFile();
+  } finally {
+    await opened.file.close();
+  }
+}
+
 const LIMITS: SandboxLimits = {
   wallMs: 60_000,
   outputBytes: 10 * MEGABYTE,
@@ -141,17 +224,16 @@ interface Place {
   readonly limits: SandboxLimits;
 }
 
-async function commandOf(run: RunParts, program: Program, place: Place): Promise<ForeignCommand> {
+function commandOf(run: RunParts, program: Program, place: Place): ForeignCommand {
   const { packages, language, env, network, request } = program;
-  const modules = await Promise.all(packages.filter((known) => known.runtime?.language === language).map(moduleOf));
-  const runners = runnersFolder();
+  const modules = packages.filter((known) => known.runtime?.language === language).map(moduleOf);
   const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
   return {
-    argv: runnerOf(language, { runners, mark: place.mark, nodePath: run.host.nodePath }),
+    argv: runnerOf(language, { mark: place.mark, nodePath: run.host.nodePath }),
     stdin: JSON.stringify({ ...request, args: run.args, packages: Object.fromEntries(modules) }),
     env,
     mounts: [
-      readOnly(runners, runners),
+      readOnly(runnersFolder(), RUNNERS),
       ...packages.map(({ name, directory }) => readOnly(directory, `/skills/${name}`)),
       ...run.blobs.map(({ id, file }) => readOnly(file, `/blobs/${checkHandle(id)}`)),
       { source: place.workspace, target: "/workspace", writable: true, disposable: true },
@@ -169,44 +251,48 @@ function checkHandle(id: string): string {
 }
 
 /** Where the code of a package is, as the program sees it; looked up when it is used. */
-async function moduleOf({ name, directory, runtime }: RunnablePackage): Promise<[name: string, file: string]> {
+function moduleOf({ name, directory, runtime }: RunnablePackage): [name: string, file: string] {
   const entrypoint = runtime?.entrypoint ?? "";
-  const place = await resolveInside(directory, entrypoint);
+  const place = resolveInsideNow(directory, entrypoint);
   if (!place.inside) throw new Error(`the entrypoint ${entrypoint} of ${name} ${place.message}`);
   if (place.relative !== entrypoint) throw new Error(`the entrypoint ${entrypoint} of ${name} is a link`);
   return [name, `/skills/${name}/${entrypoint}`];
 }
 
 interface Runner {
-  readonly runners: string;
   readonly mark: string;
   readonly nodePath: string;
 }
 
+/** As the program sees it: where it lies on this machine is nobody's business. */
+const RUNNERS = "/runtime";
+
 /** Without -B, compiled files would be tried in the package's folder. */
-function runnerOf(language: PackageRuntime["language"], { runners, mark, nodePath }: Runner): ForeignCommand["argv"] {
+function runnerOf(language: PackageRuntime["language"], { mark, nodePath }: Runner): ForeignCommand["argv"] {
   return language === "python"
-    ? ["python3", "-u", "-B", "-X", "utf8", join(runners, "package.py"), mark]
-    : [nodePath, join(runners, "package.mjs"), mark];
+    ? ["python3", "-u", "-B", "-X", "utf8", `${RUNNERS}/package.py`, mark]
+    : [nodePath, `${RUNNERS}/package.mjs`, mark];
 }
 
 function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): RunOutcome {
-  const at = result.stdout.lastIndexOf(mark);
-  const printed = at === -1 ? result.stdout : result.stdout.slice(0, Math.max(0, at - 1));
+  // At the beginning of a line, where no text in the result can stand.
+  const line = `\n${mark}`;
+  const at = result.stdout.lastIndexOf(line);
+  const printed = at === -1 ? result.stdout : result.stdout.slice(0, at);
   const logs = `${printed}${result.stderr}`;
   if (result.ended !== "exit") {
     const [type, message] = ENDINGS[result.ended](limits);
     return failed(type, message, logs);
   }
   if (result.truncated) return failed("OutputLimitError", tooMuch(limits), logs);
-  const answer = at === -1 ? undefined : parseJson(result.stdout.slice(at + mark.length));
+  const answer = at === -1 ? undefined : parseJson(result.stdout.slice(at + line.length));
   if (!isObject(answer)) {
     const how = result.code === undefined ? "a signal" : `exit code ${result.code}`;
     return failed("ProcessError", `the code ended with ${how} and without a result`, logs);
   }
   const { error } = answer;
   if (isObject(error)) return failed(String(error.type), String(error.message), logs);
-  return { status: "completed", output: (answer.output ?? null) as Json, logs };
+  return { status: "completed", output: (answer.output ?? null) as Json, logs, made: [] };
 }
 
 function tooMuch({ outputBytes }: SandboxLimits): string {

@@ -14,7 +14,7 @@ import {
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import { splitFrontmatter } from "./frontmatter.ts";
-import { type PackageRuntime, type RunnablePackage, runPackage } from "./package-run.ts";
+import { keepMade, type PackageRuntime, type RunnablePackage, runPackage } from "./package-run.ts";
 import { type SkillFolder, skipped } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
@@ -131,7 +131,7 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
     description: found.description,
     input_schema: found.input,
     effect: "write",
-    async handler(args: JsonObject, { config, signal, logger }) {
+    async handler(args: JsonObject, { config, signal, logger, blobs }) {
       const limits = { wallMs: MOST_MS };
       const outcome = await runPackage({
         host,
@@ -146,7 +146,7 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
       signal.throwIfAborted();
       const logs = outcome.logs.trim();
       if (logs !== "") logger.info(logs.slice(-MOST_LOGS));
-      if (outcome.status === "completed") return outcome.output;
+      if (outcome.status === "completed") return (await keepMade(outcome, blobs)).output;
       throw new Error(`${outcome.error.type}: ${outcome.error.message}`);
     },
   };

@@ -94,7 +94,7 @@ async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Out
 }
 
 /** A handler's own blobs pass the redactor too, where they are text. */
-function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
+export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
   return {
     ...blobs,
     create(content, kind) {

@@ -26,7 +26,7 @@ const noSandbox = async () => {
 describe("code that a model wrote", () => {
   test("fails with what to install where there is no sandbox", async () => {
     const failed = runWritten({ code: "x" }, open(makeFolder(), noSandbox), toolContext());
-    await expect(failed).rejects.toThrow("RuntimeError: python3 was not run; install bubblewrap");
+    await expect(failed).rejects.toThrow("SandboxError: python3 was not run; install bubblewrap");
   });
 
   test("is not waited for longer than ten minutes, whatever it asks for", async () => {

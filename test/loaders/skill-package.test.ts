@@ -2,43 +2,19 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Diagnostic } from "../../src/core/errors.ts";
-import type { Sandbox } from "../../src/core/ports.ts";
 import type { JsonObject } from "../../src/core/values.ts";
 import type { LoaderHost } from "../../src/loaders/format.ts";
-import { type PackageRun, runCode, runPackage } from "../../src/loaders/package-run.ts";
+import { keepMade, type PackageRun, runCode, runPackage } from "../../src/loaders/package-run.ts";
 import { openSkillFolder } from "../../src/loaders/skill-folder.ts";
 import { readPackage, type SkillPackage, skillPackage } from "../../src/loaders/skill-package.ts";
-import { openSandbox } from "../../src/sandbox/choose.ts";
+import { firstThatWorks } from "../../src/sandbox/choose.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { toolContext } from "../../src/testing.ts";
-import { sandboxHost } from "../sandbox/host.ts";
+import { runsPython, sandbox } from "../sandbox/python.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
-const sandbox = await openSandbox(sandboxHost);
 const { signal } = new AbortController();
 const host: LoaderHost = { ...foreignHost, runForeign: sandbox.run };
-/** Tests that run Python in a sandbox skip where a machine lacks one or the other. */
-const runsPython = await hasPythonInside(sandbox);
-
-async function hasPythonInside({ name, run }: Sandbox): Promise<boolean> {
-  if (name === "missing") return false;
-  const limits = { wallMs: 20_000, outputBytes: 1000 };
-  const argv = ["python3", "--version"] as const;
-  const command = {
-    argv: [...argv] as [string, string],
-    stdin: "",
-    env: {},
-    mounts: [],
-    cwd: "/",
-    network: false,
-    limits,
-    signal,
-  };
-  return run(command).then(
-    ({ code }) => code === 0,
-    () => false,
-  );
-}
-
 const TOML = `name = "text.count"
 version = "1.2.0"
 description = "Counts words."
@@ -297,6 +273,81 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     expect(await run(packageOf("a.b", code), { blobs: [{ id: "../x", file }] })).toMatchObject({ status: "failed" });
   });
 
+  it("hands blobs back under the handles that it gave them", async () => {
+    const code = [
+      "def main(args):",
+      "    text = runtime.blobs.create('ä' * 3, 'text/csv')",
+      "    data = runtime.blobs.create(b'\\x00\\x01')",
+      "    return [text, data, runtime.blobs.read_text(text), runtime.blobs.create('ä' * 3, 'text/csv') == text]",
+    ].join("\n");
+    const outcome = await run(packageOf("a.b", code));
+    if (outcome.status !== "completed") throw new Error(outcome.error.message);
+    const blobs = memoryBlobs();
+    const { output, ids } = await keepMade(outcome, blobs);
+    expect(output).toEqual([expect.any(String), expect.any(String), "äää", true]);
+    expect([...ids].sort()).toEqual((output as string[]).slice(0, 2).sort());
+    expect(await blobs.info((output as string[])[0] ?? "")).toMatchObject({ kind: "text/csv", size_bytes: 6 });
+    expect(await blobs.info((output as string[])[1] ?? "")).toMatchObject({ kind: "application/octet-stream" });
+  });
+
+  it.each<[string, string, RegExp]>([
+    ["more blobs than are taken", "for n in range(65): runtime.blobs.create(str(n))", /at most 64 blobs, not 65/],
+    ["more bytes than are taken", "runtime.blobs.create('x' * (64 * 1024 * 1024 + 1))", /at most 67108864 bytes/],
+    ["a kind that is none", "runtime.blobs.create('x', 'no kind')", /must be a MIME type/],
+    ["a link in place of a blob", "plant(lambda file: os.symlink('/etc/passwd', file))", /bytes in files/],
+    ["a pipe in place of a blob", "plant(os.mkfifo)", /bytes in files/],
+    ["a folder in place of a blob", "plant(os.mkdir)", /bytes in files/],
+  ])("that hands back %s has failed", async (_, line, message) => {
+    const code = [
+      "import os",
+      "def plant(make):",
+      "    os.makedirs(runtime.blobs.MADE)",
+      "    make(runtime.blobs.MADE + '/' + '0' * 32)",
+      "def main(args):",
+      `    ${line}`,
+    ].join("\n");
+    expect(await run(packageOf("a.b", code))).toMatchObject({
+      status: "failed",
+      error: { type: "BlobError", message: expect.stringMatching(message) },
+    });
+  });
+
+  it("that fails tells where, beginning at its author's own code", async () => {
+    const code = "from . import part\ndef main(args):\n    return part.divide(1)\n";
+    const outcome = await run(packageOf("a.b", code, { "code/part.py": "def divide(n):\n    return n / 0\n" }));
+    expect(outcome.logs.split("\n").filter((line) => line.includes("File "))).toEqual([
+      '  File "/skills/a.b/code/main.py", line 3, in main',
+      '  File "/skills/a.b/code/part.py", line 2, in divide',
+    ]);
+    const parts = { host, args: {}, mounts: [], blobs: [], signal, entrypoint: "main" };
+    const { logs } = await runCode({ ...parts, code: "def main():\n    return [][1]\n" });
+    expect(logs).toMatch(/^Traceback[^\n]+\n {2}File "<code>", line 2, in main\n {4}return \[\]\[1\]\n/);
+    expect((await runCode({ ...parts, code: "x = 1" })).logs).toBe(
+      "AttributeError: there is no function main to call\n",
+    );
+    expect((await runCode({ ...parts, code: "def main(:" })).logs).toMatch(/^ {2}File "<code>", line 1\n/);
+  });
+
+  it("finds its runner under no path of this machine", async () => {
+    const code =
+      "import sys\ndef main(args):\n    return [sys.path[0], sys.modules['__main__'].__file__, open('/proc/self/cmdline').read()]\n";
+    const outcome = await run(packageOf("a.b", code));
+    expect(outcome).toMatchObject({ output: ["/skills/a.b/code", "/runtime/package.py", expect.any(String)] });
+    expect(JSON.stringify(outcome)).not.toContain(process.cwd());
+  });
+
+  it("may give any JSON, however deep and large", async () => {
+    const args = {
+      deep: [[[{ a: null }]]],
+      text: 'ä\u{1F600}\u2028"\\\n',
+      numbers: [0, -1.5, 1e300, 12345678901234],
+      yes: true,
+    };
+    expect(await run(packageOf("a.b", "def main(args):\n    return args\n"), { args })).toMatchObject({ output: args });
+    const large = packageOf("a.b", "def main(args):\n    return {1: ('x' * 1000000, None)}\n");
+    expect(await run(large)).toMatchObject({ output: { 1: ["x".repeat(1_000_000), null] } });
+  });
+
   it("whose code became a link after it was read is not run", async () => {
     const target = packageOf("a.b", MAIN);
     const { renameSync } = await import("node:fs");
@@ -335,7 +386,23 @@ describe.skipIf(sandbox.name === "missing")("a JavaScript package in the sandbox
       "SKILL.md": DOCUMENT,
       "code/main.mjs": "export const main = () => { throw new RangeError('far'); };",
     });
-    expect(await run(faulty)).toMatchObject({ status: "failed", error: { type: "RangeError", message: "far" } });
+    const failed = await run(faulty);
+    expect(failed).toMatchObject({ status: "failed", error: { type: "RangeError", message: "far" } });
+    expect(failed.logs).toMatch(/^RangeError: far\n +at main \(file:\/\/\/skills\/a\.js\/code\/main\.mjs:1:\d+\)\n$/);
+  });
+});
+
+describe("a package where there is no sandbox", () => {
+  it("has failed, and says what to install", async () => {
+    const { run: runForeign } = await firstThatWorks([]);
+    const target = packageOf("a.b", "def main(args):\n    return 1\n");
+    expect(await run(target, { host: { ...host, runForeign } })).toMatchObject({
+      status: "failed",
+      error: {
+        type: "SandboxError",
+        message: expect.stringMatching(/python3 was not run.*install bubblewrap|Linux with bubblewrap/),
+      },
+    });
   });
 });
 

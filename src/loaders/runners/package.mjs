@@ -23,8 +23,14 @@ function answer(outcome) {
 
 function describe(error) {
   const isError = error instanceof Error;
-  if (isError) process.stderr.write(`${error.stack}\n`);
+  if (isError) process.stderr.write(`${ownStack(error)}\n`);
   return { type: isError ? error.name : "Error", message: isError ? error.message : String(error) };
+}
+
+/** Without our own frames and Node's. */
+function ownStack({ stack = "" }) {
+  const isForeign = (line) => !/^ +at .*(?:node:internal|\/runtime\/package\.mjs)/.test(line);
+  return stack.split("\n").filter(isForeign).join("\n");
 }
 
 try {
