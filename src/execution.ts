@@ -1,15 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { describeMisfit } from "./core/contract.ts";
+import { SkillflowError } from "./core/errors.ts";
 import type { Blobs } from "./core/ports.ts";
 import { createRedactor } from "./core/redact.ts";
 import { schemaProblems } from "./core/schema.ts";
 import type { Json, JsonObject } from "./core/values.ts";
-import { invokeSkill } from "./invocation.ts";
-import { type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/package-run.ts";
+import { invokeSkill, listServerTools } from "./invocation.ts";
+import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/package-run.ts";
 import { handlerConfig } from "./loaders/skill-entry.ts";
 import type { Project, SkillEntry } from "./project.ts";
-import { holdLarge } from "./run/large.ts";
+import { cleanBlobs } from "./run/call.ts";
+import { cutText, holdLarge } from "./run/large.ts";
 import { secretsOf } from "./secrets.ts";
 import { fileBlobs } from "./stores/blobs.ts";
 
@@ -24,6 +26,10 @@ export function openBlobs(folder: string): Blobs {
 export interface Execution {
   execute(wanted: SkillExecution): Promise<ExecutionReport>;
   runCode(wanted: CodeExecution): Promise<ExecutionReport>;
+  /** The skill with all tools that it can be called by: an MCP server is asked for its own. */
+  withTools(entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry>;
+  /** Resolves when none is under way: those of callers that are gone take a moment to end. */
+  settled(): Promise<void>;
 }
 
 interface Wanted {
@@ -55,7 +61,7 @@ const MOST_WAITING = 1000;
 const LOG_PREVIEW = 4000;
 
 export function openExecution(project: Project, blobs: Blobs): Execution {
-  const inTurn = createQueue(availableParallelism(), MOST_WAITING);
+  const { inTurn, settled } = createQueue(availableParallelism(), MOST_WAITING);
   const parts = async (wanted: Wanted) => ({
     host: project.skills.host,
     args: wanted.args,
@@ -81,6 +87,8 @@ export function openExecution(project: Project, blobs: Blobs): Execution {
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
         return report(outcome, { project, entry: undefined, blobs });
       }, wanted.signal),
+    withTools: async (entry, signal) => (entry.skill.mcp ? listServerTools(project, entry, signal) : entry),
+    settled,
   };
 }
 
@@ -134,18 +142,25 @@ async function report(outcome: RunOutcome, { project, entry, blobs }: Reporting)
   const redactor = createRedactor(secretsOf(project.host.env, [entry], project));
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {
-    return failed({ type: outcome.error.type, message: redactor.text(outcome.error.message) }, logs);
+    return failed({ type: redactor.text(outcome.error.type), message: redactor.text(outcome.error.message) }, logs);
   }
-  const made: string[] = [];
+  const ids = new Set<string>();
   const keeping: Blobs = {
     ...blobs,
     async create(content, kind) {
       const info = await blobs.create(content, kind);
-      made.push(info.blob_id);
+      ids.add(info.blob_id);
       return info;
     },
   };
-  return completed(await holdLarge(redactor.value(outcome.output), keeping), made, logs);
+  try {
+    const { output } = await keepMade(outcome, cleanBlobs(keeping, redactor));
+    const told = await holdLarge(redactor.value(output), keeping);
+    return completed(told, [...ids].sort(), logs);
+  } catch (error) {
+    if (!(error instanceof SkillflowError)) throw error;
+    return failed({ type: "BlobError", message: error.message }, logs);
+  }
 }
 
 function completed(output: Json, blobs: readonly string[], logs: string): ExecutionReport {
@@ -176,31 +191,39 @@ function describe(output: Json): string {
   return keys.length === 0 ? "an empty object" : `an object of ${keys.slice(0, 8).join(", ")}`;
 }
 
+/** The end tells more than the middle: there is the traceback. */
 function preview(logs: string): string {
-  return logs.length <= LOG_PREVIEW
-    ? logs
-    : `${logs.slice(0, LOG_PREVIEW)}\n[… ${logs.length - LOG_PREVIEW} characters more …]`;
+  return cutText(logs, LOG_PREVIEW);
 }
 
 /** At most so many at once; the others wait in order, and no more than `mostWaiting` of them. */
 function createQueue(atOnce: number, mostWaiting: number) {
   const waiting: (() => void)[] = [];
+  const idle: (() => void)[] = [];
   let running = 0;
-  const next = () => {
+  /** Whoever waits takes the place over. */
+  const leave = () => {
+    const next = waiting.shift();
+    if (next) return next();
     running--;
-    waiting.shift()?.();
+    if (running === 0) for (const tell of idle.splice(0)) tell();
   };
-  return async <Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> => {
-    if (running >= atOnce) {
-      if (waiting.length >= mostWaiting) throw new Error(`${mostWaiting} executions are waiting already`);
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    }
-    running++;
-    try {
-      signal.throwIfAborted();
-      return await work();
-    } finally {
-      next();
-    }
+  return {
+    async inTurn(work: () => Promise<ExecutionReport>, signal: AbortSignal): Promise<ExecutionReport> {
+      if (running < atOnce) running++;
+      else if (waiting.length >= mostWaiting) return failed(busy(mostWaiting), "");
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        signal.throwIfAborted();
+        return await work();
+      } finally {
+        leave();
+      }
+    },
+    settled: () => (running === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve))),
   };
+}
+
+function busy(mostWaiting: number) {
+  return { type: "BusyError", message: `${mostWaiting} executions are waiting already: try again later` };
 }

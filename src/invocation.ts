@@ -54,6 +54,14 @@ export async function invokeSkill(project: Project, call: Invocation, options: I
   }
 }
 
+/** A skill with the tools that its MCP server has now; one that cannot be reached makes it unavailable. */
+export async function listServerTools({ host }: Project, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
+  const connecting = { host, fetch: await openFetch(host.env, false), signal };
+  const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
+  await servers.close();
+  return servers.entries.get(entry.skill.id) ?? entry;
+}
+
 async function callTool(
   { host }: Project,
   { entry, tool }: Chosen,

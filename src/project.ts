@@ -169,18 +169,19 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
     ...extraOf(user, trustsUser),
     ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
   ];
+  // Before all others: what a client is told to read first is never a checkout's own.
   const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
-  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [...named, packages];
+  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [packages, ...named];
   const folders = FOLDERS[choices.order];
   const inProject = folders.map((folder) => join(root, folder, "skills")).filter((path) => !OWN_SOURCES.includes(path));
   const home = host.env.HOME;
   const inHome = home && home !== root ? folders.filter(Boolean).map((folder) => join(home, folder, "skills")) : [];
   const trusted = home !== undefined && !isInCheckout(home, host.cwd);
   return [
+    packages,
     ...named,
     ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
     ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted })),
-    packages,
   ];
 }
 

@@ -15,43 +15,53 @@ export interface ServedSkill {
 export interface Catalog {
   /** The latest version of each, sorted by name, code unit by code unit. */
   readonly skills: readonly ServedSkill[];
-  /** The latest version unless told; throws when there is none of that name or version. */
+  has(name: string): boolean;
+  /** The latest version unless told, exactly; throws when there is none of that name or version. */
   find(name: string, version?: string): Promise<ServedSkill>;
 }
 
 const UNVERSIONED = "0.0.0";
 
-export async function openCatalog({ skills }: Project): Promise<Catalog> {
-  const names = [...skills.ids].sort((a, b) => (a < b ? -1 : 1));
+export async function openCatalog({ skills, choices }: Project): Promise<Catalog> {
+  const shown = [...skills.ids].filter((name) => !choices.disabled.includes(name));
+  const names = shown.sort((a, b) => (a < b ? -1 : 1));
   const entries = await Promise.all(names.map((name) => skills.find(name)));
   const served = entries.flatMap((entry) => (entry ? [serve(entry)] : []));
   const byName = new Map(served.map((skill) => [skill.name, skill]));
   return {
     skills: served,
+    has: (name) => byName.has(name),
     async find(name, version) {
       const latest = byName.get(name);
       if (!latest) throw new RpcError(-32001, "SkillNotFound", `there is no skill ${name}`);
       if (version === undefined || version === latest.version) return latest;
-      const other = await skills.find(`${name}@${version}`);
-      if (other?.skill.version !== undefined) return serve(other);
+      const other = skills.versions(name).includes(version) ? await skills.find(`${name}@${version}`) : undefined;
+      if (other?.skill.version === version) return serve(other);
       throw new RpcError(-32002, "VersionNotFound", `skill ${name} has no version ${version}`);
     },
   };
 }
 
 function serve(entry: SkillEntry): ServedSkill {
-  const { skill, frontmatter } = entry;
-  const namespace = frontmatter?.namespace;
+  const { skill } = entry;
   return {
     name: skill.id,
     version: skill.version ?? UNVERSIONED,
-    namespace: typeof namespace === "string" ? namespace : (skill.id.split(".")[0] ?? skill.id),
+    namespace: entry.package?.namespace ?? skill.id.split(".")[0] ?? skill.id,
     kind: entry.kind === "instruction" ? "instruction" : "action",
     entry,
   };
 }
 
-/** Whole segments only: `sales` holds `sales` and `sales.leads`, not `salesforce`. */
-export function isInNamespace(skill: ServedSkill, namespace: string): boolean {
-  return [skill.namespace, skill.name].some((name) => name === namespace || name.startsWith(`${namespace}.`));
+/**
+ * Whole segments only: `sales` holds `sales` and `sales.leads`, not `salesforce`. Where a manifest names another
+ * namespace than its name begins with, that one counts.
+ */
+export function isInNamespace({ name, namespace }: ServedSkill, wanted: string): boolean {
+  const place = isBelow(name, namespace) ? name : namespace;
+  return isBelow(place, wanted);
+}
+
+function isBelow(name: string, namespace: string): boolean {
+  return name === namespace || name.startsWith(`${namespace}.`);
 }

@@ -35,19 +35,21 @@ export interface HttpServer {
 }
 
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const stopping = new AbortController();
+  /** One for each call under way. */
+  const callers = new Set<AbortController>();
   const underWay = new Set<ServerResponse>();
   /** Also those that never sent a request, which Node does not count as idle. */
   const closeIdle = () => {
     if (!server.listening && underWay.size === 0) server.closeAllConnections();
   };
   const server = createServer((request, response) => {
+    if (!server.listening) response.setHeader("connection", "close");
     underWay.add(response);
     response.once("close", () => {
       underWay.delete(response);
       setImmediate(closeIdle);
     });
-    serve(request, response, options, stopping.signal).catch(() => response.destroy());
+    serve(request, response, options, callers).catch(() => response.destroy());
   });
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000;
@@ -58,7 +60,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
     close: (graceMs) =>
       new Promise((resolve) => {
         const cutOff = setTimeout(() => {
-          stopping.abort(new Error("the server stops"));
+          for (const caller of callers) caller.abort(new Error("the server stops"));
           server.closeAllConnections();
         }, graceMs);
         server.close(() => {
@@ -84,20 +86,24 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   options: HttpOptions,
-  stopping: AbortSignal,
+  callers: Set<AbortController>,
 ): Promise<void> {
   const refusal = refusalOf(request, options);
   if (refusal) return refuse(response, ...refusal);
   if (pathOf(request) === "/health") return send(response, 200, '{"status":"ok"}');
   const body = await readBody(request, options.mostBytes);
   if (body === undefined) return refuse(response, 413, `a body has at most ${options.mostBytes} bytes`);
-  const gone = new AbortController();
-  response.once("close", () => gone.abort(new Error("the caller is gone")));
-  const signal = AbortSignal.any([gone.signal, stopping]);
-  const handler = options.handlers?.get(pathOf(request));
-  if (handler) return stream(response, await handler(webRequest(request, body, signal)));
-  const answer = await options.endpoints.get(pathOf(request))?.(body, signal);
-  return answer === undefined ? send(response, 204, "") : send(response, 200, answer);
+  const caller = new AbortController();
+  callers.add(caller);
+  response.once("close", () => caller.abort(new Error("the caller is gone")));
+  try {
+    const handler = options.handlers?.get(pathOf(request));
+    if (handler) return await stream(response, await handler(webRequest(request, body, caller.signal)));
+    const answer = await options.endpoints.get(pathOf(request))?.(body, caller.signal);
+    return answer === undefined ? send(response, 204, "") : send(response, 200, answer);
+  } finally {
+    callers.delete(caller);
+  }
 }
 
 type Refusal = readonly [status: number, message: string, headers?: Readonly<Record<string, string>>];
@@ -142,18 +148,35 @@ function isToken(header: string | undefined, token: string): boolean {
   return timingSafeEqual(digest(given), digest(token));
 }
 
-/** Undefined when there is more than allowed. */
-async function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
-  if (Number(request.headers["content-length"]) > most) return undefined;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > most) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+/**
+ * Undefined when there is more than allowed. What comes beyond is dropped for a moment, because a sender that is cut off
+ * while it sends does not come to read the answer.
+ */
+function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    let dropping: NodeJS.Timeout | undefined;
+    const drop = () => {
+      chunks.length = 0;
+      dropping ??= setTimeout(() => resolve(undefined), DROP_MS);
+    };
+    if (Number(request.headers["content-length"]) > most) drop();
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= most) chunks.push(chunk);
+      else drop();
+    });
+    request.on("end", () => resolve(length > most ? undefined : Buffer.concat(chunks).toString("utf8")));
+    request.on("error", reject);
+    request.on("close", () => {
+      clearTimeout(dropping);
+      reject(new Error("the caller is gone"));
+    });
+  });
 }
+
+const DROP_MS = 2000;
 
 function webRequest(
   { method = "GET", url = "/", headers }: IncomingMessage,

@@ -58,7 +58,9 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
     const result = await perform(request, options, signal);
     return id === undefined ? undefined : { jsonrpc: "2.0", id, result };
   } catch (error) {
-    return id === undefined ? undefined : failure(id, asRpcError(error, options));
+    // What fails because its caller is gone is no fault, and nobody reads the answer.
+    const told = signal.aborted ? new RpcError(-32000, "Cancelled", "the caller is gone") : asRpcError(error, options);
+    return id === undefined ? undefined : failure(id, told);
   }
 }
 
@@ -87,21 +89,22 @@ function isId(id: Json | undefined): id is Id {
 async function perform({ method, params }: Request, { methods }: RpcOptions, signal: AbortSignal): Promise<Json> {
   const carryOut = methods.get(method);
   if (!carryOut) throw new RpcError(-32601, "MethodNotFound", `there is no method ${method}`);
-  if (!isObject(params)) throw invalidParams("params are given by name, as an object");
-  return carryOut(params as JsonObject, signal);
+  // Clients that know lists alone write "nothing" so.
+  const named = Array.isArray(params) && params.length === 0 ? {} : params;
+  if (!isObject(named)) throw invalidParams("params are given by name, as an object");
+  return carryOut(named as JsonObject, signal);
 }
 
-const OWN_CODES: Readonly<Record<string, number>> = { "blob.unknown": -32003, "blob.refused": -32006 };
+const OWN_CODES: Readonly<Record<string, readonly [code: number, type: string]>> = {
+  "blob.unknown": [-32003, "BlobNotFound"],
+  "blob.refused": [-32006, "PayloadTooLarge"],
+};
 
 function asRpcError(error: unknown, { onFault }: RpcOptions): RpcError {
   if (error instanceof RpcError) return error;
   if (error instanceof SkillflowError) {
-    return new RpcError(
-      OWN_CODES[error.code] ?? -32000,
-      error.code,
-      error.message,
-      error.hint ? { hint: error.hint } : {},
-    );
+    const [code, type] = OWN_CODES[error.code] ?? [-32000, error.code];
+    return new RpcError(code, type, error.message, error.hint ? { hint: error.hint } : {});
   }
   onFault(error);
   return new RpcError(-32603, "InternalError", "something went wrong inside");

@@ -25,22 +25,34 @@ const MOST_CALLS = 100;
 
 /** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
 export async function openService(project: Project, options: ServiceOptions): Promise<OpenedService> {
-  const folder = await mkdtemp(join(tmpdir(), "skillflow-serve-"));
-  const blobs = openBlobs(folder);
   const catalog = await openCatalog(project);
-  const methods = skillsProtocol({ catalog, blobs, execution: openExecution(project, blobs) });
-  const rpc: RpcOptions = { methods, mostCalls: MOST_CALLS, onFault: options.onFault };
+  const folder = await mkdtemp(join(tmpdir(), "skillflow-serve-"));
+  const forget = () => rm(folder, { recursive: true, force: true });
+  const blobs = openBlobs(folder);
+  const execution = openExecution(project, blobs);
+  const rpc: RpcOptions = {
+    methods: skillsProtocol({ catalog, blobs, execution }),
+    mostCalls: MOST_CALLS,
+    onFault: options.onFault,
+  };
   const endpoint = async (body: string, signal: AbortSignal) => {
     const answer = await answerRpc(body, rpc, signal);
     return answer === undefined ? undefined : JSON.stringify(answer);
   };
-  const server = await openHttpServer({ ...options, mostBytes: MOST_BYTES, endpoints: new Map([["/rpc", endpoint]]) });
-  return {
-    url: server.url,
-    skills: catalog.skills.length,
-    async close(graceMs) {
-      await server.close(graceMs);
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  try {
+    const endpoints = new Map([["/rpc", endpoint]]);
+    const server = await openHttpServer({ ...options, mostBytes: MOST_BYTES, endpoints });
+    return {
+      url: server.url,
+      skills: catalog.skills.length,
+      async close(graceMs) {
+        await server.close(graceMs);
+        await execution.settled();
+        await forget();
+      },
+    };
+  } catch (error) {
+    await forget();
+    throw error;
+  }
 }

@@ -1,8 +1,9 @@
-import { wholeText } from "../core/blob.ts";
+import { isBlobKind, wholeText } from "../core/blob.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
 import { describeTools } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { Execution, RunnablePackage } from "../execution.ts";
+import type { SkillEntry } from "../project.ts";
 import { FileRefused, readSkillFile } from "../skill-file.ts";
 import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
 import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
@@ -75,15 +76,16 @@ function summaryOf(skill: ServedSkill): JsonObject {
   return { ...nameOf(skill), description: entry.skill.description, namespace, kind };
 }
 
-async function describeSkill({ catalog }: Service, params: JsonObject): Promise<Json> {
-  const skill = await catalog.find(requiredText(params, "name"), optionalText(params, "version"));
+async function describeSkill({ catalog, execution }: Service, params: JsonObject, signal: AbortSignal): Promise<Json> {
+  const found = await catalog.find(requiredText(params, "name"), optionalText(params, "version"));
+  const skill = { ...found, entry: await execution.withTools(found.entry, signal) };
   const detail = choice(params, "detail", ["summary", "manifest", "full"]);
   const { frontmatter = {}, skill: own } = skill.entry;
   return {
     skill: {
       manifest: manifestOf(skill),
       ...(detail === "manifest" ? {} : { frontmatter: frontmatter as JsonObject }),
-      ...(detail === "full" ? { document: own.instruction ?? "" } : {}),
+      ...(detail === "full" ? { document: own.instruction ?? "", files: skill.entry.bundle?.files ?? [] } : {}),
     },
   };
 }
@@ -93,7 +95,8 @@ function manifestOf(skill: ServedSkill): JsonObject {
   const own = entry.package;
   const reason = entry.unavailable ?? entry.withheld;
   const tools = describeTools(entry.skill, entry.skill.tools);
-  const [only] = tools;
+  const isMany = tools.length > 1 || entry.skill.mcp !== undefined;
+  const only = isMany ? undefined : tools[0];
   return {
     ...(own ? (own.manifest as JsonObject) : {}),
     ...summaryOf(skill),
@@ -101,9 +104,9 @@ function manifestOf(skill: ServedSkill): JsonObject {
     available: reason === undefined,
     ...(reason === undefined ? {} : { reason }),
     ...(own ? { input_schema: own.input } : {}),
-    ...(!own && only && tools.length === 1 ? { input_schema: only.input_schema } : {}),
-    ...(only?.output_schema && tools.length === 1 ? { output_schema: only.output_schema } : {}),
-    ...(tools.length > 1
+    ...(!own && only ? { input_schema: only.input_schema } : {}),
+    ...(only?.output_schema ? { output_schema: only.output_schema } : {}),
+    ...(isMany
       ? {
           tools: tools.map(({ name, description, input_schema, effect }) => {
             return { name: `${skill.name}.${name}`, description, input_schema, effect };
@@ -141,14 +144,21 @@ async function executeSkill(
 function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string | undefined): void {
   const refuse = (why: string) => new RpcError(-32005, "NotExecutable", `skill ${name} cannot be executed: ${why}`);
   if (kind === "instruction") throw refuse("it is an instruction; read it with read_skill_file");
-  if (entry.withheld !== undefined) throw refuse(entry.withheld);
+  const fault = faultOf(entry);
+  if (fault !== undefined) throw refuse(fault);
+  if (tool === undefined && entry.skill.mcp) throw refuse("name one of its tools, as describe_skill lists them");
   const tools = entry.skill.tools.map((each) => `${name}.${each.name}`);
   if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
 }
 
+/** Why code of a skill cannot run at all, whatever it is given. */
+function faultOf({ withheld, package: own, unavailable }: SkillEntry): string | undefined {
+  return withheld ?? (own ? unavailable : undefined);
+}
+
 /** What every execution may be given; blobs have to be there. */
 async function readWanted(blobs: Blobs, params: JsonObject, limits = params) {
-  const ids = texts(params, "input_blobs");
+  const ids = [...new Set(texts(params, "input_blobs"))];
   for (const id of ids) await findBlob(blobs, id);
   return {
     args: optionalObject(params, "args") ?? {},
@@ -165,18 +175,27 @@ async function findBlob(blobs: Blobs, id: string): Promise<BlobInfo> {
 
 /** By the skill's name, or by `<skill>.<tool>` for one of several tools. */
 async function findExecutable(catalog: Catalog, name: string, version: string | undefined) {
-  const at = name.lastIndexOf(".");
-  const owner = catalog.skills.find((skill) => skill.name === name.slice(0, at));
-  const tool = owner?.entry.skill.tools.find((candidate) => candidate.name === name.slice(at + 1))?.name;
-  const isSkill = catalog.skills.some((skill) => skill.name === name);
-  if (isSkill || !owner || tool === undefined) return { skill: await catalog.find(name, version), tool: undefined };
-  return { skill: await catalog.find(owner.name, version), tool };
+  const [owner, tool] = catalog.has(name) ? [name] : ownerOf(catalog, name);
+  const skill = await catalog.find(owner, version);
+  const { skill: own, withheld } = skill.entry;
+  // Tools of a server are known once it is called, and those of code that is not trusted are not told.
+  const isKnown = tool === undefined || own.mcp || withheld || own.tools.some((known) => known.name === tool);
+  if (!isKnown) throw new RpcError(-32001, "SkillNotFound", `skill ${owner} has no tool ${tool}`);
+  return { skill, tool };
+}
+
+/** The skill with the longest name that this one begins with. */
+function ownerOf(catalog: Catalog, name: string): readonly [skill: string, tool?: string] {
+  for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
+    if (catalog.has(name.slice(0, at))) return [name.slice(0, at), name.slice(at + 1)];
+  }
+  return [name];
 }
 
 async function runCode(service: Service, params: JsonObject, signal: AbortSignal): Promise<Json> {
   requiredText(params, "language");
   choice(params, "language", ["python"]);
-  const names = texts(params, "mount_skills");
+  const names = [...new Set(texts(params, "mount_skills"))];
   return service.execution.runCode({
     code: requiredText(params, "code"),
     entrypoint: optionalText(params, "entrypoint") ?? "main",
@@ -188,7 +207,7 @@ async function runCode(service: Service, params: JsonObject, signal: AbortSignal
 
 async function findMountable({ catalog }: Service, name: string): Promise<RunnablePackage> {
   const { entry } = await catalog.find(name);
-  const why = entry.withheld ?? (entry.package ? undefined : "it is no Skills Protocol package");
+  const why = faultOf(entry) ?? (entry.package ? undefined : "it is no Skills Protocol package");
   if (why === undefined && entry.package) return entry.package;
   throw new RpcError(-32005, "NotExecutable", `skill ${name} cannot be mounted: ${why}`);
 }
@@ -196,12 +215,12 @@ async function findMountable({ catalog }: Service, name: string): Promise<Runnab
 async function createBlob({ blobs }: Service, params: JsonObject): Promise<Json> {
   const content = Buffer.from(requiredText(params, "content"), "utf8");
   const kind = requiredText(params, "kind");
-  if (!/^[\w.+-]+\/[\w.+-]+(\s*;.*)?$/.test(kind)) throw invalidParams("kind must be a MIME type such as text/plain");
+  if (!isBlobKind(kind)) throw invalidParams("kind must be a MIME type such as text/plain");
   const { blob_id, size_bytes } = await blobs.create(content, kind);
   return { blob_id, size_bytes };
 }
 
-/** A larger one is read by its head and tail, or mounted. */
+/** Of a larger one head and tail are read, or it is mounted. */
 const MOST_FULL = 16 * 1024 * 1024;
 
 async function readBlob({ blobs }: Service, params: JsonObject): Promise<Json> {
@@ -216,7 +235,7 @@ async function readBlob({ blobs }: Service, params: JsonObject): Promise<Json> {
       `${id} has ${size_bytes} bytes; at most ${MOST_FULL} are read in full`,
     );
   }
-  const length = mode === "full" ? size_bytes : Math.min(most, size_bytes);
+  const length = mode === "full" ? size_bytes : Math.min(most, MOST_FULL, size_bytes);
   const offset = mode === "sample_tail" ? size_bytes - length : 0;
   const bytes = await blobs.read(id, offset, length);
   const preview = mode === "full" ? Buffer.from(bytes).toString("utf8") : wholeText(bytes).text;

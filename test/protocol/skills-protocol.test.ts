@@ -1,0 +1,454 @@
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/core/values.ts";
+import { openExecution } from "../../src/execution.ts";
+import { openProject } from "../../src/project.ts";
+import { openCatalog } from "../../src/protocol/catalog.ts";
+import { answerRpc } from "../../src/protocol/json-rpc.ts";
+import { skillsProtocol } from "../../src/protocol/skills-protocol.ts";
+import { NO_FLAGS } from "../../src/skill-choices.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
+import { makeFolder } from "../loaders/foreign.ts";
+import { sandboxHost } from "../sandbox/host.ts";
+import { stdioServer } from "../services/mcp.ts";
+import { COUNT, packageFiles } from "./packages.ts";
+
+/** The methods without a transport: over a project of their own, with blobs in memory. */
+
+const NOTES = "---\nname: notes\ndescription: How to take notes.\n---\nTake notes.\n";
+const TALLY = "---\nname: tally\ndescription: Adds and negates.\n---\nAdd.\n";
+const TOOLS = ["add", "negate"].map((name) => {
+  return { name, description: `To ${name}`, script: `scripts/${name}.mjs`, parameters: {} };
+});
+
+const LOOKER = `---\nname: looker\ndescription: Looks.\nmcp: ${JSON.stringify(stdioServer({}))}\n---\nLook.\n`;
+
+const FILES = {
+  ".skillflow.yml": "skills: { disabled: [off.limits] }\n",
+  ...COUNT,
+  ...packageFiles({ name: "acme.text", version: "0.9.0" }),
+  ...packageFiles({ name: "acme.text", version: "0.10.0" }),
+  ...packageFiles({ name: "acme.textual" }),
+  ...packageFiles({ name: "acme.how", kind: "instruction" }),
+  ...packageFiles({ name: "sales.sync", more: 'namespace = "crm.leads"\n[permissions]\nsecrets = ["SYNC_TOKEN"]\n' }),
+  ...packageFiles({ name: "stranger.act" }),
+  ...packageFiles({ name: "faulty.act", more: 'namespace = "No Name"\n' }),
+  ...packageFiles({ name: "off.limits" }),
+  ...packageFiles({ name: "skills.protocol.guide", version: "9.9.9", kind: "instruction" }),
+  "skills/notes/SKILL.md": NOTES,
+  "skills/notes/references/more.md": "# More",
+  "skills/looker/SKILL.md": LOOKER,
+  "skills/tally/SKILL.md": TALLY,
+  "skills/tally/tools.json": TOOLS,
+  "skills/tally/scripts/add.mjs": "export default async ({ a = 0, b = 0 }) => ({ sum: a + b });\n",
+  "skills/tally/scripts/negate.mjs": "export default async () => { throw new Error('no luck'); };\n",
+};
+
+const directory = makeFolder(FILES);
+writeFileSync(join(directory, "skills/notes/data.bin"), Buffer.from([0xff, 0xfe, 0]));
+writeFileSync(join(directory, "skills/notes/large.md"), "x".repeat(1024 * 1024 + 1));
+symlinkSync("/etc/passwd", join(directory, "skills/notes/passwd"));
+const { signal } = new AbortController();
+
+async function openMethods(blobs = memoryBlobs()) {
+  const project = openProject(
+    {
+      ...sandboxHost,
+      env: { PATH: process.env.PATH },
+      cwd: directory,
+      self: { pid: process.pid, host: "test", started: "" },
+      isAlive: () => true,
+    },
+    {
+      overrides: new Map(),
+      skillDirs: [join(directory, "skills")],
+      discover: false,
+      store: undefined,
+      skillFlags: {
+        ...NO_FLAGS,
+        trust: ["acme.text.count", "acme.text", "sales.sync", "faulty.act", "off.limits", "looker"],
+      },
+    },
+  );
+  const execution = openExecution(project, blobs);
+  return skillsProtocol({ catalog: await openCatalog(project), blobs, execution });
+}
+
+const faults: unknown[] = [];
+const optionsOf = (methods: Awaited<ReturnType<typeof openMethods>>) => {
+  return { methods, mostCalls: 10, onFault: (error: unknown) => faults.push(error) };
+};
+const options = optionsOf(await openMethods());
+
+interface Answer {
+  readonly result: JsonObject;
+  readonly error: { readonly code: number; readonly message: string; readonly data: { readonly type: string } };
+}
+
+async function ask(method: string, params: object = {}, of = options): Promise<Answer> {
+  const answer = await answerRpc(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), of, signal);
+  return answer as unknown as Answer;
+}
+
+interface Page {
+  readonly skills: readonly { readonly name: string; readonly version: string }[];
+  readonly next_cursor: string | null;
+}
+
+async function page(params: object): Promise<Page> {
+  return (await ask("list_skills", params)).result as unknown as Page;
+}
+
+const namesOf = ({ skills }: Page) => skills.map(({ name }) => name);
+
+describe("list_skills", () => {
+  it("gives names and versions in the order of the names, the latest version of each, and no disabled skill", async () => {
+    const all = await page({});
+    const own = namesOf(all).filter((name) => /[.]|looker|notes|tally/.test(name));
+    expect(own).toEqual([
+      ...["acme.how", "acme.text", "acme.text.count", "acme.textual", "faulty.act", "looker", "notes", "sales.sync"],
+      ...["skills.protocol.guide", "stranger.act", "tally"],
+    ]);
+    expect(namesOf(all)).toEqual(namesOf(all).toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(all.skills).toContainEqual({ name: "acme.text", version: "0.10.0" });
+    expect(all.skills).toContainEqual({ name: "notes", version: "0.0.0" });
+    expect(all.next_cursor).toBeNull();
+  });
+
+  it.each<[string, readonly string[]]>([
+    ["acme", ["acme.how", "acme.text", "acme.text.count", "acme.textual"]],
+    ["acme.text", ["acme.text", "acme.text.count"]],
+    ["acme.tex", []],
+    ["acme.", []],
+    ["crm", ["sales.sync"]],
+    ["crm.leads", ["sales.sync"]],
+    ["sales", []],
+    ["notes", ["notes"]],
+    ["", []],
+    ["nobody", []],
+  ])("of the namespace %j gives whole segments only", async (namespace, expected) => {
+    expect(namesOf(await page({ namespace }))).toEqual(expected);
+  });
+
+  it("tells more with detail summary", async () => {
+    expect((await page({ namespace: "crm", detail: "summary" })).skills).toEqual([
+      {
+        name: "sales.sync",
+        version: "1.0.0",
+        description: "Does sales.sync.",
+        namespace: "crm.leads",
+        kind: "action",
+      },
+    ]);
+  });
+
+  it("gives every skill once over pages of any size, whatever detail each page asks for", async () => {
+    const all = namesOf(await page({}));
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.array(fc.boolean()), async (limit, details) => {
+        const seen: string[] = [];
+        let cursor: string | null | undefined;
+        for (let turn = 0; cursor !== null; turn++) {
+          expect(turn).toBeLessThanOrEqual(all.length);
+          const detail = details[turn] ? "summary" : "names";
+          const got: Page = await page({ limit, detail, ...(cursor === undefined ? {} : { cursor }) });
+          expect(got.skills.length).toBeLessThanOrEqual(limit);
+          seen.push(...namesOf(got));
+          cursor = got.next_cursor;
+        }
+        expect(seen).toEqual(all);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("goes on in another namespace after the same name, and ends", async () => {
+    const first = await page({ limit: 2 });
+    const cursor = first.next_cursor;
+    expect(namesOf(await page({ namespace: "acme", cursor }))).toEqual(
+      ["acme.how", "acme.text", "acme.text.count", "acme.textual"].filter((name) => name > (namesOf(first)[1] ?? "")),
+    );
+    expect(await page({ namespace: "acme", cursor: Buffer.from("after:zzz").toString("base64url") })).toEqual({
+      skills: [],
+      next_cursor: null,
+    });
+  });
+});
+
+interface Described {
+  readonly skill: { readonly manifest: JsonObject; readonly frontmatter?: JsonObject; readonly document?: string };
+}
+
+const described = async (params: object) => (await ask("describe_skill", params)).result as unknown as Described;
+
+describe("describe_skill", () => {
+  it("gives the manifest, then the frontmatter, then the document and the files", async () => {
+    const manifest = await described({ name: "acme.text.count", detail: "manifest" });
+    expect(Object.keys(manifest.skill)).toEqual(["manifest"]);
+    expect(manifest.skill.manifest).toMatchObject({
+      name: "acme.text.count",
+      version: "1.0.0",
+      kind: "action",
+      namespace: "acme",
+      format: "skills-protocol",
+      available: true,
+      runtime: { language: "python", entrypoint: "code/main.py", export: "main" },
+      input_schema: { type: "object", required: ["text"] },
+    });
+    const summary = await described({ name: "acme.text.count" });
+    expect(summary.skill).toEqual({
+      ...manifest.skill,
+      frontmatter: { name: "The acme.text.count", short_description: "Does it.", tags: ["a"] },
+    });
+    const full = await described({ name: "notes", detail: "full" });
+    expect(full.skill).toMatchObject({
+      document: "Take notes.",
+      files: ["data.bin", "large.md", "references/more.md"],
+    });
+  });
+
+  it("describes the highest version unless told, and another one exactly", async () => {
+    expect((await described({ name: "acme.text" })).skill.manifest.version).toBe("0.10.0");
+    expect((await described({ name: "acme.text", version: "0.9.0" })).skill.manifest.version).toBe("0.9.0");
+  });
+
+  it("tells why a skill cannot run, which is listed all the same", async () => {
+    expect((await described({ name: "stranger.act" })).skill.manifest).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("--trust-skill stranger.act"),
+    });
+    expect((await described({ name: "faulty.act" })).skill.manifest).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("namespace"),
+    });
+  });
+
+  it("lists the tools of a skill that has several under the names that execute them", async () => {
+    const trusted = await described({ name: "logs" });
+    const tools = trusted.skill.manifest.tools as JsonObject[];
+    expect(tools.length).toBeGreaterThan(1);
+    expect(tools[0]).toMatchObject({ name: expect.stringMatching(/^logs\./), effect: "read" });
+  });
+});
+
+describe("read_skill_file", () => {
+  it("reads any file of a version's folder", async () => {
+    const file = { name: "acme.text", version: "0.9.0", path: "code/main.py" };
+    expect((await ask("read_skill_file", file)).result).toEqual({
+      ...file,
+      content: 'def main(args):\n    return "0.9.0"\n',
+    });
+    expect((await ask("read_skill_file", { name: "notes", path: "./references/more.md" })).result.content).toBe(
+      "# More",
+    );
+  });
+
+  it.each([
+    "gone.md",
+    "references",
+    "",
+    ".",
+    "../tally/SKILL.md",
+    "references/../../tally/SKILL.md",
+    "/etc/passwd",
+    "passwd",
+    "data.bin",
+    "a\0b",
+    "references\\more.md",
+  ])("refuses %j", async (path) => {
+    expect((await ask("read_skill_file", { name: "notes", path })).error).toMatchObject({
+      code: -32004,
+      data: { type: "FileNotFound" },
+    });
+  });
+
+  it("refuses a file that is too large", async () => {
+    expect((await ask("read_skill_file", { name: "notes", path: "large.md" })).error.code).toBe(-32006);
+  });
+
+  it("reads the folder that was asked for and not one whose name begins the same", async () => {
+    const path = "../acme.textual-1.0.0/SKILL.md";
+    expect((await ask("read_skill_file", { name: "acme.text", path })).error.code).toBe(-32004);
+  });
+});
+
+describe("a wrong request", () => {
+  it.each<[string, object, number, string]>([
+    ["list_skills", { detail: "all" }, -32602, "InvalidParams"],
+    ["list_skills", { limit: 0 }, -32602, "InvalidParams"],
+    ["list_skills", { limit: 1.5 }, -32602, "InvalidParams"],
+    ["list_skills", { limit: "5" }, -32602, "InvalidParams"],
+    ["list_skills", { namespace: 5 }, -32602, "InvalidParams"],
+    ["list_skills", { cursor: "made up" }, -32602, "InvalidParams"],
+    ["list_skills", { cursor: null }, -32602, "InvalidParams"],
+    ["describe_skill", {}, -32602, "InvalidParams"],
+    ["describe_skill", { name: 1 }, -32602, "InvalidParams"],
+    ["describe_skill", { name: "notes", detail: "names" }, -32602, "InvalidParams"],
+    ["describe_skill", { name: "nobody" }, -32001, "SkillNotFound"],
+    ["describe_skill", { name: "off.limits" }, -32001, "SkillNotFound"],
+    ["describe_skill", { name: "toString" }, -32001, "SkillNotFound"],
+    ["describe_skill", { name: "acme.text", version: "0.11.0" }, -32002, "VersionNotFound"],
+    ["describe_skill", { name: "acme.text", version: "^0.9.0" }, -32002, "VersionNotFound"],
+    ["describe_skill", { name: "acme.text", version: "0.9" }, -32002, "VersionNotFound"],
+    ["describe_skill", { name: "notes", version: "1.0.0" }, -32002, "VersionNotFound"],
+    ["read_skill_file", { name: "notes" }, -32602, "InvalidParams"],
+    ["read_skill_file", { name: "nobody", path: "SKILL.md" }, -32001, "SkillNotFound"],
+    ["execute_skill", {}, -32602, "InvalidParams"],
+    ["execute_skill", { name: "nobody" }, -32001, "SkillNotFound"],
+    ["execute_skill", { name: "logs.nothing" }, -32001, "SkillNotFound"],
+    ["execute_skill", { name: "acme.text", version: "9.9.9" }, -32002, "VersionNotFound"],
+    ["execute_skill", { name: "acme.text", args: [1] }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "acme.text", timeout_ms: -1 }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "acme.text", input_blobs: "blob:x" }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "acme.text", input_blobs: [`blob:${"0".repeat(32)}`] }, -32003, "BlobNotFound"],
+    ["execute_skill", { name: "acme.how" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "faulty.act" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "stranger.act" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "tally" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "tally.add" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "looker" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "logs" }, -32005, "NotExecutable"],
+    ["run_code", { code: "x" }, -32602, "InvalidParams"],
+    ["run_code", { language: "javascript", code: "x" }, -32602, "InvalidParams"],
+    ["run_code", { language: "python" }, -32602, "InvalidParams"],
+    ["run_code", { language: "python", code: "x", entrypoint: 1 }, -32602, "InvalidParams"],
+    ["run_code", { language: "python", code: "x", limits: 5 }, -32602, "InvalidParams"],
+    ["run_code", { language: "python", code: "x", limits: { timeout_ms: "1" } }, -32602, "InvalidParams"],
+    ["run_code", { language: "python", code: "x", mount_skills: ["nobody"] }, -32001, "SkillNotFound"],
+    ["run_code", { language: "python", code: "x", mount_skills: ["notes"] }, -32005, "NotExecutable"],
+    ["run_code", { language: "python", code: "x", mount_skills: ["stranger.act"] }, -32005, "NotExecutable"],
+    ["run_code", { language: "python", code: "x", mount_skills: ["faulty.act"] }, -32005, "NotExecutable"],
+    ["run_code", { language: "python", code: "x", input_blobs: ["../etc"] }, -32003, "BlobNotFound"],
+    ["create_blob", { content: "x" }, -32602, "InvalidParams"],
+    ["create_blob", { kind: "text/plain" }, -32602, "InvalidParams"],
+    ["create_blob", { content: { a: 1 }, kind: "text/plain" }, -32602, "InvalidParams"],
+    ["create_blob", { content: "x", kind: "text" }, -32602, "InvalidParams"],
+    ["read_blob", {}, -32602, "InvalidParams"],
+    ["read_blob", { blob_id: "blob:../../etc/passwd" }, -32003, "BlobNotFound"],
+    ["read_blob", { blob_id: `blob:${"0".repeat(32)}` }, -32003, "BlobNotFound"],
+    ["no_such_method", {}, -32601, "MethodNotFound"],
+  ])("%s %j is an error of the protocol: %d", async (method, params, code, type) => {
+    const { error, result } = await ask(method, params);
+    expect(result).toBeUndefined();
+    expect(error).toMatchObject({ code, message: expect.any(String), data: { type } });
+  });
+
+  it("about code that is not trusted says what lets it run", async () => {
+    for (const [method, params] of [
+      ["execute_skill", { name: "stranger.act" }],
+      ["run_code", { language: "python", code: "x", mount_skills: ["stranger.act"] }],
+    ] as const) {
+      expect((await ask(method, params)).error.message).toContain("--trust-skill stranger.act");
+    }
+    expect((await ask("execute_skill", { name: "tally.add" })).error.message).toContain("--trust-skill tally");
+  });
+
+  it("is never a fault of ours", () => expect(faults).toEqual([]));
+});
+
+describe("an execution", () => {
+  it("without a declared secret has failed", async () => {
+    const { result } = await ask("execute_skill", { name: "sales.sync" });
+    expect(result).toMatchObject({
+      status: "failed",
+      run_id: expect.stringMatching(/^run_/),
+      summary: expect.stringContaining("MissingSecretError"),
+      error: { type: "MissingSecretError", message: expect.stringContaining("SYNC_TOKEN") },
+      logs_preview: "",
+    });
+  });
+
+  it("whose arguments do not fit has failed, and says where", async () => {
+    const { result } = await ask("execute_skill", { name: "acme.text.count", args: { text: 7 } });
+    expect(result).toMatchObject({ status: "failed", error: { type: "ValidationError" } });
+    expect(JSON.stringify(result)).toContain("text");
+  });
+
+  it("of one tool of a skill that has several is a run too", async () => {
+    const { result } = await ask("execute_skill", { name: "logs.search", args: { files: "no such file", query: "x" } });
+    expect(result).toMatchObject({ status: expect.stringMatching(/^(completed|failed)$/), logs_preview: "" });
+  });
+});
+
+it("a skill that is an MCP server is described with the tools that it has, and each can be executed", async () => {
+  expect((await described({ name: "looker" })).skill.manifest).toMatchObject({
+    kind: "action",
+    available: true,
+    tools: [{ name: "looker.look", description: "Looks." }],
+  });
+  expect((await ask("execute_skill", { name: "looker.look" })).result).toMatchObject({
+    status: "completed",
+    output: "seen",
+  });
+  expect((await ask("execute_skill", { name: "looker.gone" })).result).toMatchObject({
+    status: "failed",
+    error: { message: expect.stringContaining("has no tool gone") },
+  });
+});
+
+describe("a blob", () => {
+  const create = async (content: string, kind = "text/plain") =>
+    (await ask("create_blob", { content, kind })).result as { blob_id: string; size_bytes: number };
+  const read = async (params: object) => (await ask("read_blob", params)).result;
+
+  it("is counted in bytes and known by its content", async () => {
+    const { blob_id, size_bytes } = await create("äöü");
+    expect(size_bytes).toBe(6);
+    expect(blob_id).toMatch(/^blob:/);
+    expect((await create("äöü")).blob_id).toBe(blob_id);
+    expect((await create("äöü", "text/markdown")).blob_id).not.toBe(blob_id);
+  });
+
+  it("may be empty", async () => {
+    const { blob_id } = await create("");
+    expect(await read({ blob_id })).toEqual({
+      blob_id,
+      kind: "text/plain",
+      preview: "",
+      size_bytes: 0,
+      truncated: false,
+    });
+  });
+
+  it("is read by its head, its tail or whole", async () => {
+    const { blob_id } = await create(`${"a".repeat(2000)}${"z".repeat(2000)}`);
+    expect(await read({ blob_id })).toMatchObject({ preview: "a".repeat(2000), size_bytes: 4000, truncated: true });
+    expect(await read({ blob_id, max_bytes: 3 })).toMatchObject({ preview: "aaa", truncated: true });
+    expect(await read({ blob_id, mode: "sample_tail", max_bytes: 3 })).toMatchObject({
+      preview: "zzz",
+      truncated: true,
+    });
+    expect(await read({ blob_id, mode: "sample_tail", max_bytes: 9999 })).toMatchObject({ truncated: false });
+    const whole = await read({ blob_id, mode: "full", max_bytes: 3 });
+    expect(whole).toMatchObject({ truncated: false });
+    expect(String(whole.preview)).toHaveLength(4000);
+  });
+
+  it("is refused when it is too large, alone or with the others", async () => {
+    const small = optionsOf(await openMethods(memoryBlobs({ mostBytes: 10, quotaBytes: 15 })));
+    const text = (length: number) => ({ content: "x".repeat(length), kind: "text/plain" });
+    expect((await ask("create_blob", text(11), small)).error).toMatchObject({
+      code: -32006,
+      data: { type: "PayloadTooLarge" },
+    });
+    expect((await ask("create_blob", text(10), small)).result).toMatchObject({ size_bytes: 10 });
+    expect((await ask("create_blob", text(6), small)).error).toMatchObject({ code: -32006 });
+  });
+
+  it("is sampled in bytes, and never gives half a character", async () => {
+    const { blob_id } = await create("ä\u{1F600}ö");
+    expect(await read({ blob_id, max_bytes: 5 })).toMatchObject({ preview: "ä", truncated: true });
+    expect(await read({ blob_id, mode: "sample_tail", max_bytes: 5 })).toMatchObject({ preview: "ö", truncated: true });
+  });
+});
+
+it("the guide is the program's own, whatever a project calls so, and the same wherever it is read", async () => {
+  const { content } = (await ask("load_skills_protocol_guide")).result;
+  for (const method of options.methods.keys()) expect(content).toContain(`\`${method}\``);
+  const about = await described({ name: "skills.protocol.guide", detail: "full" });
+  expect(about.skill).toMatchObject({ document: content, manifest: { version: "0.1.0", kind: "instruction" } });
+  const file = await ask("read_skill_file", { name: "skills.protocol.guide", path: "SKILL.md" });
+  expect(String(file.result.content).trimEnd().endsWith(String(content))).toBe(true);
+});
