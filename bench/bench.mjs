@@ -4,7 +4,7 @@ import { build } from "esbuild";
 /** Bundles the benchmarks as the program itself is bundled, and runs them: `npm run bench`. */
 
 await build({
-  entryPoints: ["bench/main.ts", "bench/executor-memory.ts", "bench/logs-search.ts"],
+  entryPoints: ["bench/main.ts", "bench/executor-memory.ts", "bench/logs-search.ts", "bench/serve-load.ts"],
   outdir: "bench/dist",
   bundle: true,
   splitting: true,

@@ -7,8 +7,8 @@ export interface BenchRow {
   readonly name: string;
   readonly value: string;
   readonly target: string;
-  /** How far inside the target: at least 1 is reached. */
-  readonly ratio: number;
+  /** How far inside the target: at least 1 is reached. Undefined where this machine cannot tell. */
+  readonly ratio: number | undefined;
 }
 
 const SMALL = 64 * 1024 ** 2;

@@ -9,6 +9,7 @@ import { memoryStore } from "../src/stores/memory.ts";
 import { sendJson, startLoopback } from "../src/testing.ts";
 import { type chainRecord, driveChain } from "./executor.ts";
 import { type BenchRow, benchLogs } from "./logs.ts";
+import { benchServe } from "./serve.ts";
 
 /** Every promise about speed and memory, each measured beside what a user would compare it with, in one run. */
 
@@ -145,9 +146,11 @@ const rows = [
   startRow("skillflow --help", ["--help"], 1.5),
   startRow("validate incident-triage.yml", ["validate", "workflows/incident-triage.yml"], 3),
   ...(await helloRows()),
+  ...(await benchServe()),
   ...benchLogs(1_000_000_000),
 ];
 console.log("| What | Measured | Promise | Reserve |\n| --- | --- | --- | --- |");
 for (const { name, value, target, ratio } of rows) {
-  console.log(`| ${name} | ${value} | ${target} | ${ratio.toFixed(2)}x${ratio < 1 ? " **missed**" : ""} |`);
+  const reserve = ratio === undefined ? "–" : `${ratio.toFixed(2)}x${ratio < 1 ? " **missed**" : ""}`;
+  console.log(`| ${name} | ${value} | ${target} | ${reserve} |`);
 }

@@ -1,0 +1,47 @@
+import { Agent, request } from "node:http";
+
+/** Load on a service, from a process of its own: `serve-load.js URL` prints what came of it as JSON. */
+
+const CONNECTIONS = 4;
+const WARM_MS = 1000;
+const MEASURED_MS = 3000;
+
+const [url = ""] = process.argv.slice(2);
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "list_skills", params: {} });
+const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+
+/** One request after another on each connection, until the time is over. */
+async function load(ms: number): Promise<readonly number[]> {
+  const until = performance.now() + ms;
+  const times: number[] = [];
+  const connection = async () => {
+    while (performance.now() < until) {
+      const start = performance.now();
+      await send();
+      times.push(performance.now() - start);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  return times;
+}
+
+function send(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "POST", agent, headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`answered with ${response.statusCode}`));
+      response.on("end", resolve).resume();
+    });
+    sent.on("error", reject).end(body);
+  });
+}
+
+await load(WARM_MS);
+const times = [...(await load(MEASURED_MS))].sort((a, b) => a - b);
+console.log(
+  JSON.stringify({
+    perSecond: times.length / (MEASURED_MS / 1000),
+    p99Ms: times[Math.floor(times.length * 0.99)],
+  }),
+);
+agent.destroy();

@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { openProject, type Project } from "../src/project.ts";
+import type { BenchRow } from "./logs.ts";
+
+/** The Skills Protocol as a service: the built program as one process, the load on it as another. */
+
+const SKILLS = 1000;
+const ROUNDS = 9;
+
+export async function benchServe(): Promise<readonly BenchRow[]> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-serve-"));
+  try {
+    writeSkills(join(folder, "skills"));
+    return [discoveryRow(folder), ...(await listRows(folder)), await executeRow(folder)];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const DOCUMENT = `# How to do it\n\n${"Look at what is there, and say what you saw.\n".repeat(40)}`;
+
+/** Half of them packages, half instructions; the first package is the trivial one. */
+function writeSkills(folder: string): void {
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  for (let n = 0; n < SKILLS / 2; n++) {
+    write(
+      `doc-${n}/SKILL.md`,
+      `---\nname: doc-${n}\ndescription: How to do the thing of number ${n}.\n---\n${DOCUMENT}`,
+    );
+    const name = `team${n % 20}.area.pack${n}`;
+    write(
+      `${name}/skill.toml`,
+      `name = "${name}"\nversion = "1.${n}.0"\ndescription = "Does the thing of number ${n}."\nkind = "action"\n\n` +
+        '[runtime]\nlanguage = "python"\nentrypoint = "code/main.py"\nexport = "main"\n\n' +
+        '[inputs.text]\ntype = "string"\ndescription = "What to look at"\n',
+    );
+    write(`${name}/SKILL.md`, `---\nname: Pack ${n}\nshort_description: Does it.\ntags: [a, b]\n---\n${DOCUMENT}`);
+    write(`${name}/code/main.py`, 'def main(args):\n    return {"ok": True}\n');
+  }
+}
+
+/** Finding them and reading what they say, against reading the same files. */
+function discoveryRow(folder: string): BenchRow {
+  const ratios: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const read = timed(() => readAll(join(folder, "skills")));
+    const found = timed(() => {
+      const { size } = projectOf(folder).skills.ids;
+      if (size < SKILLS) throw new Error(`only ${size} skills were found`);
+    });
+    if (round > 0) ratios.push(found / read);
+  }
+  const ratio = median(ratios);
+  return row("finding 1,000 skills against reading their files", `${ratio.toFixed(2)}x`, "5x", 5 / ratio);
+}
+
+function projectOf(folder: string): Project {
+  return openProject(
+    {
+      env: {},
+      cwd: folder,
+      self: { pid: process.pid, host: "bench", started: "" },
+      isAlive: () => true,
+      execPath: process.execPath,
+      uid: process.geteuid?.(),
+      kill: () => undefined,
+    },
+    { overrides: new Map(), skillDirs: [join(folder, "skills")], discover: false, store: undefined },
+  );
+}
+
+/** As `find` and `cat` would: every folder listed, every file read. */
+function readAll(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) readAll(path);
+    else readFileSync(path, "utf8");
+  }
+}
+
+async function listRows(folder: string): Promise<BenchRow[]> {
+  const { child, url } = await startService(folder);
+  const load = spawnSync(process.execPath, ["bench/dist/serve-load.js", url], { encoding: "utf8" });
+  await stop(child);
+  const { perSecond, p99Ms } = JSON.parse(load.stdout) as { perSecond: number; p99Ms: number };
+  return [
+    row("serve: list_skills of 1,000 skills", `${Math.round(perSecond)}/s`, "2,000/s", perSecond / 2000),
+    row("serve: list_skills, p99", `${p99Ms.toFixed(1)} ms`, "10 ms", 10 / p99Ms),
+  ];
+}
+
+/** A trivial package from request to answer, against starting Python: in turn, by the same process. */
+async function executeRow(folder: string): Promise<BenchRow> {
+  const name = "serve: execute_skill against python3 -c pass";
+  const python = ["/usr/local/bin/python3", "/usr/bin/python3"].find((path) => spawnSync(path, ["-V"]).status === 0);
+  if (python === undefined) return skipped(name, "2x", "no Python here");
+  const { child, url } = await startService(folder);
+  const agent = new Agent({ keepAlive: true });
+  try {
+    const first = await call(agent, url);
+    if (first.status !== "completed") return skipped(name, "2x", first.summary);
+    const ratios: number[] = [];
+    for (let round = 0; round < ROUNDS * 3; round++) {
+      const bare = await timedAsync(() => ended(spawn(python, ["-c", "pass"], { stdio: ["ignore", "pipe", "pipe"] })));
+      const ours = await timedAsync(() => call(agent, url));
+      ratios.push(ours / bare);
+    }
+    const ratio = median(ratios);
+    return row(name, `${ratio.toFixed(2)}x`, "2x", 2 / ratio);
+  } finally {
+    agent.destroy();
+    await stop(child);
+  }
+}
+
+async function startService(folder: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const trusted = ["--trust-skill", "team0.area.pack0"];
+  const args = ["dist/bin.js", "serve", "--port", "0", "--json", "--no-discover", "--skills", join(folder, "skills")];
+  const child = spawn(process.execPath, [...args, ...trusted], { stdio: ["ignore", "pipe", "ignore"] });
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout?.setEncoding("utf8").once("data", resolve);
+    child.once("exit", (code) => reject(new Error(`the service ended with ${code}`)));
+  });
+  return { child, url: `${(JSON.parse(line) as { url: string }).url}/rpc` };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill("SIGTERM");
+  await ended(child);
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.once("close", () => resolve()));
+}
+
+function call(agent: Agent, url: string): Promise<{ readonly status: string; readonly summary: string }> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "execute_skill", params: { name: "team0.area.pack0" } });
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const sent = request(url, { method: "POST", agent, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.on("end", () => resolve(JSON.parse(text).result));
+    });
+    sent.on("error", reject).end(body);
+  });
+}
+
+function row(name: string, value: string, target: string, ratio: number): BenchRow {
+  return { name, value, target, ratio };
+}
+
+function skipped(name: string, target: string, why: string): BenchRow {
+  return { name, value: `skipped: ${why}`, target, ratio: undefined };
+}
+
+function timed(work: () => void): number {
+  const start = performance.now();
+  work();
+  return performance.now() - start;
+}
+
+async function timedAsync(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
