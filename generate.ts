@@ -14,7 +14,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     return [`schemas/${name}.json`, `${JSON.stringify(schema, undefined, 2)}\n`] as const;
   });
   const folders = await Promise.all(readdirSync("skills").sort().map(loadSkill));
-  const skills = [...folders, codeSkill(), toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const skills = [...folders, codeSkill(noRegistry), toolMakerSkill()].sort((a, b) => (a.id < b.id ? -1 : 1));
   return new Map([...schemas, [".env.example", envExample(skills)], ["docs/skills.md", skillsPage(skills)]]);
 }
 
@@ -32,6 +32,10 @@ const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skil
 # The Sentry project that is told of faults of skillflow itself; without it nobody is
 #SENTRY_DSN=
 `;
+
+function noRegistry(): never {
+  throw new Error("no tool is called here");
+}
 
 function loadSkill(id: string): Promise<Skill> {
   return loadSkillModule(join(import.meta.dirname, "skills", id, "skill.ts"));

@@ -1,4 +1,3 @@
-import { CODE } from "./core/code.ts";
 import { describeReading } from "./core/disclosure.ts";
 import type { RunRecord } from "./core/event.ts";
 import { READ_SKILL } from "./core/own-tools.ts";
@@ -7,7 +6,6 @@ import { EXECUTOR, type Tool, type ToolContext } from "./core/skill.ts";
 import type { Call } from "./core/step.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "./core/tool-maker.ts";
 import type { Json, JsonObject } from "./core/values.ts";
-import type { WantedCode } from "./loaders/code.ts";
 import type { Project, SkillEntries } from "./project.ts";
 import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import type { Handler } from "./run/call.ts";
@@ -32,9 +30,8 @@ function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   const { skill, name } = call.tool;
   const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
   if (carry) return (input: JsonObject) => carry(input, world);
-  const carryOwn = OWN_SKILLS.get(skill);
-  const entry = carryOwn && world.entries.get(skill);
-  return entry && entry.unavailable === undefined ? carryOwn(call, world) : undefined;
+  const maker = skill === TOOL_MAKER ? world.entries.get(TOOL_MAKER) : undefined;
+  return maker && maker.unavailable === undefined ? makerHandler(call, world) : undefined;
 }
 
 type Carry = (input: JsonObject, world: OwnWorld) => Promise<Json>;
@@ -59,21 +56,6 @@ async function readSkill({ skill_name, path }: ReadSkill, { record, entries }: O
   if (!bundle) throw new Error(`${skill_name} bundles no files`);
   const { readBundled } = await import("./loaders/bundled-files.ts");
   return readBundled(skill_name, bundle.directory, path);
-}
-
-type CarryOwn = (call: Call, world: OwnWorld) => Tool["handler"];
-
-/** Skills that the program itself carries out, where the operator has them available. */
-const OWN_SKILLS: ReadonlyMap<string, CarryOwn> = new Map([
-  [CODE, codeHandler],
-  [TOOL_MAKER, makerHandler],
-]);
-
-function codeHandler(_call: Call, { project }: OwnWorld): Tool["handler"] {
-  return async (input: JsonObject, context: ToolContext) => {
-    const { runWritten } = await import("./loaders/code.ts");
-    return runWritten(input as unknown as WantedCode, project.skills, context);
-  };
 }
 
 function makerHandler({ tool, input, made }: Call, { project }: OwnWorld): Tool["handler"] {

@@ -69,10 +69,10 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
   const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user, trustsUser });
-  const found = openSkillSet({
+  const found: SkillSet = openSkillSet({
     builtin: builtinSkills(),
     own: [
-      { skill: codeSkill(), unavailable: undefined },
+      { skill: codeSkill(() => found), unavailable: undefined },
       { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
     ],
     levels: skillLevels(host, options, { project, user, trustsUser, choices }),

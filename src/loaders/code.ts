@@ -7,25 +7,26 @@ import { keepMade, type MountedBlob, type RunnablePackage, type RunOutcome, runC
 import type { SkillEntry } from "./skill-entry.ts";
 import type { SkillSet } from "./skill-set.ts";
 
-/** The skill as the registry knows it. A run carries out its tool, which reads the run's own blobs. */
-export function codeSkill(): Skill {
-  const refuse = () => {
-    throw new Error("code is run for a node's model alone");
-  };
+/** What packages are found and run with. */
+type Registry = Pick<SkillSet, "find" | "host">;
+
+/** The skill; `registry` is there once its tool is called. */
+export function codeSkill(registry: () => Registry): Skill {
+  const handler = (wanted: WantedCode, context: ToolContext) => runWritten(wanted, registry(), context);
   return {
     id: CODE,
     name: "Code",
     description: "Runs Python that the model writes, isolated: calculations, and large results that no prompt holds.",
     category: "general",
     config: {},
-    tools: [{ ...CODE_TOOL, handler: refuse }],
+    tools: [{ ...CODE_TOOL, handler }],
     instruction:
       "Calculate with code rather than by yourself, and use it on results that came as blobs: read the blob in the code, and return the few numbers or lines that matter. Define `main(args)`, and return JSON.",
   };
 }
 
 /** Input that fits the tool's schema. */
-export interface WantedCode {
+interface WantedCode {
   readonly code: string;
   readonly entrypoint?: string;
   readonly args?: JsonObject;
@@ -38,11 +39,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 
 /** What the code returned; throws why it did not. */
-export async function runWritten(
-  wanted: WantedCode,
-  set: Pick<SkillSet, "find" | "host">,
-  context: ToolContext,
-): Promise<Json> {
+async function runWritten(wanted: WantedCode, set: Registry, context: ToolContext): Promise<Json> {
   const { code, entrypoint = "main", args = {}, mount_skills = [], input_blobs = [], limits = {} } = wanted;
   const outcome = await runCode({
     host: set.host,
@@ -60,7 +57,7 @@ export async function runWritten(
 }
 
 /** What others wrote is mounted where the operator trusts it, as it would run. */
-async function findPackage({ find }: Pick<SkillSet, "find">, name: string): Promise<RunnablePackage> {
+async function findPackage({ find }: Registry, name: string): Promise<RunnablePackage> {
   const entry = await find(name);
   const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
   if (entry?.package && reason === undefined) return entry.package;
