@@ -98,6 +98,28 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     const { id, range } = referenceOf(ids, reference);
     return { id, top: chooseVersion(layers.get(id) ?? [], range).winner };
   };
+  const find = async (
+    reference: string,
+    inline: Workflow["skills"],
+    callers: readonly string[],
+  ): Promise<SkillEntry | undefined> => {
+    const own = inlineOf(reference, inline);
+    const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
+    const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
+    const builtin = await builtins.load(id);
+    if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
+    const entry = await joinLayers(id, {
+      inline: own,
+      custom: winner ? [winner, ...shadowed] : [],
+      builtin,
+      kept: builtins.kept(id),
+      server: options.servers.get(id),
+      options,
+    });
+    const { boundTo } = winner?.loaded ?? {};
+    if (!entry || !boundTo || builtin || callers.includes(id)) return entry;
+    return withTargetEffect(entry, boundTo.tool, await find(boundTo.skill, undefined, [...callers, id]));
+  };
   const set: SkillSet = {
     async lint(paths) {
       const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
@@ -108,21 +130,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     ids,
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
-    async find(reference, inline) {
-      const own = inlineOf(reference, inline);
-      const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
-      const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
-      const builtin = await builtins.load(id);
-      if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
-      return joinLayers(id, {
-        inline: own,
-        custom: winner ? [winner, ...shadowed] : [],
-        builtin,
-        kept: builtins.kept(id),
-        server: options.servers.get(id),
-        options,
-      });
-    },
+    find: (reference, inline) => find(reference, inline, []),
     withheld(reference, inline) {
       const { id, top } = topOf(reference);
       if (!top || isTrusted(id, top, options.trust)) return undefined;
@@ -135,6 +143,15 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   };
   const invoke = createInvoke(set, host);
   return set;
+}
+
+/** A skill that passes its calls on to a tool writes where that one may, whatever it says of itself. */
+function withTargetEffect(entry: SkillEntry, name: string | undefined, target: SkillEntry | undefined): SkillEntry {
+  const tools = target?.skill.tools ?? [];
+  const tool = name === undefined ? tools[0] : tools.find((candidate) => candidate.name === name);
+  if (tool?.effect === "read") return entry;
+  const written = entry.skill.tools.map((own) => ({ ...own, effect: "write" as const }));
+  return { ...entry, skill: { ...entry.skill, tools: written } };
 }
 
 function inlineOf(id: string, inline: Workflow["skills"]): InlineSkill | undefined {
