@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../core/skill-reference.ts";
@@ -70,6 +71,8 @@ export interface SkillSet {
   find(reference: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
   /** The versions of an id at all levels, newest first. */
   versions(id: string): readonly string[];
+  /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
+  about(reference: string, inline?: Workflow["skills"]): readonly Diagnostic[];
   /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
   digest(reference: string): string | undefined;
 }
@@ -138,6 +141,12 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       const isOther = (options.servers.get(id)?.config ?? inlineOf(id, inline)?.mcp) !== undefined;
       return reasonWithheld(id, runsCode, isOther ? undefined : top.loaded.skill.mcp);
     },
+    about(reference, inline) {
+      const { id } = referenceOf(ids, reference);
+      const own = new Map([...layers].filter(([other]) => other === id));
+      const skips = diagnostics.filter(({ code, file }) => code === "SKILL_SKIPPED" && isFolderOf(id, file));
+      return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
+    },
     versions: (id) => listVersions(layers.get(id) ?? []),
     digest: (reference) => topOf(reference).top?.digest(),
   };
@@ -152,6 +161,17 @@ function withTargetEffect(entry: SkillEntry, name: string | undefined, target: S
   if (tool?.effect === "read") return entry;
   const written = entry.skill.tools.map((own) => ({ ...own, effect: "write" as const }));
   return { ...entry, skill: { ...entry.skill, tools: written } };
+}
+
+/** Whether a file is the folder of this name, or lies in it. */
+function isFolderOf(id: string, file: string | undefined): boolean {
+  return file !== undefined && [file, dirname(file)].some((path) => basename(path) === id);
+}
+
+function inlineShadows(id: string, inline: Workflow["skills"], ids: ReadonlySet<string>): Diagnostic[] {
+  if (!inlineOf(id, inline) || !ids.has(id)) return [];
+  const message = `skill "${id}": the workflow's own shadows the one that is installed, whose tools stay`;
+  return [{ severity: "warning", code: "SKILL_SHADOWED", path: ["skills", id], message }];
 }
 
 function inlineOf(id: string, inline: Workflow["skills"]): InlineSkill | undefined {

@@ -63,3 +63,25 @@ describe("skills show", () => {
     expect(stdout).not.toContain("\nTools\n");
   });
 });
+
+describe("what shadows a skill, or keeps it away, is told", () => {
+  const node = { name: "N", instruction: "Do it.", skills: ["tips", "torn"] };
+  const cwd = makeProject({
+    ...files,
+    "skills/torn/SKILL.md": "---\nname: [torn\n---\nDo it.",
+    "flow.json": { id: "f", name: "F", entry: "n", nodes: { n: node }, edges: [] },
+    "script.json": { replies: [{ text: "done" }, { text: "done" }] },
+  });
+
+  it.each([
+    ["a check", ["validate", "flow.json"]],
+    ["a run", ["run", "flow.json", "--model", "script:script.json"]],
+    ["doctor", ["doctor", "flow.json"]],
+  ])("by %s", async (_, args) => {
+    const { stderr } = await runProgram(args, { cwd });
+    expect(stderr).toMatch(/skill "tips": \S+\.agents\/skills\/tips \(priority \d+\) shadows \S+\/skills\/tips/);
+    expect(stderr).toMatch(/skipped: .+/);
+    expect(stderr).toContain("skills/torn/SKILL.md:2");
+    expect(stderr).not.toContain("skills/count");
+  });
+});
