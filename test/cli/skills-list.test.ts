@@ -36,7 +36,7 @@ describe("skills list", () => {
 
   it("tells what is held back, and how to trust it", async () => {
     const held = lineOf((await skills("list")).stdout, "count");
-    expect(held?.slice(3)).toEqual(["not trusted", "instruction, code only with --trust-skill count"]);
+    expect(held?.slice(3)).toEqual(["not trusted", "instruction, the rest only with --trust-skill count"]);
     const trusted = lineOf((await skills("list", "--trust-skill", "count")).stdout, "count");
     expect(trusted?.slice(3)).toEqual(["trusted", "1 tool, instruction"]);
   });
