@@ -133,7 +133,7 @@ export async function prepareRun(
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const said = [...configFindings(project), ...diagnostics].filter((found) => !TOLD_BY_SKILL.has(found.code));
   const warnings = [
-    ...said.map((found) => found.message),
+    ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${found.message}${placeOf(found)}` : found.message)),
     ...servers.warnings,
     ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
     ...skillWarnings(skills),
@@ -157,10 +157,11 @@ export async function prepareRun(
 
 /** What a skill's own files have wrong with them, which may be why a tool is missing. */
 function skillFindings(id: string, entry: SkillEntry | undefined): string[] {
-  return (entry?.diagnostics ?? []).map(({ message, file, line }) => {
-    const place = file === undefined ? "" : ` (${file}${line === undefined ? "" : `:${line}`})`;
-    return `skill ${id}: ${message}${place}`;
-  });
+  return (entry?.diagnostics ?? []).map((found) => `skill ${id}: ${found.message}${placeOf(found)}`);
+}
+
+function placeOf({ file, line }: Diagnostic): string {
+  return file === undefined ? "" : ` (${file}${line === undefined ? "" : `:${line}`})`;
 }
 
 /** The skills with the tools of their MCP servers, which run until `close`. */

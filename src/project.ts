@@ -209,7 +209,16 @@ export function readWorkflow({ host, skills }: Project, file: string): LoadedWor
   const path = resolve(host.cwd, file);
   const loaded = loadWorkflow(path, knownSkills(skills), file);
   const held = loaded.workflow ? withheldSkills(skills, loaded.workflow) : [];
-  return { ...loaded, diagnostics: [...loaded.diagnostics, ...placeFindings(path, held, file)] };
+  const about = loaded.workflow ? skillFindings(skills, loaded.workflow) : [];
+  const placed = placeFindings(path, [...held, ...about.filter((found) => found.file === undefined)], file);
+  const elsewhere = about.filter((found) => found.file !== undefined);
+  return { ...loaded, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
+}
+
+/** What is to be told of the places where its skills are looked for. */
+function skillFindings(set: SkillSet, { nodes, skills: inline }: Workflow): Diagnostic[] {
+  const ids = new Set(Object.values(nodes).flatMap(({ skills = [] }) => skills));
+  return [...ids].flatMap((id) => set.about(id, inline));
 }
 
 /** One for each skill that is held back (trust 6), where the workflow first lists it. */

@@ -37,7 +37,7 @@ interface ToolFinding {
 
 export const doctor: Action = async (io, [file], flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const workflow = file === undefined ? undefined : soundWorkflow(project, file);
+  const { workflow, findings = [] } = file === undefined ? {} : soundWorkflow(project, file);
   const entries: SkillEntries = workflow
     ? await gatherSkills(project.skills, workflow)
     : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
@@ -51,7 +51,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const ok = bare.length === 0;
   const sandbox = flags.live === true ? { sandbox: await sandboxName(project) } : {};
   const paint = painter(io, flags);
-  for (const found of configFindings(project)) await io.err(`${describeDiagnostic(found, paint)}\n`);
+  for (const found of [...configFindings(project), ...findings]) await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     await io.out(jsonText({ skills, models, ok, ...sandbox }));
   } else {
@@ -97,11 +97,14 @@ async function probeAll(project: Project, entries: SkillEntries, findings: reado
   );
 }
 
-function soundWorkflow(project: Project, file: string): Workflow {
+/** With what was found where its skills are looked for; the rest is told skill by skill. */
+function soundWorkflow(project: Project, file: string) {
   const { workflow, diagnostics } = readWorkflow(project, file);
-  if (workflow) return workflow;
+  if (workflow) return { workflow, findings: diagnostics.filter(({ code }) => PLACES.has(code)) };
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
 }
+
+const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", "SKILL_TOOLS_LEFT_OUT"]);
 
 function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): Finding {
   if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };

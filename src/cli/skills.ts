@@ -149,9 +149,14 @@ function skillDocument(entry: SkillEntry) {
         },
       ]),
     ),
-    tools: describeTools(skill, skill.tools).map(({ name, exposed, effect }) => ({ name, exposed, effect })),
+    tools: toolsOf(entry).map(({ name, exposed, effect }) => ({ name, exposed, effect })),
     shadows,
   };
+}
+
+/** Also those that trust would let run: people decide about them. */
+function toolsOf({ skill, heldTools }: SkillEntry) {
+  return describeTools(skill, [...skill.tools, ...heldTools]);
 }
 
 function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
@@ -189,8 +194,9 @@ function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
   });
 }
 
-function describeOffers({ skill }: SkillEntry, paint: Paint, columns: number): string[] {
-  const tools = describeTools(skill, skill.tools);
+function describeOffers(entry: SkillEntry, paint: Paint, columns: number): string[] {
+  const { skill } = entry;
+  const tools = toolsOf(entry);
   const width = Math.max(0, ...tools.map(({ exposed }) => exposed.length));
   const room = Math.max(24, columns - width - 10);
   const lines = tools.map(({ exposed, effect, description }) => {

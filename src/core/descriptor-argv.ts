@@ -34,6 +34,7 @@ export function checkArguments(tool: DescribedTool, input: Json, profile: Descri
 
 /** The execution whose condition the arguments meet, else the one without a condition. */
 export function chooseExecution(tool: DescribedTool, input: JsonObject): Execution {
+  if (tool.executions.length === 0) throw new Error(`unknown tool: ${tool.name}`);
   const isGiven = (name: string) => (own(input, name) ?? null) !== null;
   const matching = tool.executions.filter(({ paramCondition }) => {
     if (!paramCondition) return false;

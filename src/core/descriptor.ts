@@ -20,7 +20,7 @@ export interface DescribedTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonSchema;
-  /** One at least; those with a `paramCondition` first ask for theirs. */
+  /** Those with a `paramCondition` first ask for theirs. Without any the tool is offered, and fails. */
   readonly executions: readonly Execution[];
 }
 
@@ -56,7 +56,8 @@ export function parseDescriptor(
   const chosen = execution.entries.filter(
     ({ value: { condition } }) => condition === undefined || condition.binGroup === binGroup,
   );
-  const joined = joinTools(tools, { ...execution, entries: chosen });
+  const others = execution.entries.filter((each) => !chosen.includes(each)).map(({ value }) => value.tool);
+  const joined = joinTools(tools, { ...execution, entries: chosen }, new Set(others));
   const pairs = chosen.flatMap(({ value, index }) => checkPairs(value, index, allowlist.value));
   return {
     descriptor: { tools: joined.tools, allowlist: allowlist.value },
@@ -245,10 +246,11 @@ function readAllowlist(given: unknown): { readonly value: Allowlist; readonly fi
 
 // ---- how the parts fit together
 
-/** Each tool with its executions; what has no counterpart is said, and not offered. */
+/** Each tool with its executions; what has no counterpart is said. */
 function joinTools(
   tools: Entries<z.infer<typeof SCHEMAS.current.tool>>,
   { entries, lost }: Entries<Execution>,
+  carriedElsewhere: ReadonlySet<string>,
 ): { readonly tools: DescribedTool[]; readonly findings: DescriptorFinding[] } {
   const findings: DescriptorFinding[] = [];
   const mismatch = (part: DescriptorPart, path: DescriptorFinding["path"], message: string) => {
@@ -263,11 +265,17 @@ function joinTools(
     if (joined.has(name)) mismatch("tools", [index], `tool "${name}" stands twice; the first counts`);
     else if (lost.has(name))
       mismatch("tools", [index], `tool "${name}" is left out: an execution entry of it is malformed`);
-    else if (executions.length === 0)
-      mismatch("tools", [index], `tool "${name}" is left out: it has no execution entry`);
+    else if (executions.length === 0 && carriedElsewhere.has(name))
+      mismatch(
+        "tools",
+        [index],
+        `tool "${name}" is left out: it has no execution entry for the programs that are here`,
+      );
     else if (defaults.length > 1)
       mismatch("tools", [index], `tool "${name}" is left out: it has two execution entries`);
     else joined.set(name, { name, description, input_schema, executions });
+    if (joined.get(name)?.executions.length === 0)
+      mismatch("tools", [index], `tool "${name}" fails when it is called: it has no execution entry`);
   }
   for (const { index, value } of entries) {
     if (!named.has(value.tool)) mismatch("execution", [index], `there is no tool "${value.tool}" to carry out`);

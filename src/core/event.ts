@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Purpose, StepKey } from "./ports.ts";
 import type { Part, ToolAnswer } from "./prompt.ts";
+import { INPUT_DIALECTS } from "./skill.ts";
 import type { Json, JsonObject } from "./values.ts";
 import { type Workflow, workflowSchema } from "./workflow.ts";
 
@@ -94,6 +95,7 @@ const toolDescriptorSchema = z.object({
   output_schema: jsonObject.optional(),
   effect: z.enum(["read", "write"]),
   idempotent: z.boolean(),
+  dialect: z.enum(INPUT_DIALECTS).optional(),
 });
 
 const purpose = z.enum(["work", "route", "judge", "reflect"]);

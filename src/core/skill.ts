@@ -62,6 +62,10 @@ export interface ToolContext {
   readonly blobs: Blobs;
 }
 
+/** How a format tells that input does not fit, where it has words of its own; a null counts as absent in these. */
+export const INPUT_DIALECTS = ["descriptor-current", "descriptor-seed"] as const;
+export type InputDialect = (typeof INPUT_DIALECTS)[number];
+
 export interface Tool {
   /** Unique in its skill. */
   readonly name: string;
@@ -74,6 +78,7 @@ export interface Tool {
   readonly idempotent?: boolean;
   /** Config fields without which this one tool is left out, beside those that its skill requires. */
   readonly needs?: readonly string[];
+  readonly dialect?: InputDialect;
   /** Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model. */
   readonly handler: (input: never, context: ToolContext) => unknown;
 }
@@ -95,7 +100,8 @@ export interface Skill {
 }
 
 /** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */
-export interface ToolDefinition<Input extends InputSchema> extends Omit<Tool, "input_schema" | "handler" | "effect"> {
+export interface ToolDefinition<Input extends InputSchema>
+  extends Omit<Tool, "input_schema" | "handler" | "effect" | "dialect"> {
   readonly input_schema: Input;
   /** Unknown counts as `write`. */
   readonly effect?: Effect;
@@ -117,7 +123,7 @@ interface Zod3Type<Value = unknown> {
 export interface SkillDefinition extends Omit<Skill, "tools"> {
   readonly tools: readonly AnyToolDefinition[];
 }
-export type AnyToolDefinition = Omit<Tool, "input_schema" | "effect"> & {
+export type AnyToolDefinition = Omit<Tool, "input_schema" | "effect" | "dialect"> & {
   readonly input_schema: unknown;
   readonly effect?: Effect;
 };
@@ -179,6 +185,7 @@ export interface ToolDescriptor {
   readonly output_schema?: JsonSchema;
   readonly effect: Effect;
   readonly idempotent: boolean;
+  readonly dialect?: InputDialect;
 }
 
 /** The tools as they are offered, in their order. */
@@ -200,6 +207,7 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
     ...(tool.output_schema ? { output_schema: tool.output_schema } : {}),
     effect: tool.effect,
     idempotent: tool.idempotent ?? tool.effect === "read",
+    ...(tool.dialect ? { dialect: tool.dialect } : {}),
   };
 }
 

@@ -3,12 +3,11 @@ import type { EventBody } from "./event.ts";
 import { leaveFailed } from "./exit.ts";
 import { type ToolSet, toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
-import { compileSchema } from "./schema.ts";
 import type { Outcome, ToolDescriptor } from "./skill.ts";
 import type { PendingCall, State, Visit } from "./state.ts";
 import type { Call, Step } from "./step.ts";
+import { misfitOf } from "./tool-input.ts";
 import { madeFor, makingEvents, makingProblem } from "./tool-maker.ts";
-import type { Json } from "./values.ts";
 import type { WorkflowNode } from "./workflow.ts";
 
 /** The tool calls that a turn asked for. */
@@ -93,16 +92,7 @@ function rejection(call: PendingCall, tool: ToolDescriptor | undefined, { offere
   if (call.broken) return "the arguments were no JSON";
   const misread = readingProblem(tool, call.input);
   if (misread !== undefined) return misread;
-  const problems = inputProblems(tool, call.input);
-  return problems.length === 0 ? makingProblem(tool, call.input, all) : `invalid input: ${problems.join("; ")}`;
-}
-
-function inputProblems(tool: ToolDescriptor, input: Json): readonly string[] {
-  try {
-    return compileSchema(tool.input_schema)(input);
-  } catch (error) {
-    return [`the tool's own input schema is invalid: ${(error as Error).message}`];
-  }
+  return misfitOf(tool, call.input) ?? makingProblem(tool, call.input, all);
 }
 
 function refused({ node }: Visit, { tool, key }: PendingCall, error: string): EventBody {

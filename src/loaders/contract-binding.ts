@@ -1,6 +1,6 @@
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import type { ForeignResult, SandboxLimits } from "../core/ports.ts";
-import type { Effect, McpServerConfig, Skill, ToolContext } from "../core/skill.ts";
+import type { McpServerConfig, Skill, ToolContext } from "../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
 import { resolveInside } from "./contain.ts";
@@ -128,14 +128,12 @@ interface BindOptions {
   readonly folder: SkillFolder;
   readonly host: LoaderHost;
   readonly skill: Skill;
-  /** What the contract says of itself: one that only reads cannot be bound to a tool that writes. */
-  readonly effect: Effect;
 }
 
 /** What carries one call out. */
 export type Carry = (input: JsonObject, context: ToolContext) => Promise<Json>;
 
-export function bindContract(binding: Binding, { folder, host, skill, effect }: BindOptions): Carry {
+export function bindContract(binding: Binding, { folder, host, skill }: BindOptions): Carry {
   switch (binding.kind) {
     case "function": {
       const script = { directory: folder.directory, ...binding };
@@ -149,8 +147,7 @@ export function bindContract(binding: Binding, { folder, host, skill, effect }: 
       return (input, context) => runCommand(host, { ...binding, folder, skill }, input, context);
     case "tool": {
       const { kind: _, ...target } = binding;
-      const ceiling = effect === "read" ? { effects: effect } : {};
-      return (input, context) => host.invoke({ ...target, ...ceiling, arguments: input }, context);
+      return (input, context) => host.invoke({ ...target, arguments: input }, context);
     }
     case "mcp": {
       const { server, tool } = binding;

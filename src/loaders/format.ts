@@ -27,6 +27,8 @@ export interface LoadedSkill {
   readonly runsCode: boolean;
   /** Other skills that its tools call. */
   readonly calls?: readonly string[];
+  /** The tool of another skill that its own tool passes every call on to. */
+  readonly boundTo?: Pick<Invocation, "skill" | "tool">;
   /** What can be run and mounted by itself; Skills Protocol packages alone. */
   readonly package?: SkillPackage;
   /** What it lacks beside config, such as a program on the PATH. */

@@ -57,15 +57,14 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
     ...(document.instruction === undefined ? {} : { instruction: document.instruction }),
     ...(typeof version === "string" ? { version } : {}),
   };
-  const { effect } = readHints(metadata);
-  const carry = fault || !binding ? undefined : bindContract(binding, { folder, host, skill: base, effect });
+  const carry = fault || !binding ? undefined : bindContract(binding, { folder, host, skill: base });
   return {
     skill: { ...base, tools: carry ? [contractTool(base, contract, carry)] : [] },
     format: "contract",
     kind: "contract",
     frontmatter: manifest.value,
     runsCode: binding !== undefined && binding.kind !== "tool",
-    ...(binding?.kind === "tool" ? { calls: [binding.skill] } : {}),
+    ...(binding?.kind === "tool" ? { calls: [binding.skill], boundTo: binding } : {}),
     ...(binding ? { code: codeOf(binding) } : {}),
     ...whyUnavailable(fault, binding),
     diagnostics,

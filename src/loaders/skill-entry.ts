@@ -44,6 +44,8 @@ export interface SkillEntry {
   readonly withheld: string | undefined;
   /** What would happen if it were not held back, in words: `runs tool page`, `hands GITHUB_TOKEN to https://…`. */
   readonly heldBack: readonly string[];
+  /** Its tools as its files declare them, where they are held back. */
+  readonly heldTools: readonly Tool[];
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
   /** The folder whose files belong to its instruction; undefined where there are none. */
   readonly bundle: Bundle | undefined;
@@ -138,6 +140,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
       : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
     withheld,
     heldBack: withheld === undefined || !top ? [] : describeHeldBack(top, code.withheld, foreign),
+    heldTools: code.withheld ? (top?.loaded.skill.tools ?? []) : [],
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),

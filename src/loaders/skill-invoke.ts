@@ -22,7 +22,10 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
     throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
   }
   const { schemaProblems } = await import("../core/schema.ts");
-  const problems = schemaProblems(tool.input_schema, call.arguments);
+  const { misfitOf } = await import("../core/tool-input.ts");
+  const misfit = tool.dialect && misfitOf(tool, call.arguments);
+  if (misfit !== undefined) throw new Error(misfit);
+  const problems = tool.dialect ? [] : schemaProblems(tool.input_schema, call.arguments);
   if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
   return { entry, tool };
 }

@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../core/skill-reference.ts";
@@ -70,6 +71,8 @@ export interface SkillSet {
   find(reference: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
   /** The versions of an id at all levels, newest first. */
   versions(id: string): readonly string[];
+  /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
+  about(reference: string, inline?: Workflow["skills"]): readonly Diagnostic[];
   /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
   digest(reference: string): string | undefined;
 }
@@ -98,6 +101,28 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     const { id, range } = referenceOf(ids, reference);
     return { id, top: chooseVersion(layers.get(id) ?? [], range).winner };
   };
+  const find = async (
+    reference: string,
+    inline: Workflow["skills"],
+    callers: readonly string[],
+  ): Promise<SkillEntry | undefined> => {
+    const own = inlineOf(reference, inline);
+    const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
+    const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
+    const builtin = await builtins.load(id);
+    if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
+    const entry = await joinLayers(id, {
+      inline: own,
+      custom: winner ? [winner, ...shadowed] : [],
+      builtin,
+      kept: builtins.kept(id),
+      server: options.servers.get(id),
+      options,
+    });
+    const { boundTo } = winner?.loaded ?? {};
+    if (!entry || !boundTo || builtin || callers.includes(id)) return entry;
+    return withTargetEffect(entry, boundTo.tool, await find(boundTo.skill, undefined, [...callers, id]));
+  };
   const set: SkillSet = {
     async lint(paths) {
       const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
@@ -108,21 +133,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     ids,
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
-    async find(reference, inline) {
-      const own = inlineOf(reference, inline);
-      const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
-      const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
-      const builtin = await builtins.load(id);
-      if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
-      return joinLayers(id, {
-        inline: own,
-        custom: winner ? [winner, ...shadowed] : [],
-        builtin,
-        kept: builtins.kept(id),
-        server: options.servers.get(id),
-        options,
-      });
-    },
+    find: (reference, inline) => find(reference, inline, []),
     withheld(reference, inline) {
       const { id, top } = topOf(reference);
       if (!top || isTrusted(id, top, options.trust)) return undefined;
@@ -130,11 +141,37 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       const isOther = (options.servers.get(id)?.config ?? inlineOf(id, inline)?.mcp) !== undefined;
       return reasonWithheld(id, runsCode, isOther ? undefined : top.loaded.skill.mcp);
     },
+    about(reference, inline) {
+      const { id } = referenceOf(ids, reference);
+      const own = new Map([...layers].filter(([other]) => other === id));
+      const skips = diagnostics.filter(({ code, file }) => code === "SKILL_SKIPPED" && isFolderOf(id, file));
+      return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
+    },
     versions: (id) => listVersions(layers.get(id) ?? []),
     digest: (reference) => topOf(reference).top?.digest(),
   };
   const invoke = createInvoke(set, host);
   return set;
+}
+
+/** A skill that passes its calls on to a tool writes where that one may, whatever it says of itself. */
+function withTargetEffect(entry: SkillEntry, name: string | undefined, target: SkillEntry | undefined): SkillEntry {
+  const tools = target?.skill.tools ?? [];
+  const tool = name === undefined ? tools[0] : tools.find((candidate) => candidate.name === name);
+  if (tool?.effect === "read") return entry;
+  const written = entry.skill.tools.map((own) => ({ ...own, effect: "write" as const }));
+  return { ...entry, skill: { ...entry.skill, tools: written } };
+}
+
+/** Whether a file is the folder of this name, or lies in it. */
+function isFolderOf(id: string, file: string | undefined): boolean {
+  return file !== undefined && [file, dirname(file)].some((path) => basename(path) === id);
+}
+
+function inlineShadows(id: string, inline: Workflow["skills"], ids: ReadonlySet<string>): Diagnostic[] {
+  if (!inlineOf(id, inline) || !ids.has(id)) return [];
+  const message = `skill "${id}": the workflow's own shadows the one that is installed, whose tools stay`;
+  return [{ severity: "warning", code: "SKILL_SHADOWED", path: ["skills", id], message }];
 }
 
 function inlineOf(id: string, inline: Workflow["skills"]): InlineSkill | undefined {

@@ -116,6 +116,7 @@ function asTool(tool: DescribedTool, home: Omit<DescriptorHome, "tool">): Tool {
     description,
     input_schema,
     effect: "write",
+    dialect: `descriptor-${home.host.options.descriptor}`,
     handler: (input: Json, context) => callDescribedTool({ ...home, tool }, input, context),
   };
 }

@@ -94,7 +94,7 @@ describe.skipIf(!isSandboxed)("a contract that is bound to a function (needs a s
       "invalid input: limit must be <= 100",
       "invalid input: the value must have required property 'query'",
       "the result does not fit the tool's output schema: matches.0.path must be string",
-      "invalid input: the value must be object",
+      "arguments must be an object",
     ]);
   });
 

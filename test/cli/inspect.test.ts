@@ -47,6 +47,23 @@ describe("skills list --json", () => {
     expect(parse(stdout)).toMatchObject({ id: "mine", frontmatter: { owner: "me" }, instruction: "Do it.", tools: [] });
   });
 
+  it.each([
+    [[], false],
+    [["--trust-skill", "count"], true],
+  ])("lists the tools that a skill declares, trusted or not: %j", async (flags, trusted) => {
+    const cwd = makeProject({
+      "skills/count/SKILL.md": "---\nname: count\ndescription: Counts\n---\nCount.",
+      "skills/count/tools.json": [{ name: "count_words", description: "Counts.", script: "scripts/a.js" }],
+      "skills/count/scripts/a.js": "export default () => 1;",
+    });
+    const { stdout } = await runProgram(["skills", "show", "count", "--json", ...flags], { cwd });
+    expect(parse(stdout)).toMatchObject({
+      source: { trusted },
+      tools: [{ name: "count_words", exposed: "count_count_words", effect: "write" }],
+      reasons: trusted ? [] : [expect.stringContaining("--trust-skill count")],
+    });
+  });
+
   it("skips a broken skill with a diagnostic, and tells what shadows what", async () => {
     const cwd = makeProject({
       "skills/broken/SKILL.md": "no frontmatter",

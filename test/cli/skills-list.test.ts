@@ -36,7 +36,7 @@ describe("skills list", () => {
 
   it("tells what is held back, and how to trust it", async () => {
     const held = lineOf((await skills("list")).stdout, "count");
-    expect(held?.slice(3)).toEqual(["not trusted", "instruction, code only with --trust-skill count"]);
+    expect(held?.slice(3)).toEqual(["not trusted", "instruction, the rest only with --trust-skill count"]);
     const trusted = lineOf((await skills("list", "--trust-skill", "count")).stdout, "count");
     expect(trusted?.slice(3)).toEqual(["trusted", "1 tool, instruction"]);
   });
@@ -61,5 +61,27 @@ describe("skills show", () => {
     const { stdout } = await skills("show", "count");
     expect(stdout).toMatch(/its code is not trusted: --trust-skill count lets it run/);
     expect(stdout).not.toContain("\nTools\n");
+  });
+});
+
+describe("what shadows a skill, or keeps it away, is told", () => {
+  const node = { name: "N", instruction: "Do it.", skills: ["tips", "torn"] };
+  const cwd = makeProject({
+    ...files,
+    "skills/torn/SKILL.md": "---\nname: [torn\n---\nDo it.",
+    "flow.json": { id: "f", name: "F", entry: "n", nodes: { n: node }, edges: [] },
+    "script.json": { replies: [{ text: "done" }, { text: "done" }] },
+  });
+
+  it.each([
+    ["a check", ["validate", "flow.json"]],
+    ["a run", ["run", "flow.json", "--model", "script:script.json"]],
+    ["doctor", ["doctor", "flow.json"]],
+  ])("by %s", async (_, args) => {
+    const { stderr } = await runProgram(args, { cwd });
+    expect(stderr).toMatch(/skill "tips": \S+\.agents\/skills\/tips \(priority \d+\) shadows \S+\/skills\/tips/);
+    expect(stderr).toMatch(/skipped: .+/);
+    expect(stderr).toContain("skills/torn/SKILL.md:2");
+    expect(stderr).not.toContain("skills/count");
   });
 });

@@ -15,8 +15,12 @@ echo "found: $2"
 `;
 
 async function run(query: unknown, flags: readonly string[], files: Readonly<Record<string, unknown>> = {}) {
+  return runWith({ query }, flags, files);
+}
+
+async function runWith(input: unknown, flags: readonly string[], files: Readonly<Record<string, unknown>> = {}) {
   const script = {
-    replies: [{ calls: [{ tool: "notes_notesmd_cli_search", input: { query } }] }, { text: "done" }, { text: "done" }],
+    replies: [{ calls: [{ tool: "notes_notesmd_cli_search", input }] }, { text: "done" }, { text: "done" }],
   };
   const cwd = makeProject({
     "w.yml": WORKFLOW,
@@ -72,5 +76,44 @@ describe("the notes of a tools.json", () => {
     const files = { "w.yml": WORKFLOW, "skills/notes/SKILL.md": document, "skills/notes/tools.json": NOTES };
     const { stdout } = await runProgram(["doctor", "w.yml", "--json"], { cwd: makeProject(files) });
     expect(stdout).toContain("no-such-program is not on the PATH");
+  });
+
+  it.each<[string, string, unknown, string]>([
+    ["no query", "current", {}, "tool notesmd_cli_search: missing required parameter 'query'"],
+    ["no query", "seed", {}, "missing parameter: query"],
+    ["a null", "current", { query: null }, "tool notesmd_cli_search: missing required parameter 'query'"],
+    ["a null", "seed", { query: null }, "parameter query must be a string, number, or boolean"],
+    [
+      "a number",
+      "current",
+      { query: 5 },
+      "tool notesmd_cli_search: parameter 'query' type mismatch: expected string, got number",
+    ],
+    ["a list", "seed", { query: ["a"] }, "parameter query must be a string, number, or boolean"],
+    ["a text", "current", "find it", "arguments must be an object"],
+  ])("answer %s in the words of the %s profile, and run nothing", async (_, profile, input, error) => {
+    const files = { ".skillflow.yml": `skills: { descriptor: ${profile} }\n` };
+    const { results, ran } = await runWith(input, ["--trust-skill", "notes"], files);
+    expect(results).toMatchObject([{ error }]);
+    expect(ran).toEqual([]);
+  });
+
+  it.each(["current", "seed"])("do without a flag that is null, in the profile %s", async (profile) => {
+    const tools = JSON.parse(NOTES) as {
+      tools: [{ parameters: { properties: object } }];
+      execution: [{ args: object[] }];
+    };
+    tools.tools[0].parameters.properties = { query: { type: "string" }, tag: { type: "string" } };
+    tools.execution[0].args.push({ param: "tag", kind: "flag" });
+    const files = { ".skillflow.yml": `skills: { descriptor: ${profile} }\n`, "skills/notes/tools.json": tools };
+    const { ran } = await runWith({ query: "x", tag: null }, ["--trust-skill", "notes"], files);
+    expect(ran).toEqual(["search", "x"]);
+  });
+
+  it("have a tool that nothing carries out, which fails when it is called", async () => {
+    const tools = { ...(JSON.parse(NOTES) as object), execution: [] };
+    const { results, shown } = await run("x", ["--trust-skill", "notes"], { "skills/notes/tools.json": tools });
+    expect(results).toMatchObject([{ error: "unknown tool: notesmd_cli_search" }]);
+    expect(shown).toContain("it has no execution entry");
   });
 });

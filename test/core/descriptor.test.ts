@@ -117,7 +117,7 @@ describe("a descriptor", () => {
       "a tool without an execution entry",
       { execution: [] },
       ["tools", 0],
-      'tool "find" is left out: it has no execution',
+      'tool "find" fails when it is called: it has no execution entry',
     ],
     ["an execution entry without a tool", { tools: [] }, ["execution", 0], 'there is no tool "find" to carry out'],
     ["a tool that stands twice", { tools: [TOOL, TOOL] }, ["tools", 1], 'tool "find" stands twice; the first counts'],
@@ -205,17 +205,14 @@ describe("a descriptor", () => {
     expect(parse({ execution }).names).toEqual([]);
   });
 
-  test("any JSON gives a descriptor or findings, and every tool that is offered can be carried out", () => {
+  test("any JSON gives a descriptor or findings, and every tool that is offered has a schema", () => {
     const entry = fc.oneof(fc.constantFrom(TOOL, RUN, null, 1, "x", []), fc.jsonValue());
     const part = fc.oneof(fc.array(entry), fc.jsonValue(), fc.dictionary(fc.constantFrom("notes", "__proto__"), entry));
     fc.assert(
       fc.property(part, part, part, fc.constantFrom("current", "seed"), (tools, allowlist, execution, profile) => {
         const { descriptor, findings } = parseDescriptor({ tools, allowlist, execution }, profile, undefined);
         expect(descriptor !== undefined || findings.length > 0).toBe(true);
-        for (const tool of descriptor?.tools ?? []) {
-          expect(tool.executions.length).toBeGreaterThan(0);
-          expect(isObject(tool.input_schema)).toBe(true);
-        }
+        for (const tool of descriptor?.tools ?? []) expect(isObject(tool.input_schema)).toBe(true);
       }),
     );
   });

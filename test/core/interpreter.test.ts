@@ -248,7 +248,7 @@ describe("tool calls", () => {
       ["ops_strict", { id: "x", ids: 1 }],
       'invalid input: the value has an unknown key "ids" (did you mean "id"?)',
     ],
-    ["no object", ["ops_strict", "text"], "invalid input: the value must be object"],
+    ["no object", ["ops_strict", "text"], "arguments must be an object"],
   ])("%s reaches no handler and is answered with an error", (_, call, error) => {
     const played = one({}, { answers: [calls(call)] });
     expect(played.called).toEqual([]);

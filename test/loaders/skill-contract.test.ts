@@ -255,11 +255,9 @@ describe("a binding", () => {
       return { matches: [] };
     };
     const loaded = loadSound({ "contract.yml": CONTRACT, "binding.yml": "tool: fs/find\n" }, { invoke });
-    expect(loaded).toMatchObject({ runsCode: false, calls: ["fs"] });
+    expect(loaded).toMatchObject({ runsCode: false, calls: ["fs"], boundTo: { skill: "fs", tool: "find" } });
     await call(loaded, { query: "x" });
-    expect(calls).toEqual([
-      { skill: "fs", tool: "find", effects: "read", arguments: { query: "x", recursive: true, limit: 10 } },
-    ]);
+    expect(calls).toEqual([{ skill: "fs", tool: "find", arguments: { query: "x", recursive: true, limit: 10 } }]);
   });
 });
 
@@ -313,9 +311,13 @@ describe("contracts that are bound to others", () => {
     await expect(callSkill(set, "outer", {})).rejects.toThrow(/does not fit the output schema.*"path":"n"/s);
   });
 
-  it("may not call what writes when they say that they only read", async () => {
-    const set = open({ ...outer, ...inner("() => ({ n: 1 })", { metadata: {} }) });
-    await expect(callSkill(set, "outer", {})).rejects.toThrow("inner of inner may write");
+  it.each([
+    [{ side_effects: false }, "read"],
+    [{}, "write"],
+  ])("have the effect of what they are bound to, whatever they say: %j is %s", async (metadata, effect) => {
+    const set = open({ ...outer, ...inner("() => ({ n: 1 })", { metadata }) });
+    expect((await set.find("outer"))?.skill.tools).toMatchObject([{ effect }]);
+    expect(await callSkill(set, "outer", {})).toEqual({ n: 1 });
   });
 
   it("may not go in a circle", async () => {
