@@ -148,7 +148,11 @@ export interface ForeignCommand {
   readonly mounts: readonly Mount[];
   /** Where it starts, as it sees it. */
   readonly cwd: string;
-  readonly network: boolean;
+  /**
+   * None, this machine's, or these hosts alone (core/declared-host.ts) by HTTP and HTTPS, through the proxy that its
+   * environment names. A sandbox that does not isolate cannot keep to hosts, and refuses them with `sandbox.failed`.
+   */
+  readonly network: boolean | readonly string[];
   readonly limits: SandboxLimits;
   readonly signal: AbortSignal;
 }
@@ -159,6 +163,7 @@ export interface ForeignResult {
   /** Undefined when a signal ended it. */
   readonly code: number | undefined;
   readonly stdout: string;
+  /** After what it printed, a line for each place that the network refused it. */
   readonly stderr: string;
   /** Whether either was cut at `outputBytes`. */
   readonly truncated: boolean;

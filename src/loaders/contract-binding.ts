@@ -1,5 +1,6 @@
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../core/declared-host.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
-import type { ForeignResult, SandboxLimits } from "../core/ports.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
@@ -11,10 +12,13 @@ import type { SkillFolder } from "./skill-folder.ts";
 
 /** What carries a contract out. */
 export type Binding =
-  | { readonly kind: "function"; readonly file: string; readonly export?: string; readonly network: boolean }
+  | { readonly kind: "function"; readonly file: string; readonly export?: string; readonly network: Network }
   | { readonly kind: "command"; readonly binary: string; readonly args: readonly string[] }
   | { readonly kind: "tool"; readonly skill: string; readonly tool?: string }
   | { readonly kind: "mcp"; readonly server: McpServerConfig; readonly tool: string };
+
+/** What a function may reach: nothing, all, or hosts (core/declared-host.ts). */
+type Network = ForeignCommand["network"];
 
 interface BindingRead {
   /** Undefined where there is none, or none that is sound. */
@@ -57,7 +61,18 @@ function readFunction({ value, finding }: Manifest, folder: SkillFolder): Bindin
   if (file === undefined) return finding(["function"], "needs a function such as ./file.mjs#export");
   const fault = faultOfFile(folder, file);
   if (fault !== undefined) return finding(["function"], `names the file ${file}, which ${fault}`);
-  return { kind: "function", file, network: value.network === true, ...(name === undefined ? {} : { export: name }) };
+  const network = readNetwork(value.network ?? false);
+  if (typeof network === "string") return finding(["network"], network);
+  return { kind: "function", file, network, ...(name === undefined ? {} : { export: name }) };
+}
+
+/** A text says why it is none. */
+function readNetwork(network: unknown): Network | string {
+  if (typeof network === "boolean") return network;
+  const areTexts = Array.isArray(network) && network.every((host) => typeof host === "string");
+  if (!areTexts) return "has a network that is neither true, nor false, nor a list of hosts";
+  const stray = network.find((host) => !parseDeclaredHost(host));
+  return stray === undefined ? network : `has ${faultOfHost(stray)}`;
 }
 
 /** At load only what a reader can see; the file is looked up again at use. */
@@ -112,7 +127,7 @@ export function bindingConfig(binding: Binding | undefined): Skill["config"] {
 export function codeOf(binding: Binding): readonly string[] {
   switch (binding.kind) {
     case "function":
-      return [`file ${binding.file}${binding.network ? ", with the network" : ""}`];
+      return [`file ${binding.file}${binding.network ? `, with ${describeNetwork(binding.network)}` : ""}`];
     case "command":
       return [`command ${[binding.binary, ...binding.args].join(" ")}`];
     case "mcp": {

@@ -21,7 +21,8 @@ export interface RunnablePackage {
   readonly runtime: PackageRuntime | undefined;
   /** The variables that it may see. */
   readonly secrets: readonly string[];
-  readonly network: boolean;
+  /** The hosts that it may reach. */
+  readonly network: false | readonly string[];
 }
 
 export interface PackageRuntime {
@@ -135,7 +136,7 @@ interface Program {
   readonly packages: readonly RunnablePackage[];
   readonly language: PackageRuntime["language"];
   readonly env: Readonly<Record<string, string>>;
-  readonly network: boolean;
+  readonly network: RunnablePackage["network"];
   readonly request: JsonObject;
 }
 

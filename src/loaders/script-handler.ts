@@ -29,8 +29,8 @@ export interface ScriptCall {
   readonly signal: AbortSignal;
   /** Adds `__workDir` to the input. */
   readonly withWorkDir?: boolean;
-  /** Whether its skill declares that it needs the network. */
-  readonly network?: boolean;
+  /** What its skill declares that it needs of the network. */
+  readonly network?: ForeignCommand["network"];
 }
 
 /**
@@ -204,7 +204,7 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
   const marked = result.stdout.lastIndexOf(mark);
   const outcome = marked === -1 ? undefined : outcomeOf(result.stdout.slice(marked + mark.length));
   if (result.ended !== "exit") throw new Error(`the script ${file} ${ENDINGS[result.ended] ?? "was ended"}`);
-  if (outcome) return settle(outcome);
+  if (outcome) return settle(outcome, result.stderr);
   if (result.truncated) throw new Error(`the script ${file} ${ENDINGS.output}`);
   if (marked !== -1) throw new Error(`the script ${file} gave a result that is nested too deep`);
   if (result.code !== 0) throw new Error(failureOf(result, file));
@@ -225,10 +225,13 @@ function outcomeOf(text: string): JsonObject | undefined {
   return isObject(outcome) ? (outcome as JsonObject) : undefined;
 }
 
-function settle({ error, result }: JsonObject): Json {
-  if (typeof error === "string") throw new Error(error);
+function settle({ error, result }: JsonObject, stderr: string): Json {
+  // What the network refused explains an error that says no more than "fetch failed".
+  if (typeof error === "string") throw new Error([error, ...(stderr.match(REFUSED) ?? [])].join("\n"));
   return result ?? null;
 }
+
+const REFUSED = /^skillflow: \S+ was refused: .+$/gm;
 
 /** What it says of itself, else the last that it printed. */
 function failureOf({ code, stdout, stderr }: ForeignResult, file: string): string {

@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../core/declared-host.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { checkJsonSchema } from "../core/json-schema.ts";
 import type { Skill, Tool } from "../core/skill.ts";
@@ -120,7 +121,7 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
 
 /** What runs when it is called, as people are told before they allow it. */
 function codeOf({ secrets, network }: SkillPackage, { entrypoint }: PackageRuntime): string {
-  const given = [...secrets, ...(network ? ["the network"] : [])];
+  const given = [...secrets, ...(network ? [describeNetwork(network)] : [])];
   return `file ${entrypoint}${given.length > 0 ? `, with ${given.join(", ")}` : ""}`;
 }
 
@@ -263,7 +264,9 @@ function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | u
   return undefined;
 }
 
-function readPermissions({ value, finding }: TomlManifest) {
+type Permissions = Pick<RunnablePackage, "secrets" | "network">;
+
+function readPermissions({ value, finding }: TomlManifest): Permissions & Faulty {
   const { permissions = {} } = value;
   const table = isObject(permissions) ? permissions : {};
   const { secrets = [], network = false } = table;
@@ -274,12 +277,18 @@ function readPermissions({ value, finding }: TomlManifest) {
   const areSecrets = Array.isArray(secrets) && secrets.every(isName);
   if (!areSecrets)
     findings.push(finding(["permissions", "secrets"], "has secrets that are no list of variables' names"));
-  const areHosts = Array.isArray(network) && network.every((host) => typeof host === "string" && host !== "");
+  const areHosts = areTexts(network);
   if (!areHosts && network !== false) {
     findings.push(finding(["permissions", "network"], "has a network that is neither a list of hosts nor false"));
   }
+  const stray = areHosts ? network.find((host) => !parseDeclaredHost(host)) : undefined;
+  if (stray !== undefined) findings.push(finding(["permissions", "network"], `has ${faultOfHost(stray)}`));
   const declared = areSecrets ? (secrets as readonly string[]) : [];
-  return { secrets: [...new Set(declared)], network: areHosts && network.length > 0, findings };
+  return { secrets: [...new Set(declared)], network: areHosts && network.length > 0 && network, findings };
+}
+
+function areTexts(list: unknown): list is readonly string[] {
+  return Array.isArray(list) && list.every((text) => typeof text === "string" && text !== "");
 }
 
 function readInput({ value, finding }: TomlManifest) {

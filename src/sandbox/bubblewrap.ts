@@ -15,7 +15,7 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
   const flags = [
     ...["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"],
     ...["--cap-drop", "ALL", "--uid", `${INNER_ID}`, "--gid", `${INNER_ID}`, "--hostname", "sandbox"],
-    ...(command.network ? ["--share-net"] : []),
+    ...(command.network === true ? ["--share-net"] : []),
     ...(filter ? ["--seccomp", "6"] : []),
     ...["--proc", "/proc", "--dev", "/dev", "--size", `${SHM_BYTES}`, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ...view.flatMap(flagsOf),

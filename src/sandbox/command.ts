@@ -1,8 +1,9 @@
+import { parseDeclaredHost } from "../core/declared-host.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand } from "../core/ports.ts";
 
 /** Refuses what no system can start, with the reason. */
-export function checkCommand({ argv, env, cwd, mounts }: ForeignCommand): void {
+export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand): void {
   const [program] = argv;
   const fail = (why: string) => {
     throw new SkillflowError("sandbox.failed", `${program || "a program without a name"} cannot be started: ${why}`);
@@ -19,6 +20,9 @@ export function checkCommand({ argv, env, cwd, mounts }: ForeignCommand): void {
   if (name !== undefined) fail(`${JSON.stringify(name)} is no name of an environment variable`);
   const path = mounts.flatMap(({ source, target }) => [source, target]).find((each) => !isPlainPath(each));
   if (path !== undefined) fail(`the mount ${path} is not an absolute path without . and ..`);
+  const hosts = typeof network === "boolean" ? [] : network;
+  const host = hosts.find((each) => !parseDeclaredHost(each));
+  if (host !== undefined) fail(`${JSON.stringify(host)} is no host that it could reach`);
 }
 
 function isPlainPath(path: string): boolean {

@@ -1,12 +1,14 @@
-import { chmodSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
 import { checkCommand } from "./command.ts";
+import { openEgress } from "./egress.ts";
 import type { SandboxHost } from "./host.ts";
 import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
 import { withLimits } from "./limits.ts";
+import { hostsOf, relayPrefix, socketIn, withRelay } from "./relay.ts";
 import { type Channel, runTree, type TreeEnd } from "./tree.ts";
 import { describeView, type ViewStep } from "./view.ts";
 
@@ -38,19 +40,41 @@ export function isolatingSandbox(
     isolates: true,
     run: async (asked) => {
       checkCommand(asked);
-      const command = { ...asked, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
+      const network = hostsOf(asked)?.length === 0 ? false : asked.network;
+      const command = { ...asked, network, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // Where we are root, another user must be able to reach it.
       const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
       try {
         chmodSync(folder, 0o755);
-        const { user, before, view } = prepare(host, command, folder);
-        const enclosure = enclose({ command, view, folder });
-        return await runIn({ host, command, user, before, enclosure });
+        return await withEgress(command, folder, () => {
+          const { user, before, view } = prepare(host, command, folder);
+          const enclosure = enclose({ command, view, folder });
+          return runIn({ host, command, user, before, enclosure });
+        });
       } finally {
         removeFolder(folder);
       }
     },
   };
+}
+
+/** The proxy of a command that names hosts, as long as it works; what that refused is told behind what it printed. */
+async function withEgress(
+  command: ForeignCommand,
+  folder: string,
+  work: () => Promise<ForeignResult>,
+): Promise<ForeignResult> {
+  const hosts = hostsOf(command);
+  if (!hosts) return work();
+  const egress = await openEgress({ hosts, socket: socketIn(folder) });
+  try {
+    const result = await work();
+    const between = result.stderr === "" || result.stderr.endsWith("\n") ? "" : "\n";
+    const report = egress.report();
+    return report === "" ? result : { ...result, stderr: `${result.stderr}${between}${report}` };
+  } finally {
+    await egress.close();
+  }
 }
 
 interface Prepared {
@@ -65,6 +89,7 @@ function prepare(host: SandboxHost, command: ForeignCommand, folder: string): Pr
   const user = chooseKernelUser(host, command);
   if (!user) return { user, before: [], view };
   giveDisposable(user, command);
+  if (hostsOf(command)) chownSync(socketIn(folder), user.uid, user.gid);
   const prefix = prefixFor(user, view, folder);
   return { user, before: prefix.argv, view: prefix.view };
 }
@@ -77,10 +102,12 @@ interface Launched extends Pick<Prepared, "user" | "before"> {
 
 async function runIn({ host, command, user, before, enclosure }: Launched): Promise<ForeignResult> {
   const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
-  const [launcher, ...rest] = [...before, ...enclosure.argv, ...limited.argv];
+  const relay = hostsOf(command) ? relayPrefix(host) : [];
+  const [launcher, ...rest] = [...before, ...enclosure.argv, ...relay, ...limited.argv];
   const [program] = command.argv;
   const end = await runTree(host, {
     ...command,
+    limits: hostsOf(command) ? withRelay(command.limits) : command.limits,
     program,
     argv: [launcher ?? program, ...rest],
     env: enclosure.env,

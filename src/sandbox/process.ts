@@ -19,6 +19,7 @@ export function processSandbox(host: SandboxHost): Sandbox {
     run: async (command) => {
       checkCommand(command);
       checkMounts(command);
+      checkNetwork(command);
       const temporary = mkdtempSync(join(tmpdir(), "skillflow-"));
       try {
         return await runIn(host, command, temporary);
@@ -36,6 +37,16 @@ function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
   throw new SkillflowError(
     "sandbox.failed",
     `${program} wants to see ${moved.source} as ${moved.target}, which needs a sandbox that isolates`,
+    { hint: "install bubblewrap (apt-get install bubblewrap)" },
+  );
+}
+
+/** The network is the user's too: nothing here could keep a program to some hosts. */
+function checkNetwork({ argv: [program], network }: ForeignCommand): void {
+  if (typeof network === "boolean") return;
+  throw new SkillflowError(
+    "sandbox.failed",
+    `${program} may reach ${network.join(", ") || "no host"} alone, which needs a sandbox that isolates`,
     { hint: "install bubblewrap (apt-get install bubblewrap)" },
   );
 }

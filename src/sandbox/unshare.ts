@@ -4,11 +4,12 @@ import type { Sandbox } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { livingProcesses } from "./processes.ts";
+import { hostsOf } from "./relay.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
 
 /**
  * Through the tools of util-linux, which every Linux has. Slower than bubblewrap, and without its filter of system calls
- * (seccomp.ts); its loopback network is not up.
+ * (seccomp.ts); its loopback network is up only where the command names hosts, by a tool that nearly every Linux has.
  */
 export function unshareSandbox(host: SandboxHost): Sandbox {
   return isolatingSandbox(host, "unshare", (parts) => enclose(host, parts));
@@ -48,8 +49,13 @@ show() {
     case $place in "$2"|"$2"/*) mount -o "remount,bind,\${options#r[ow],},$3,nosuid,nodev" -- "$place";; esac
   done < "$root/proc/self/mountinfo"
 }
+# As perl tells it to the kernel: the number of SIOCSIFFLAGS, and the flags "up" and "running".
+loopback() {
+  ip link set lo up || ifconfig lo up || perl -e '$up = pack("a16 s x22", "lo", 65); socket(S, 2, 2, 0) && ioctl(S, 0x8914, $up) || exit 1'
+}
 while [ "$1" != - ]; do
   case $1 in
+    loopback) loopback 2>/dev/null || { echo "no loopback network: install iproute2" >&2; exit 1; }; shift;;
     ro|rw) show "$2" "$root$3" "$1"; shift 3;;
     link) mkdir -p "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
     folder) mkdir -p "$root$2"; shift 2;;
@@ -76,6 +82,7 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
   const root = join(folder, "root");
   mkdirSync(root);
   let status = "";
+  const steps = [...(hostsOf(command) ? ["loopback"] : []), ...view.flatMap(stepOf)];
   const entries = Object.entries(innerEnvironment(host, command)).map(([name, value]) => `${name}=${value}`);
   const spaces = [
     "--mount",
@@ -83,14 +90,14 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
     "--ipc",
     "--uts",
     "--cgroup",
-    ...(command.network ? [] : ["--net"]),
+    ...(command.network === true ? [] : ["--net"]),
   ];
   return {
     argv: [
       ...(["/usr/bin/unshare", "--user", "--map-root-user", ...spaces, "--"] as const),
       ...["/usr/bin/setpriv", "--pdeathsig=KILL", "--"],
       ...["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--"],
-      ...["/bin/sh", "-c", BUILD, "build", root, `${SHM_BYTES}`, ...view.flatMap(stepOf), "-", command.cwd],
+      ...["/bin/sh", "-c", BUILD, "build", root, `${SHM_BYTES}`, ...steps, "-", command.cwd],
       ...["/usr/bin/unshare", "--user", `--map-user=${INNER_ID}`, `--map-group=${INNER_ID}`, "--"],
       ...["/usr/bin/setpriv", "--no-new-privs", "--"],
       ...["/usr/bin/setsid", "--wait", "/bin/sh", "-c", becomeWith(entries.length), "become"],

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, Mount } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
+import { hostsOf, proxyVariables, showRelay } from "./relay.ts";
 
 /** One step in making the files that a program sees, beginning with an empty root. */
 export type ViewStep =
@@ -26,7 +27,8 @@ export function describeView(host: SandboxHost, command: ForeignCommand, folder:
     ...systemFolders(),
     ...ownFiles(command, folder),
     ...shown(SYSTEM_FILES),
-    ...(command.network ? shown(NETWORK_FILES) : []),
+    ...(command.network === true ? shown(NETWORK_FILES) : []),
+    ...(hostsOf(command) ? showRelay(folder) : []),
     { kind: "scratch", path: "/tmp", bytes: TMP_BYTES },
     { kind: "folder", path: INNER_HOME },
     ...nodeFolders(host.execPath),
@@ -35,10 +37,11 @@ export function describeView(host: SandboxHost, command: ForeignCommand, folder:
 }
 
 /** What a program finds in its environment beside what the command declares. */
-export function innerEnvironment(host: SandboxHost, { env }: ForeignCommand): Record<string, string> {
+export function innerEnvironment(host: SandboxHost, command: ForeignCommand): Record<string, string> {
   const path = new Set(["/usr/local/bin", "/usr/bin", "/bin", dirname(host.execPath)]);
   const { LANG = "C.UTF-8" } = host.env;
-  return { PATH: [...path].join(":"), HOME: INNER_HOME, LANG, ...env, TMPDIR: "/tmp" };
+  const proxy = hostsOf(command) ? proxyVariables(command) : {};
+  return { PATH: [...path].join(":"), HOME: INNER_HOME, LANG, ...command.env, ...proxy, TMPDIR: "/tmp" };
 }
 
 const RESERVED = /^\/(proc|sys|dev|etc|tmp|usr|bin|sbin|lib\w*)?\/*$|^\/(proc|sys|dev)\//;
@@ -84,7 +87,7 @@ function ownFiles({ network }: ForeignCommand, folder: string): ViewStep[] {
   const files = {
     passwd: `root:x:0:0:root:/:/bin/false\nuser:x:${INNER_ID}:${INNER_ID}::${INNER_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
     group: `root:x:0:\nuser:x:${INNER_ID}:\nnogroup:x:65534:\n`,
-    ...(network ? {} : { hosts: "127.0.0.1 localhost\n::1 localhost\n" }),
+    ...(network === true ? {} : { hosts: "127.0.0.1 localhost\n::1 localhost\n" }),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return Object.keys(files).map((name) => ({

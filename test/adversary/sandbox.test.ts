@@ -1,5 +1,6 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { createSocket, type Socket } from "node:dgram";
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -17,11 +18,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
+import { hostname, networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { isRefusedAddress } from "../../src/core/address.ts";
 import type { ForeignCommand, Mount, Sandbox } from "../../src/core/ports.ts";
 import { seccompFilter } from "../../src/sandbox/seccomp.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
@@ -40,6 +43,12 @@ const CANARY = "canary-3f9a1c";
 const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
 const start = promisify(execFile);
+
+/** This machine's name, where that leads to a private address. */
+const ownName = await lookup(hostname()).then(
+  ({ address }) => (isRefusedAddress(address) ? hostname().toLowerCase() : undefined),
+  () => undefined,
+);
 
 /** Not where temporary files are kept in memory. */
 function countsWrites(): boolean {
@@ -246,6 +255,178 @@ print(sorted(set(opened)), [answer for answer in calls if answer >= 0])
       await control;
       expect(received).toEqual(["without"]);
       udp.removeAllListeners("message");
+    });
+  });
+
+  describe("the network of a command that names hosts", () => {
+    const web = createHttpServer((asked, answer) => answer.end(`told ${asked.url}`));
+    const silent = createServer((socket) => socket.on("error", () => undefined));
+    const udp = createSocket("udp4");
+    const portOf = (server: Server | Socket) => (server.address() as { port: number }).port;
+    let here: string;
+    beforeAll(async () => {
+      web.listen(0, "127.0.0.1");
+      silent.listen(0, "127.0.0.1");
+      udp.bind(0, "127.0.0.1");
+      await Promise.all([once(web, "listening"), once(silent, "listening"), once(udp, "listening")]);
+      here = `127.0.0.1:${portOf(web)}`;
+    });
+    afterAll(() => {
+      web.close();
+      silent.close();
+      udp.close();
+    });
+
+    /** Asks the proxy that the environment names, once for each address, all at once: prints what each was told. */
+    const asks = (...addresses: string[]) =>
+      nodeProgram(
+        `const { hostname, port } = new URL(process.env.HTTP_PROXY);
+        const told = process.argv.slice(1).map((path) => new Promise((resolve) => {
+          const asked = require("node:http").get({ hostname, port, path, agent: false }, (answer) => {
+            let text = answer.statusCode + " "; answer.on("data", (data) => (text += data)).on("end", () => resolve(text.trim()));
+          });
+          asked.on("error", (error) => resolve(error.code)); }));
+        Promise.all(told).then((all) => console.log(JSON.stringify(all)));`,
+        ...addresses,
+      );
+    const asking = async (network: readonly string[], ...addresses: string[]) => {
+      const ended = await run({ argv: asks(...addresses), network });
+      return { told: JSON.parse(ended.stdout) as string[], stderr: ended.stderr };
+    };
+
+    it("reaches them by the proxy that its environment names", async () => {
+      expect(await asking([here], `http://${here}/a`)).toEqual({ told: ["200 told /a"], stderr: "" });
+    });
+
+    it("reaches them with fetch, whatever the version of Node", async () => {
+      const code = `fetch(process.argv[1]).then((answer) => answer.text()).then(console.log)`;
+      expect(await inside(nodeProgram(code, `http://${here}/a`), { network: [here] })).toBe("told /a\n");
+    });
+
+    it.skipIf(!hasPython)("reaches them with Python's urllib", async () => {
+      const code = "import sys, urllib.request as web; print(web.urlopen(sys.argv[1]).read().decode())";
+      expect(await inside(python(code, `http://${here}/a`), { network: [here] })).toBe("told /a\n");
+      const ended = await run({ argv: python(code, "https://evil.test/"), network: [here] });
+      expect(ended.stderr).toContain("403 Host not declared: evil.test:443");
+    });
+
+    it.skipIf(!existsSync("/usr/bin/curl"))("reaches them with curl, also through a tunnel", async () => {
+      for (const flags of ["-sS", "-sSp"]) {
+        expect(await inside(["curl", flags, `http://${here}/a`], { network: [here] })).toBe("told /a");
+      }
+    });
+
+    it("reaches them fifty times at once", async () => {
+      const addresses = Array.from({ length: 50 }, (_, i) => `http://${here}/${i}`);
+      const { told } = await asking([here], ...addresses);
+      expect(told).toEqual(addresses.map((_, i) => `200 told /${i}`));
+    });
+
+    it("reaches no other host, no other port and no metadata service, and the result says so", async () => {
+      const other = `127.0.0.1:${portOf(silent)}`;
+      const places = ["evil.test:80", "169.254.169.254:80", other, "[::1]:80", `localhost:${portOf(web)}`];
+      const { told, stderr } = await asking([here], ...places.map((place) => `http://${place}/`));
+      for (const each of told) expect(each).toMatch(/^403 .* was refused: the skill does not declare this host/);
+      for (const place of places) expect(stderr).toContain(`${place.replace(/[[\]]/g, "")} was refused`);
+    });
+
+    it.skipIf(!ownName)("reaches no private address behind a name that it may reach", async () => {
+      const { told } = await asking([`${ownName}:${portOf(web)}`], `http://${ownName}:${portOf(web)}/`);
+      expect(told[0]).toMatch(/^403 .* leads to a private, local or metadata address/);
+    });
+
+    it("reaches no service of this machine without the proxy, not even a declared one", async () => {
+      const addresses = Object.values(networkInterfaces()).flatMap((each) =>
+        (each ?? []).map(({ address }) => address),
+      );
+      const code = `const tried = process.argv.slice(2).map((host) => new Promise((resolve) => require("node:net")
+        .connect({ host, port: Number(process.argv[1]) }).on("connect", () => resolve(host)).on("error", () => resolve())));
+        Promise.all(tried).then((all) => console.log(JSON.stringify(all.filter(Boolean)))).then(() => process.exit());`;
+      const argv = nodeProgram(code, `${portOf(web)}`, ...addresses);
+      expect(JSON.parse(await outside(argv))).toContain("127.0.0.1");
+      expect(JSON.parse(await inside(argv, { network: [here] }))).toEqual([]);
+    });
+
+    it("resolves no name and sends no datagram", async () => {
+      const received: string[] = [];
+      udp.on("message", (message) => received.push(String(message)));
+      const code = `const dns = require("node:dns").promises; const udp = require("node:dgram").createSocket("udp4");
+        const resolver = new dns.Resolver({ timeout: 200, tries: 1 }); resolver.setServers([process.argv[1]]);
+        const fails = (work) => work.then(() => false, () => true);
+        const send = new Promise((resolve) => udp.send("within", process.argv[1].split(":")[1], "127.0.0.1", () => udp.close(resolve)));
+        Promise.all([fails(dns.lookup("example.com")), fails(dns.resolve4("example.com")), fails(resolver.resolve4("a.test")), send])
+          .then((all) => console.log(all.slice(0, 3).join()));`;
+      const argv = nodeProgram(code, `127.0.0.1:${portOf(udp)}`);
+      expect(await inside(argv, { network: ["example.com"] })).toBe("true,true,true\n");
+      const arrived = once(udp, "message");
+      udp.send("without", portOf(udp), "127.0.0.1");
+      await arrived;
+      expect(received).toEqual(["without"]);
+    });
+
+    it("has no other route and no proxy of ours", async () => {
+      const before = process.env.HTTPS_PROXY;
+      process.env.HTTPS_PROXY = `http://${CANARY}@proxy.test:8080`;
+      try {
+        const code = `console.log(JSON.stringify(process.env), Object.keys(require("node:os").networkInterfaces()).join())`;
+        const [env = "", interfaces] = (await inside(nodeProgram(code), { network: [here] })).trim().split(/ (?=\w*$)/);
+        expect(env).not.toContain(CANARY);
+        expect(interfaces).toBe("lo");
+        const { HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, http_proxy, https_proxy, all_proxy, no_proxy } =
+          JSON.parse(env);
+        const proxies = [HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, http_proxy, https_proxy, all_proxy];
+        expect(new Set(proxies)).toEqual(new Set(["http://127.0.0.1:3128"]));
+        expect([NO_PROXY, no_proxy]).toEqual(["", ""]);
+      } finally {
+        if (before === undefined) delete process.env.HTTPS_PROXY;
+        else process.env.HTTPS_PROXY = before;
+      }
+    });
+
+    it.each([
+      ["its end", "process.exit(3)", { ended: "exit", code: 3 }],
+      ["a signal", 'process.kill(process.pid, "SIGKILL")', { ended: "exit", code: undefined }],
+      ["an abort", "undefined", { ended: "aborted" }],
+    ] as const)("keeps no connection beyond %s", async (_what, last, expected) => {
+      const place = `127.0.0.1:${portOf(silent)}`;
+      const code = `const { hostname, port } = new URL(process.env.HTTP_PROXY);
+        require("node:http").request({ hostname, port, method: "CONNECT", path: "${place}" })
+          .on("connect", () => ${last}).end(); setInterval(() => undefined, 1000);`;
+      const controller = new AbortController();
+      const closed = once(silent, "connection").then(([socket]) => {
+        if (expected.ended === "aborted") controller.abort();
+        return new Promise((resolve) => socket.resume().once("close", resolve));
+      });
+      const { signal } = controller;
+      expect(await run({ argv: nodeProgram(code), network: [place], signal })).toMatchObject(expected);
+      await closed;
+    });
+
+    it("opens a thousand connections and holds nobody up", async () => {
+      const code = `const net = require("node:net"); const { hostname: host, port } = new URL(process.env.HTTP_PROXY); let left = 1000;
+        for (let i = 0; i < 1000; i++) net.connect({ host, port }).on("connect", () => --left === 0 && process.exit(5)).on("error", () => undefined)
+          .write("GET http://");`;
+      const ended = await run({ argv: nodeProgram(code), network: [here] });
+      expect(ended).toMatchObject({ ended: "exit", code: 5 });
+      expect(await asking([here], `http://${here}/a`)).toEqual({ told: ["200 told /a"], stderr: "" });
+    });
+
+    it("ends as it would without", async () => {
+      const network = [here];
+      expect(await run({ argv: ["sh", "-c", "cat; echo err >&2; exit 7"], stdin: "in", network })).toMatchObject({
+        code: 7,
+        stdout: "in",
+        stderr: "err\n",
+      });
+      await expect(run({ argv: ["no-such-program"], network })).rejects.toMatchObject({ code: "sandbox.failed" });
+      const limits = { wallMs: 20_000, outputBytes: 1000, processes: 1 };
+      expect(await run({ argv: ["true"], network, limits })).toMatchObject({ ended: "exit", code: 0 });
+    });
+
+    it("is none for an empty list, and refuses what is no host", async () => {
+      const code = "console.log(process.env.HTTP_PROXY)";
+      expect(await inside(nodeProgram(code), { network: [] })).toBe("undefined\n");
+      await expect(run({ argv: ["true"], network: ["*"] })).rejects.toMatchObject({ code: "sandbox.failed" });
     });
   });
 

@@ -482,6 +482,19 @@ describe("the child", () => {
   test("has the network only where its skill says so", async () => {
     expect((await commandOf("h.js")).network).toBe(false);
     expect((await commandOf("h.js", { network: true })).network).toBe(true);
+    expect((await commandOf("h.js", { network: ["a.com"] })).network).toEqual(["a.com"]);
+  });
+
+  test("says in its error what the network refused it", async () => {
+    const refused = "skillflow: evil.test:443 was refused: it is not declared";
+    const host: Partial<LoaderHost> = {
+      runForeign: async ({ argv }) => {
+        const mark = argv.find((each) => each.startsWith("skillflow-result-"));
+        const stdout = `${mark}{"error":"fetch failed"}`;
+        return { ended: "exit", code: 0, stdout, stderr: `noise\n${refused}\n`, truncated: false };
+      },
+    };
+    expect(await failure(run("h.js", "", { host }))).toBe(`fetch failed\n${refused}`);
   });
 
   test.each([

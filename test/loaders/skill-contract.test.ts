@@ -158,6 +158,9 @@ describe("a binding", () => {
     ["to a file that is missing", "function: ./gone.mjs#x\n", "does not exist"],
     ["to a file outside", "function: ../search.mjs#x\n", "does not lie in the folder"],
     ["to an absolute file", "function: /etc/passwd#x\n", "does not lie in the folder"],
+    ["with a network that is a text", "function: ./search.mjs\nnetwork: a.com\n", "nor a list of hosts"],
+    ["with a network of numbers", "function: ./search.mjs\nnetwork: [1]\n", "nor a list of hosts"],
+    ["with a host that is none", "function: ./search.mjs\nnetwork: [https://a.com]\n", "write api.example.com"],
     ["to a command that is a path", "command: { binary: ./run.sh }\n", "is a path"],
     ["to a command without a binary", "command: { args: [x] }\n", "needs a command"],
     ["to a command as one text", "command: jq .x\n", "needs a command"],
@@ -176,6 +179,23 @@ describe("a binding", () => {
   it("to a function is called with the arguments, defaults applied", async () => {
     const result = (await call(loadSound(FILES), { query: "report" })) as { matches: { path: string }[] };
     expect(JSON.parse(result.matches[0]?.path ?? "")).toEqual({ query: "report", recursive: true, limit: 10 });
+  });
+
+  it.each<[string, unknown, string]>([
+    ["network: true", true, ", with the network"],
+    ["network: [a.com, '*.b.com']", ["a.com", "*.b.com"], ", with the network (a.com, *.b.com)"],
+    ["network: false", false, ""],
+    ["", false, ""],
+  ])("to a function with '%s' asks for no more of the network, and people are told", async (text, network, told) => {
+    const asked: unknown[] = [];
+    const runForeign: LoaderHost["runForeign"] = (command) => {
+      asked.push(command.network);
+      return foreignHost.runForeign(command);
+    };
+    const loaded = loadSound({ ...FILES, "binding.yml": `function: ./search.mjs#search\n${text}\n` }, { runForeign });
+    expect(loaded.code).toEqual([`file search.mjs${told}`]);
+    await call(loaded, { query: "a" }).catch(() => undefined); // this host's sandbox may refuse it
+    expect(asked).toEqual([network]);
   });
 
   it("to a function hands it the declared variables and no others", async () => {

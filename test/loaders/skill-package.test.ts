@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Diagnostic } from "../../src/core/errors.ts";
@@ -75,6 +78,14 @@ describe("a package", () => {
     });
   });
 
+  it("has the hosts that it declares, and people are told them before they allow it", () => {
+    const toml = TOML.replace("network = false", 'network = ["api.example.com", "*.example.org"]');
+    expect(readSound({ ...FILES, "skill.toml": toml }).network).toEqual(["api.example.com", "*.example.org"]);
+    const { code } = load({ ...FILES, "skill.toml": toml });
+    expect(code).toEqual(["file code/main.py, with COUNT_TOKEN, the network (api.example.com, *.example.org)"]);
+    expect(readSound({ ...FILES, "skill.toml": TOML.replace("network = false", "network = []") }).network).toBe(false);
+  });
+
   it("of kind action is one tool named after it that writes for all we know", () => {
     const { skill, kind, format, runsCode, unavailable } = load(FILES);
     expect({ kind, format, runsCode, unavailable }).toEqual({
@@ -125,6 +136,8 @@ describe("a package", () => {
     ["an export that is no name", ['"main"', '"main()"'], "needs an export", 9],
     ["secrets that are no names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are no list", 12],
     ["a network that is true", ["network = false", "network = true"], "neither a list of hosts nor false", 13],
+    ["a network of all hosts", ["network = false", 'network = ["a.com", "*"]'], 'has a host "*" that is none', 13],
+    ["a URL in its network", ["network = false", 'network = ["http://a.com/"]'], "write api.example.com", 13],
   ])("with %s is unavailable, at its place", (_, [from, to], message, line) => {
     const loaded = load({ ...FILES, "skill.toml": TOML.replace(from, to) });
     expect(loaded.unavailable).toContain(message);
@@ -208,6 +221,25 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
       status: "failed",
       error: { type, message: typeof message === "string" ? message : expect.stringMatching(message) },
     });
+  });
+
+  it("reaches the hosts that it declares, and no other", async () => {
+    const service = createServer((_asked, answer) => answer.end("told")).listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const { port } = service.address() as AddressInfo;
+    const code =
+      "from urllib.request import urlopen\ndef main(args):\n    return urlopen(args['url']).read().decode()\n";
+    const target = { ...packageOf("a.b", code), network: [`127.0.0.1:${port}`] };
+    try {
+      expect(await run(target, { args: { url: `http://127.0.0.1:${port}/` } })).toMatchObject({ output: "told" });
+      const refused = await run(target, { args: { url: "https://evil.test/" } });
+      expect(refused).toMatchObject({
+        error: { message: expect.stringContaining("403 Host not declared: evil.test:443") },
+      });
+      expect(refused.logs).toContain('"evil.test" in its network allows it');
+    } finally {
+      service.close();
+    }
   });
 
   it("that takes too long has failed with a TimeoutError", async () => {

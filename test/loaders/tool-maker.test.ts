@@ -170,7 +170,7 @@ describe("running a tool", () => {
   });
 
   test("asks for no network", async () => {
-    const asked: boolean[] = [];
+    const asked: unknown[] = [];
     const host = {
       ...foreignHost,
       runForeign: (command: Parameters<typeof foreignHost.runForeign>[0]) => {

@@ -16,6 +16,12 @@ it("has no place of its own to show a folder at", async () => {
   await expect(run).rejects.toMatchObject({ code: "sandbox.failed", message: expect.stringContaining("/elsewhere") });
 });
 
+it.each([[["api.example.com"]], [[]]])("cannot keep a program to the hosts %j, and runs nothing", async (network) => {
+  const run = processSandbox(sandboxHost).run(commandOf({ argv: nodeProgram(""), network }));
+  const message = expect.stringContaining("a sandbox that isolates");
+  await expect(run).rejects.toMatchObject({ code: "sandbox.failed", message });
+});
+
 describe.skipIf(!existsSync("/usr/bin/prlimit"))(
   "the limits of the process sandbox, where the system can keep them",
   () => {

@@ -1,0 +1,267 @@
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { chmodSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { connect, isIPv6, type LookupFunction, type Socket } from "node:net";
+import { pipeline } from "node:stream";
+import { isLocalName, isRefusedAddress } from "../core/address.ts";
+import {
+  type DeclaredHost,
+  declarationOf,
+  type Endpoint,
+  isDeclared,
+  parseDeclaredHost,
+  parseEndpoint,
+} from "../core/declared-host.ts";
+
+/** A proxy for the time of one foreign program. */
+export interface Egress {
+  /** What the program asked for and did not get: a line for each place, and not more than a few. */
+  report(): string;
+  /** Ends every connection. Nothing listens afterwards. */
+  close(): Promise<void>;
+}
+
+export interface EgressParts {
+  /** As declared (core/declared-host.ts). */
+  readonly hosts: readonly string[];
+  /** The path of the Unix socket to listen on; open to our user alone. */
+  readonly socket: string;
+  readonly lookup?: Lookup;
+  readonly bounds?: Partial<EgressBounds>;
+}
+
+/** Every address of a name. Default: the system's resolver. */
+export type Lookup = (host: string) => Promise<readonly string[]>;
+
+export interface EgressBounds {
+  /** At once; further ones are closed. */
+  readonly connections: number;
+  /** Until a request's head has arrived. */
+  readonly headMs: number;
+  /** Until a connection to a host stands. */
+  readonly connectMs: number;
+  /** Without a byte in either direction. */
+  readonly idleMs: number;
+}
+
+const BOUNDS: EgressBounds = { connections: 128, headMs: 10_000, connectMs: 15_000, idleMs: 300_000 };
+const HEAD_BYTES = 16 * 1024;
+
+/**
+ * An HTTP proxy (CONNECT, and requests with an absolute http address) that reaches the declared hosts and nothing else.
+ *
+ * - A name is resolved here, once, and the connection goes to an address that was checked.
+ * - Private, local and metadata addresses are refused, unless the address itself or a name of this machine was declared.
+ * - A refusal is a 403 that says what to declare; a host that cannot be reached is a 502.
+ */
+export async function openEgress({ socket, hosts, ...parts }: EgressParts): Promise<Egress> {
+  const bounds = { ...BOUNDS, ...parts.bounds };
+  const refusals = new Map<string, string>();
+  const ending = new AbortController();
+  const door: Door = {
+    ...bounds,
+    declared: hosts.flatMap((host) => parseDeclaredHost(host) ?? []),
+    lookup: parts.lookup ?? systemLookup,
+    signal: ending.signal,
+    sockets: new Set(),
+    note: (place, line) => {
+      if (refusals.size < MOST_REFUSALS) refusals.set(place, line);
+    },
+  };
+  const server = createDoor(door);
+  server.listen(socket);
+  await once(server, "listening");
+  chmodSync(socket, 0o600);
+  return {
+    report: () => [...refusals.values()].map((line) => `skillflow: ${line}\n`).join(""),
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      ending.abort();
+      for (const each of door.sockets) each.destroy();
+      await closed;
+    },
+  };
+}
+
+const MOST_REFUSALS = 10;
+
+function createDoor(door: Door): Server {
+  const server = createServer({
+    maxHeaderSize: HEAD_BYTES,
+    headersTimeout: door.headMs,
+    requestTimeout: 0, // a long upload is no fault; a silent one is idle
+    connectionsCheckingInterval: Math.min(1000, door.headMs),
+  });
+  server.maxConnections = door.connections;
+  server.timeout = door.idleMs;
+  server.on("connection", (near: Socket) => keep(door, near));
+  server.on("drop", () => door.note("", `more than ${door.connections} connections at once were closed`));
+  server.on("request", (asked, answer) => void forward(door, asked, answer));
+  server.on("connect", (asked, near, head) => void tunnel(door, asked, near as Socket, head));
+  return server;
+}
+
+/** Until it is closed, so that nothing outlives the proxy. */
+function keep({ sockets }: Door, socket: Socket): void {
+  sockets.add(socket);
+  socket.on("close", () => sockets.delete(socket));
+}
+
+interface Door extends EgressBounds {
+  readonly declared: readonly DeclaredHost[];
+  readonly lookup: Lookup;
+  /** Aborts when all is to end. */
+  readonly signal: AbortSignal;
+  readonly sockets: Set<Socket>;
+  note(place: string, line: string): void;
+}
+
+/** Why there is no connection, in words for the program. */
+interface Refusal {
+  readonly status: 400 | 403 | 502;
+  /** Some programs show nothing else of an answer. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+async function tunnel(door: Door, asked: IncomingMessage, near: Socket, head: Buffer): Promise<void> {
+  near.on("error", () => undefined);
+  const endpoint = parseEndpoint(asked.url ?? "");
+  const far = endpoint?.port === undefined ? NO_ENDPOINT : await reach(door, endpoint);
+  if ("status" in far) {
+    const headers = Object.entries(headersOf(far)).map(([name, value]) => `${name}: ${value}\r\n`);
+    near.write(`HTTP/1.1 ${far.status} ${far.reason}\r\n${headers.join("")}\r\n${bodyOf(far)}`);
+    near.destroySoon();
+    return;
+  }
+  near.write("HTTP/1.1 200 Connection established\r\n\r\n");
+  far.write(head);
+  join(near, far);
+}
+
+const NO_ENDPOINT: Refusal = {
+  status: 400,
+  reason: "Bad Request",
+  message: "a proxy is asked with CONNECT host:port, or with an absolute http address",
+};
+
+function bodyOf({ message }: Refusal): string {
+  return `${message}\n`;
+}
+
+function headersOf(refusal: Refusal): Record<string, string> {
+  const length = `${Buffer.byteLength(bodyOf(refusal))}`;
+  return { "content-type": "text/plain; charset=utf-8", "content-length": length, connection: "close" };
+}
+
+/** Both ways; what was sent before the one side's end still reaches the other. */
+function join(near: Socket, far: Socket): void {
+  const leave = (other: Socket) => (failed: boolean) => (failed ? other.destroy() : other.destroySoon());
+  near.on("close", leave(far)).pipe(far);
+  far.on("close", leave(near)).pipe(near);
+  if (near.destroyed) far.destroy();
+}
+
+async function forward(door: Door, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+  answer.on("error", () => undefined);
+  const refuse = (refusal: Refusal) => {
+    if (answer.headersSent) answer.destroy();
+    else answer.writeHead(refusal.status, refusal.reason, headersOf(refusal)).end(bodyOf(refusal));
+  };
+  const url = URL.canParse(asked.url ?? "") ? new URL(asked.url ?? "") : undefined;
+  const endpoint = url?.protocol === "http:" ? parseEndpoint(url.host) : undefined;
+  if (!url || !endpoint) return refuse(NO_ENDPOINT);
+  const far = await reach(door, { ...endpoint, port: endpoint.port ?? 80 });
+  if ("status" in far) return refuse(far);
+  const sent = request({
+    createConnection: () => far,
+    method: asked.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...endToEnd(asked), host: url.host, connection: "close" },
+  });
+  answer.on("close", () => sent.destroy());
+  sent.on("error", () => refuse(unreachable(endpoint.host)));
+  sent.on("close", () => answer.headersSent || refuse(unreachable(endpoint.host)));
+  sent.on("response", (received) => {
+    const { statusCode = 0 } = received;
+    if (statusCode < 200) return refuse(unreachable(endpoint.host));
+    answer.writeHead(statusCode, endToEnd(received));
+    pipeline(received, answer, () => undefined);
+  });
+  pipeline(asked, sent, () => undefined);
+}
+
+/** Without what concerns one connection alone; a body of unknown length stays one. */
+function endToEnd({ headers, headersDistinct }: IncomingMessage): Record<string, string[]> {
+  const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
+  const kept = Object.entries(headersDistinct).filter(([name]) => !HOP_BY_HOP.has(name) && !named.includes(name));
+  const chunked = headers["transfer-encoding"] === undefined ? [] : [["transfer-encoding", ["chunked"]]];
+  return Object.fromEntries([...kept, ...chunked]);
+}
+
+const HOP_BY_HOP = new Set([
+  ...["connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization"],
+  ...["te", "trailer", "transfer-encoding", "upgrade", "host"],
+]);
+
+/** A connection to a declared host, or why there is none. */
+async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> {
+  const place = `${endpoint.host}:${endpoint.port}`;
+  const refuse = (reason: string, why: string): Refusal => {
+    const message = `${place} was refused: ${why}`;
+    door.note(place, message);
+    return { status: 403, reason: `${reason}: ${place}`, message };
+  };
+  if (!isDeclared(door.declared, endpoint)) {
+    const what = declarationOf(endpoint);
+    return refuse("Host not declared", `the skill does not declare this host; "${what}" in its network allows it`);
+  }
+  const signal = AbortSignal.any([door.signal, AbortSignal.timeout(door.connectMs)]);
+  try {
+    const addresses = await inTime(addressesOf(door, endpoint), signal);
+    const mayBeAny = endpoint.isAddress || isLocalName(endpoint.host);
+    if (mayBeAny || !addresses.some(isRefusedAddress)) return await open(addresses, endpoint.port ?? 0, door, signal);
+    const why = "it leads to a private, local or metadata address, which has to be declared as the address itself";
+    return refuse("Private address", why);
+  } catch {
+    // Whatever keeps it from a connection is the same to the program.
+    return unreachable(endpoint.host);
+  }
+}
+
+async function addressesOf({ lookup }: Door, { host, isAddress }: Endpoint): Promise<readonly string[]> {
+  if (isAddress) return [host];
+  return isLocalName(host) ? ["127.0.0.1", "::1"] : lookup(host);
+}
+
+const systemLookup: Lookup = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** A look-up cannot be cancelled, only left behind. */
+function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise<Value>((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+    work.then(resolve, reject);
+  });
+}
+
+async function open(addresses: readonly string[], port: number, door: Door, signal: AbortSignal): Promise<Socket> {
+  const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  // Every look-up is answered with the checked addresses, so that the socket has nowhere else to go.
+  const pinned: LookupFunction = (_host, _options, answer) => answer(null, answers);
+  const far = connect({ host: "pinned.invalid", port, lookup: pinned, autoSelectFamily: true, allowHalfOpen: true });
+  keep(door, far);
+  far.on("error", () => undefined).setTimeout(door.idleMs, () => far.destroy());
+  try {
+    await once(far, "connect", { signal });
+    return far;
+  } catch (error) {
+    far.destroy();
+    throw error;
+  }
+}
+
+function unreachable(host: string): Refusal {
+  return { status: 502, reason: "Bad Gateway", message: `${host} cannot be reached` };
+}
