@@ -9,7 +9,7 @@ import type { Blobs, ForeignCommand, ForeignResult, Mount, SandboxLimits } from 
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
-import { runnersFolder } from "./script-handler.ts";
+import { runnersFolder, withRefusals } from "./script-handler.ts";
 
 /** A package as far as running goes. */
 export interface RunnablePackage {
@@ -292,7 +292,9 @@ function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): 
     return failed("ProcessError", `the code ended with ${how} and without a result`, logs);
   }
   const { error } = answer;
-  if (isObject(error)) return failed(String(error.type), String(error.message), logs);
+  if (isObject(error)) {
+    return failed(String(error.type), withRefusals(String(error.message), result.stderr), logs);
+  }
   return { status: "completed", output: (answer.output ?? null) as Json, logs, made: [] };
 }
 

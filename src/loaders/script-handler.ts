@@ -226,9 +226,13 @@ function outcomeOf(text: string): JsonObject | undefined {
 }
 
 function settle({ error, result }: JsonObject, stderr: string): Json {
-  // What the network refused explains an error that says no more than "fetch failed".
-  if (typeof error === "string") throw new Error([error, ...(stderr.match(REFUSED) ?? [])].join("\n"));
+  if (typeof error === "string") throw new Error(withRefusals(error, stderr));
   return result ?? null;
+}
+
+/** What the network refused explains an error that says no more than "fetch failed". */
+export function withRefusals(error: string, stderr: string): string {
+  return [error, ...(stderr.match(REFUSED) ?? [])].join("\n");
 }
 
 const REFUSED = /^skillflow: \S+ was refused: .+$/gm;

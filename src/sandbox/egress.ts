@@ -13,6 +13,7 @@ import {
   parseDeclaredHost,
   parseEndpoint,
 } from "../core/declared-host.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
 
 /** A proxy for the time of one foreign program. */
 export interface Egress {
@@ -71,7 +72,12 @@ export async function openEgress({ socket, hosts, ...parts }: EgressParts): Prom
   };
   const server = createDoor(door);
   server.listen(socket);
-  await once(server, "listening");
+  await once(server, "listening").catch((error: unknown) => {
+    throw new SkillflowError("sandbox.failed", `there is no way to the declared hosts: ${messageOf(error)}`, {
+      hint: "set TMPDIR to a folder that can be written to and has a short path",
+      cause: error,
+    });
+  });
   chmodSync(socket, 0o600);
   return {
     report: () => [...refusals.values()].map((line) => `skillflow: ${line}\n`).join(""),

@@ -203,6 +203,11 @@ describe("the proxy of a program in a sandbox", () => {
     for (const near of held) near.destroy();
   });
 
+  it("cannot listen at a path that is too long", async () => {
+    const long = join(folder, "x".repeat(120));
+    await expect(openEgress({ hosts: [], socket: long })).rejects.toMatchObject({ code: "sandbox.failed" });
+  });
+
   it("is gone when it is closed, with all that went through it", async () => {
     const service = createTcpServer((near) => near.on("error", () => undefined).write("up"));
     const port = await listening(service);
