@@ -13,7 +13,7 @@ import {
   parseDeclaredHost,
   parseEndpoint,
 } from "../core/declared-host.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 
 /** A proxy for the time of one foreign program. */
 export interface Egress {
@@ -71,13 +71,7 @@ export async function openEgress({ socket, hosts, ...parts }: EgressParts): Prom
     },
   };
   const server = createDoor(door);
-  server.listen(socket);
-  await once(server, "listening").catch((error: unknown) => {
-    throw new SkillflowError("sandbox.failed", `there is no way to the declared hosts: ${messageOf(error)}`, {
-      hint: "set TMPDIR to a folder that can be written to and has a short path",
-      cause: error,
-    });
-  });
+  await listen(server, socket);
   chmodSync(socket, 0o600);
   return {
     report: () => [...refusals.values()].map((line) => `skillflow: ${line}\n`).join(""),
@@ -92,6 +86,23 @@ export async function openEgress({ socket, hosts, ...parts }: EgressParts): Prom
 }
 
 const MOST_REFUSALS = 10;
+
+/** A path that is too long would be cut, and lead elsewhere. */
+async function listen(server: Server, path: string): Promise<void> {
+  if (Buffer.byteLength(path) > LONGEST_PATH) {
+    throw new SkillflowError(
+      "sandbox.failed",
+      `there is no way to the declared hosts: ${path} is too long for a socket`,
+      {
+        hint: "set TMPDIR to a folder with a shorter path",
+      },
+    );
+  }
+  server.listen(path);
+  await once(server, "listening");
+}
+
+const LONGEST_PATH = 107;
 
 function createDoor(door: Door): Server {
   const server = createServer({

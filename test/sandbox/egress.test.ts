@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -206,6 +206,7 @@ describe("the proxy of a program in a sandbox", () => {
   it("cannot listen at a path that is too long", async () => {
     const long = join(folder, "x".repeat(120));
     await expect(openEgress({ hosts: [], socket: long })).rejects.toMatchObject({ code: "sandbox.failed" });
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it("is gone when it is closed, with all that went through it", async () => {
