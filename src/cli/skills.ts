@@ -174,7 +174,7 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
-    ...section("Tools", describeOffers(entry, paint, columns), paint),
+    ...section(entry.heldTools.length > 0 ? "Tools held back" : "Tools", describeOffers(entry, paint, columns), paint),
     ...section("Files", filesOf(entry), paint),
   ];
 }

@@ -21,6 +21,7 @@ import {
   DONE,
   exchange,
   type Fields,
+  failureText,
   fieldsOf,
   listOf,
   NO_SDK_TIMEOUT,
@@ -142,8 +143,7 @@ function messagesOfTurn(turn: Turn): OpenAI.ChatCompletionMessageParam[] {
 }
 
 function toolMessage({ id, output, failed }: ToolAnswer): OpenAI.ChatCompletionToolMessageParam {
-  const text = outputText(output);
-  return { role: "tool", tool_call_id: id, content: failed ? `Error: ${text}` : text };
+  return { role: "tool", tool_call_id: id, content: failed ? failureText(output) : outputText(output) };
 }
 
 function assistantMessage(parts: readonly Part[]): OpenAI.ChatCompletionAssistantMessageParam {

@@ -21,6 +21,7 @@ import {
   DONE,
   exchange,
   type Fields,
+  failureText,
   fieldsOf,
   listOf,
   NO_SDK_TIMEOUT,
@@ -152,8 +153,7 @@ function itemsOf(turn: Turn): OpenAI.Responses.ResponseInputItem[] {
 }
 
 function outputItem({ id, output, failed }: ToolAnswer): OpenAI.Responses.ResponseInputItem {
-  const text = outputText(output);
-  return { type: "function_call_output", call_id: id, output: failed ? `Error: ${text}` : text };
+  return { type: "function_call_output", call_id: id, output: failed ? failureText(output) : outputText(output) };
 }
 
 function itemsOfPart(part: Part): OpenAI.Responses.ResponseInputItem[] {

@@ -87,6 +87,11 @@ export function outputText(output: Json): string {
   return typeof output === "string" ? output : JSON.stringify(output);
 }
 
+/** A failed call's output, for services without a mark for it: an object that tells its error speaks for itself. */
+export function failureText(output: Json): string {
+  return isObject(output) && "error" in output ? outputText(output) : `Error: ${outputText(output)}`;
+}
+
 /** Reading what came over the wire: the value where it is of that kind, else an empty one. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};

@@ -59,7 +59,7 @@ describe("skills list --json", () => {
     const { stdout } = await runProgram(["skills", "show", "count", "--json", ...flags], { cwd });
     expect(parse(stdout)).toMatchObject({
       source: { trusted },
-      tools: [{ name: "count_words", exposed: "count_count_words", effect: "write" }],
+      tools: [{ name: "count_words", exposed: "count_words", effect: "write" }],
       reasons: trusted ? [] : [expect.stringContaining("--trust-skill count")],
     });
   });

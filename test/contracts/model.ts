@@ -142,6 +142,15 @@ export function describeModel(
         expect(JSON.stringify(service.bodies[1])).toMatch(/is_error|Error: no such list/);
       });
 
+      it("that failed with an object telling its error are answered with that object alone", async () => {
+        const service = await start({ calls: [{ id: "c1", tool: "look_up", input: { id: 7 } }] }, { text: "Done." });
+        const model = makeModel(service.url);
+        const first = await model.reply(promptOf({ tools: TOOLS }), callOf({}));
+        const turns = answered(first, [{ id: "c1", output: { error: "no such id" }, failed: true }]);
+        await model.reply(promptOf({ tools: TOOLS, turns }), callOf({}));
+        expect(textsIn(service.bodies[1]).split("\n")).toContain('{"error":"no such id"}');
+      });
+
       it("with arguments that are no JSON are broken calls, and can be answered", async () => {
         const calls = [{ id: "c1", tool: "look_up", text: '{"id": 7' }];
         const service = await start({ calls }, { text: "Sorry." });
