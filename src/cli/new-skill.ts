@@ -40,12 +40,12 @@ function formatOf(label: string): Format {
   throw new SkillflowError("usage.invalid", `there is no skill format "${label}"`, { hint });
 }
 
-/** Contracts and packages have ids with dots; a folder has hyphens in their place. */
+/** Contracts and packages may have ids with dots; packages have no others. */
 function nameSkill(given: string, format: Format): { readonly id: string; readonly folder: string } {
   const isDotted = format === "contract" || format === "skills-protocol";
-  const folder = isDotted ? given.replaceAll(".", "-") : given;
-  if (folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder)) {
-    return { id: format === "skills-protocol" ? given.replaceAll("-", ".") : given, folder };
+  const plain = isDotted ? given.replaceAll(".", "-") : given;
+  if (plain.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(plain)) {
+    return { id: format === "skills-protocol" ? given.replaceAll("-", ".") : given, folder: given };
   }
   const suggestion = given
     .toLowerCase()

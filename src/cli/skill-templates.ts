@@ -314,7 +314,7 @@ export const SKILL_TEMPLATES: Readonly<Record<Format, SkillTemplate>> = {
 
 /** The files of a new skill, filled in. */
 export function fillTemplate(format: Format, names: { readonly id: string; readonly folder: string }) {
-  const words = names.folder.replaceAll("-", " ");
+  const words = names.folder.replace(/[-.]/g, " ");
   const values: Readonly<Record<string, string>> = {
     ...names,
     title: words.charAt(0).toUpperCase() + words.slice(1),

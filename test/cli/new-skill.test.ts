@@ -37,10 +37,12 @@ describe("skills new", () => {
   it.each([
     ["contract", "contract.yml", "id: text.words.count\n"],
     ["skills-protocol", "skill.toml", 'name = "text.words.count"\n'],
-  ])("gives a %s with dots in its id a folder with hyphens", async (format, file, line) => {
+  ])("gives a %s with dots in its id a folder of that name, which lints clean", async (format, file, line) => {
     const cwd = makeProject();
     expect((await runProgram(["skills", "new", "text.words.count", "--format", format], { cwd })).code).toBe(0);
-    expect(readFileSync(join(cwd, "skills/text-words-count", file), "utf8")).toContain(line);
+    expect(readFileSync(join(cwd, "skills/text.words.count", file), "utf8")).toContain(line);
+    const linted = await runProgram(["skills", "lint", "--json"], { cwd });
+    expect(JSON.parse(linted.stdout)).toMatchObject({ problems: [] });
   });
 
   it("writes into the project, from wherever in it", async () => {
