@@ -295,9 +295,11 @@ export async function prepareResume(
 
 /** A resumed run keeps its record: that a server cannot be reached now is said beside it. */
 function lostServers(gathered: SkillEntries, entries: SkillEntries): string[] {
-  return [...entries].flatMap(([id, entry]) =>
-    entry?.unavailable !== gathered.get(id)?.unavailable ? [`${id} has no tools: ${entry?.unavailable}`] : [],
-  );
+  return [...entries].flatMap(([id, entry]) => {
+    const before = gathered.get(id);
+    if (entry?.unavailable !== before?.unavailable) return [`${id} has no tools: ${entry?.unavailable}`];
+    return entry?.withheld !== before?.withheld ? [`${id} lacks tools: ${entry?.withheld}`] : [];
+  });
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Host, SkillEntries, SkillEntry } from "./project.ts";
 
 /** The MCP servers of a run's skills, connected. */
 export interface Servers {
-  /** As they were given, with the tools of their servers; a skill whose server cannot be reached is unavailable. */
+  /** As they were given, with the tools of their servers; where one cannot be reached, what the skill has without it. */
   readonly entries: SkillEntries;
   /** What connecting came upon. */
   readonly warnings: readonly string[];
@@ -33,7 +33,7 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
       if (!entry?.skill.mcp || entry.unavailable !== undefined) return [id, entry] as const;
       const warn = (message: string) => void warnings.push(`the MCP server of ${id} ${message}`);
       const result = await connectSkill(entry, connecting, warn);
-      if ("reason" in result) return [id, { ...entry, unavailable: result.reason }] as const;
+      if ("reason" in result) return [id, withoutServer(entry, result.reason)] as const;
       connections.push(result);
       return [id, { ...entry, skill: withTools(entry.skill, result.tools, warn) }] as const;
     }),
@@ -43,6 +43,12 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
     throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run began`);
   }
   return { entries: new Map(connected), warnings, close };
+}
+
+/** Tools of its own stay; a skill that has none is not there. */
+function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
+  const { mcp: _, ...skill } = entry.skill;
+  return skill.tools.length > 0 ? { ...entry, skill, withheld: reason } : { ...entry, unavailable: reason };
 }
 
 async function connectSkill(

@@ -134,6 +134,24 @@ describe("a skill with an MCP server", () => {
     expect(required).toMatchObject({ code: 3, stderr: expect.stringMatching(reason) });
   });
 
+  it("keeps the tools of the built-in skill whose id it has, where its server is not there", async () => {
+    const cwd = makeProject({
+      "flow.yml": flow({})
+        .replaceAll("served", "desk")
+        .replace(/"skills":\{.*?\}\},/, ""),
+      "script.json": scriptOf(use("desk_look"), done),
+      ".sweny/skills/desk/SKILL.md": "---\nname: desk\nmcp: { url: 'http://127.0.0.1:1/mcp' }\n---\nLook twice.",
+    });
+    const ended = await runProgram(RUN, { cwd });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
+    const reason = expect.stringContaining("its MCP server cannot be used");
+    expect(resultOf(ended)).toMatchObject({
+      degraded: [{ skill: "desk", reason }],
+      trace: { skills: [{ id: "desk", available: true, reason }] },
+    });
+  });
+
   it("keeps what its server prints out of our streams", async () => {
     const loud: Answers = { start: () => void process.stderr.write("LOUD\n"), "tools/call": () => ({ content: [] }) };
     const cwd = notingProject({ ...loud }, scriptOf(use("served_look"), done));
