@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { checkInput } from "./core/check.ts";
 import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
@@ -132,13 +132,15 @@ export async function prepareRun(
   const { entries, close, ...servers } = await openServers(host, workflow, { gathered, redactor }, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const said = [...configFindings(project), ...diagnostics].filter((found) => !TOLD_BY_SKILL.has(found.code));
-  const warnings = [
-    ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${found.message}${placeOf(found)}` : found.message)),
+  const told = [
+    ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
     ...servers.warnings,
     ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
   ];
+  // Short enough for a screen: paths as people write them.
+  const warnings = told.map((text) => text.replaceAll(`${host.cwd}${sep}`, ""));
   const record: RunRecord = {
     schema: "skillflow.run/1",
     run: request.runId ?? newRunId(),
@@ -157,11 +159,13 @@ export async function prepareRun(
 
 /** What a skill's own files have wrong with them, which may be why a tool is missing. */
 function skillFindings(id: string, entry: SkillEntry | undefined): string[] {
-  return (entry?.diagnostics ?? []).map((found) => `skill ${id}: ${found.message}${placeOf(found)}`);
+  return (entry?.diagnostics ?? []).map(
+    (found) => `skill ${id}: ${found.message}${found.file === undefined ? "" : ` (${placeOf(found)})`}`,
+  );
 }
 
-function placeOf({ file, line }: Diagnostic): string {
-  return file === undefined ? "" : ` (${file}${line === undefined ? "" : `:${line}`})`;
+function placeOf({ file = "", line }: Diagnostic): string {
+  return line === undefined ? file : `${file}:${line}`;
 }
 
 /** The skills with the tools of their MCP servers, which run until `close`. */

@@ -69,13 +69,14 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
   const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user, trustsUser });
+  const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const found: SkillSet = openSkillSet({
     builtin: builtinSkills(),
     own: [
       { skill: codeSkill(() => found), unavailable: undefined },
       { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
     ],
-    levels: skillLevels(host, options, { project, user, trustsUser, choices }),
+    levels,
     servers: choices.servers,
     disabled: choices.disabled,
     trust: choices.trust,
@@ -89,7 +90,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
       callMcp: mcpCaller({ kill: host.kill, isAlive: (pid) => host.isAlive({ ...host.self, pid, started: "" }) }),
     },
   });
-  const findings = choices.findings.map(configFinding);
+  const findings = [...choices.findings.map(configFinding), ...missingFolders(levels)];
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
   const root = projectRoot(host.cwd);
@@ -98,6 +99,15 @@ export function openProject(host: Host, options: ProjectOptions): Project {
 
 function configFinding(message: string): Diagnostic {
   return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
+}
+
+/** Folders that somebody named and that are not there; those that are looked for by custom may be missing. */
+function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
+  const missing = levels.filter(({ kind, path }) => kind === "extra" && !existsSync(path));
+  return missing.map(({ path }) => {
+    const message = `there is no folder ${path} to look for skills in`;
+    return { severity: "warning", code: "SKILLS_FOLDER_NOT_FOUND", path: [], message };
+  });
 }
 
 /** The sandboxes, opened when something is first run in them. */
@@ -161,10 +171,13 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
   const { project, user, trustsUser, choices } = said;
   const root = projectRoot(host.cwd);
   const extra = (path: string, trusted: boolean): SkillLevel => ({ kind: "extra", path, trusted });
+  // Of several, a later one overrides an earlier one.
   const extraOf = (file: LoadedConfig | undefined, trusted: boolean) =>
-    (file?.config.skills?.extraDirs ?? []).map((path) => extra(resolve(file?.directory ?? ".", path), trusted));
+    (file?.config.skills?.extraDirs ?? [])
+      .map((path) => extra(resolve(file?.directory ?? ".", path), trusted))
+      .reverse();
   const named = [
-    ...options.skillDirs.map((path) => extra(resolve(host.cwd, path), false)),
+    ...options.skillDirs.map((path) => extra(resolve(host.cwd, path), false)).reverse(),
     ...extraOf(project, false),
     ...extraOf(user, trustsUser),
     ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
@@ -197,7 +210,12 @@ export function configFindings({ skills }: Project): readonly Diagnostic[] {
   return skills.diagnostics.filter(({ code }) => CONFIG_CODES.has(code));
 }
 
-const CONFIG_CODES: ReadonlySet<string> = new Set(["CONFIG_RAISES_TRUST", "MODULE_NOT_FOUND", "VARIABLE_REFUSED"]);
+const CONFIG_CODES: ReadonlySet<string> = new Set([
+  "CONFIG_RAISES_TRUST",
+  "MODULE_NOT_FOUND",
+  "SKILLS_FOLDER_NOT_FOUND",
+  "VARIABLE_REFUSED",
+]);
 
 /** Where the project's own folders are: at the root of its repository, else where the program is run. */
 export function projectFolder({ cwd }: Pick<Host, "cwd">): string {

@@ -79,9 +79,35 @@ describe("what shadows a skill, or keeps it away, is told", () => {
     ["doctor", ["doctor", "flow.json"]],
   ])("by %s", async (_, args) => {
     const { stderr } = await runProgram(args, { cwd });
-    expect(stderr).toMatch(/skill "tips": \S+\.agents\/skills\/tips \(priority \d+\) shadows \S+\/skills\/tips/);
+    expect(stderr).toMatch(/skill "tips": \S*\.agents\/skills\/tips \(priority \d+\) shadows \S*skills\/tips/);
     expect(stderr).toMatch(/skipped: .+/);
     expect(stderr).toContain("skills/torn/SKILL.md:2");
     expect(stderr).not.toContain("skills/count");
+  });
+});
+
+describe("folders of skills that are named", () => {
+  const skill = (from: string) => `---\nname: tips\ndescription: From ${from}\n---\nDo it.`;
+  const cwd = makeProject({ "a/tips/SKILL.md": skill("a"), "b/tips/SKILL.md": skill("b") });
+  const tipsOf = async (args: readonly string[], at = cwd) => {
+    const { stdout } = await runProgram(["skills", "show", "tips", "--json", ...args], { cwd: at });
+    return (JSON.parse(stdout) as { description: string }).description;
+  };
+
+  it("override one another in their order, the last one first", async () => {
+    expect(await tipsOf(["--skills", "a", "--skills", "b"])).toBe("From b");
+    expect(await tipsOf(["--skills", "b", "--skills", "a"])).toBe("From a");
+    const configured = makeProject({
+      ".skillflow.yml": "skills: { extraDirs: [a, b] }",
+      "a/tips/SKILL.md": skill("a"),
+      "b/tips/SKILL.md": skill("b"),
+    });
+    expect(await tipsOf([], configured)).toBe("From b");
+    expect(await tipsOf(["--skills", "a"], configured)).toBe("From a");
+  });
+
+  it("are told where they are not there", async () => {
+    const { stderr } = await runProgram(["skills", "list", "--skills", "gone"], { cwd });
+    expect(stderr).toMatch(/SKILLS_FOLDER_NOT_FOUND there is no folder \S+\/gone to look for skills in/);
   });
 });
