@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** A handler is an ES module, whatever the package.json above it says; so are the files beside it that look like one. */
@@ -8,10 +8,11 @@ export function initialize(data) {
   place = data;
 }
 
-export async function load(url, context, nextLoad) {
+/** Serves Node's hooks of both kinds: it waits for nothing itself. */
+export function load(url, context, nextLoad) {
   if (isHandler(url)) return nextLoad(url, { ...context, format: "module" });
   if (context.format !== "commonjs" || !isBeside(url)) return nextLoad(url, context);
-  const isModule = MODULE_SYNTAX.test(await readFile(fileURLToPath(url), "utf8"));
+  const isModule = MODULE_SYNTAX.test(readFileSync(fileURLToPath(url), "utf8"));
   return nextLoad(url, isModule ? { ...context, format: "module" } : context);
 }
 

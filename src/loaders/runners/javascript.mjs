@@ -1,4 +1,4 @@
-import { register } from "node:module";
+import * as modules from "node:module";
 import { pathToFileURL } from "node:url";
 
 /**
@@ -43,10 +43,17 @@ async function load() {
     return createJiti(pathToFileURL(file).href, { fsCache: false, moduleCache: false }).import(file);
   }
   const handler = pathToFileURL(file).href;
-  register(new URL("javascript-modules.mjs", import.meta.url), {
-    data: { handler, folder: `${pathToFileURL(folder).href}/` },
-  });
+  await hook({ handler, folder: `${pathToFileURL(folder).href}/` });
   return import(handler);
+}
+
+/** In this thread where Node can: another one costs time, and more memory than newer versions are left here. */
+async function hook(data) {
+  const hooks = new URL("javascript-modules.mjs", import.meta.url);
+  if (!modules.registerHooks) return modules.register(hooks, { data });
+  const { initialize, load } = await import(hooks);
+  initialize(data);
+  modules.registerHooks({ load });
 }
 
 /** Nothing is left out of a result in silence but undefined, as JSON does it. */
