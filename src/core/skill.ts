@@ -157,7 +157,7 @@ function legalName(name: string): string {
 }
 
 /** Names that are legal and unique in the skill: of those made equal, the later ones are numbered. */
-export function exposedNames(skill: string, tools: readonly string[]): string[] {
+function exposedNames(skill: string, tools: readonly string[]): string[] {
   return numberNames(tools.map((tool) => exposedName(skill, tool)));
 }
 

@@ -190,7 +190,6 @@ export const workflowLimitsSchema = z.strictObject({
   max_steps: positive.optional(),
   timeout: duration.optional(),
 });
-export type WorkflowLimits = z.infer<typeof workflowLimitsSchema>;
 
 export const WORKFLOW_TYPES = [
   "pr_review",

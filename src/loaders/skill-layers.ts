@@ -102,7 +102,6 @@ function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlyS
 
 export interface Builtins {
   readonly ids: ReadonlySet<string>;
-  pathOf(id: string): string;
   /** Why the operator's choices keep it away. */
   kept(id: string): string | undefined;
   load(id: string): Promise<Skill | undefined>;
@@ -116,7 +115,6 @@ export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, 
   return {
     ids: new Set([...ids, ...ownById.keys()]),
     kept: (id) => ownById.get(id)?.unavailable,
-    pathOf: (id) => join(directory, id),
     async load(id) {
       const program = ownById.get(id);
       if (program || !ids.has(id)) return program?.skill;
