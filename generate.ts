@@ -19,7 +19,8 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
 }
 
 const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skill whose required variables are not set is left out.
-# A file like this one is read only when it is named: skillflow run WORKFLOW --env-file .env
+# A file like this one is read only when it is named: skillflow run WORKFLOW --env-from .env
+# It may hold no SKILLFLOW_… and no GIT_…: those count in the environment alone.
 
 # Models: one of them is enough
 #ANTHROPIC_API_KEY=

@@ -1,9 +1,12 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Host } from "./project.ts";
 
-/** The only file that touches the process: arguments, environment, streams, signals, exit code. */
+/**
+ * The only file that touches the process: arguments, environment, streams, signals, exit code. The `--` of the first
+ * line keeps Node from obeying flags of ours that it knows by the same name.
+ */
 
 const self: Host["self"] = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
 

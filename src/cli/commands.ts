@@ -22,7 +22,7 @@ export const SHARED_OPTIONS: readonly OptionSpec[] = [
   ["--no-color", "plain text without colours"],
   ["--quiet", "say only what went wrong"],
   ["--verbose", "say everything, stack traces included"],
-  ["--env-file <path>", "read more environment variables from this file"],
+  ["--env-from <path>", "read more environment variables from this file"],
 ];
 
 const PROJECT: readonly OptionSpec[] = [

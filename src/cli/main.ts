@@ -65,6 +65,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   });
   const fault = new Promise<never>((_, reject) => terminal.onFault(reject));
   try {
+    refuseEnvFile(argv);
     await Promise.race([program.parseAsync([...argv], { from: "user" }), fault]);
     return code;
   } catch (error) {
@@ -74,6 +75,15 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     await reportToSentry(guarded, error, { ...begun, ...terminal.runtime, argv });
     return exitCodeOf("internal.fault");
   }
+}
+
+/** Node itself obeys this name where it is started without `--` before the script's, variables of its own included (trust 6). */
+function refuseEnvFile(argv: readonly string[]): void {
+  const end = argv.indexOf("--");
+  const flag = (end === -1 ? argv : argv.slice(0, end)).find((text) => /^--env-file(?:-if-exists)?(?:=|$)/.test(text));
+  if (flag === undefined) return;
+  const hint = "Node reads the file of that name before skillflow begins";
+  throw new SkillflowError("usage.invalid", `${flag.split("=")[0]} is not taken: use --env-from PATH`, { hint });
 }
 
 interface Guarded {
@@ -169,8 +179,8 @@ function addCommand(parent: Command, spec: CommandSpec, io: Io, course: Course):
       .slice(0, -2)
       .flat()
       .filter((value) => value !== undefined) as string[];
-    const { withEnvFile } = await import("./terminal.ts");
-    const seen = withEnvFile(io, flags);
+    const { withEnvFrom } = await import("./env-from.ts");
+    const seen = withEnvFrom(io, flags);
     course.begin({ command: nameOf(command), env: seen.host.env });
     const action = await spec.load?.();
     course.finish((await action?.(seen, args, flags)) ?? 0);

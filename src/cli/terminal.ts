@@ -1,6 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { parseEnv, stripVTControlCharacters, styleText } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
 import type { JsonObject } from "../core/values.ts";
 import { isObject } from "../core/values.ts";
@@ -31,19 +29,6 @@ export function jsonLine(value: unknown): string {
 /** How this program is called here: by its name, or through npm in a checkout. */
 export function programName({ host }: Pick<Io, "host">): string {
   return host.env.npm_command === undefined ? "skillflow" : "npx skillflow";
-}
-
-/** A `.env` file counts only when it is named, so that a checkout cannot change who is trusted. */
-export function withEnvFile(io: Io, flags: Flags): Io {
-  if (typeof flags.envFile !== "string") return io;
-  const path = resolve(io.host.cwd, flags.envFile);
-  if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${flags.envFile}`);
-  try {
-    const env = { ...parseEnv(readFileSync(path, "utf8")), ...io.host.env };
-    return { ...io, host: { ...io.host, env } };
-  } catch (error) {
-    throw new SkillflowError("usage.invalid", `${flags.envFile} cannot be read: ${messageOf(error)}`);
-  }
 }
 
 export function oneLine(text: string, most: number): string {

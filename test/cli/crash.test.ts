@@ -131,7 +131,7 @@ describe("a fault of skillflow itself", () => {
       `Object.assign(new Error(${JSON.stringify(message)}), { name: ${JSON.stringify(`Error of ${given}`)} })`,
     );
     const file = join(makeProject({ ".env": `FILED=${filed}\n` }), ".env");
-    const args = ["skills", "list", "--set", `LINEAR_API_KEY=${given}`, "--env-file", file];
+    const args = ["skills", "list", "--set", `LINEAR_API_KEY=${given}`, "--env-from", file];
     const { code, sent } = await runReporting(args, { cwd, env: { ...secrets, ...env } });
     expect(code).toBe(4);
     expect(sent).toHaveLength(1);

@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
+import type { Environment } from "../core/config.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { Flags, Io } from "./main.ts";
+
+/** The environment with the variables of the file that `--env-from` names; what is set already stays. */
+export function withEnvFrom(io: Io, flags: Flags): Io {
+  if (typeof flags.envFrom !== "string") return io;
+  const env = { ...readVariables(io.host.cwd, flags.envFrom), ...io.host.env };
+  return { ...io, host: { ...io.host, env } };
+}
+
+function readVariables(cwd: string, file: string): Environment {
+  const variables = parseFile(resolve(cwd, file), file);
+  const refused = Object.keys(variables).filter((name) => REFUSED.test(name));
+  if (refused.length === 0) return variables;
+  throw new SkillflowError("usage.invalid", `${file} may not hold ${refused.join(", ")}`, {
+    hint: "a file gives values to skills and providers; what decides where and how programs run is set in the environment",
+  });
+}
+
+/** What runs, where its own files are, who is trusted, and through whom it speaks (trust 6). */
+const REFUSED = /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
+
+function parseFile(path: string, file: string): Environment {
+  if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${file}`);
+  try {
+    return parseEnv(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new SkillflowError("usage.invalid", `${file} cannot be read: ${messageOf(error)}`);
+  }
+}
