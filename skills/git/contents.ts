@@ -2,7 +2,7 @@ import type { ToolContext } from "skillflow";
 import { shortened } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, resolveCommit } from "./revision.ts";
-import type { Git } from "./run-git.ts";
+import { faultOf, type Git, type GitOutput } from "./run-git.ts";
 import { fitting, ID_SHOWN, shallowNote } from "./text.ts";
 
 interface LinesInput {
@@ -23,7 +23,7 @@ export function showBlame(input: LinesInput, context: ToolContext) {
     const { start, end } = linesOf(input, LINES_USUAL);
     const options = ["--porcelain", "--no-textconv", "-L", `${start},${end}`];
     const output = await git(["blame", ...options, commit, "--", path], { mayFail: true });
-    if (output.code !== 0) throw new Error(blameFault(output.errors, path));
+    if (output.code !== 0) throw blameFault(output, path);
     const { lines, commits } = parseBlame(output.text);
     const shown = fitting(lines);
     const ids = new Set(shown.map((line) => line.commit));
@@ -110,11 +110,11 @@ function linesOf({ start_line: from, end_line: to }: LinesInput, usual: number) 
   return { start, end };
 }
 
-function blameFault(errors: string, path: string): string {
-  const lines = /has only (\d+) lines?/.exec(errors)?.[1];
+function blameFault(output: GitOutput, path: string): Error {
+  const lines = /has only (\d+) lines?/.exec(output.errors)?.[1];
   return lines === undefined
-    ? `git failed: ${errors}`
-    : `${path} has only ${lines} lines; choose start_line within them`;
+    ? faultOf(output)
+    : new Error(`${path} has only ${lines} lines; choose start_line within them`);
 }
 
 interface BlameLine {

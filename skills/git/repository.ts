@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Inside, openInside, resolveInside, type ToolContext } from "skillflow";
-import { type Git, withGit } from "./run-git.ts";
+import { checkOwn, elsewhere } from "./own-parts.ts";
+import { type Git, type Parts, withGit } from "./run-git.ts";
 
 export interface Repository {
   readonly git: Git;
@@ -16,65 +17,59 @@ export async function withRepository<T>(
   context: ToolContext,
   use: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  const gitDir = await findGitDir(wanted, context);
-  const shallow = await exists(join(gitDir, "shallow"));
-  return withGit(gitDir, context, (git) => use({ git, shallow }));
+  const parts = await findParts(wanted, context);
+  return withGit(parts, context, (git) => use({ git, shallow: parts.shallow }));
 }
 
-async function findGitDir(wanted: string | undefined, context: ToolContext): Promise<string> {
+async function findParts(wanted: string | undefined, context: ToolContext): Promise<Parts> {
   const configured = context.config["GIT_REPOSITORY"];
   // The operator's choice may lie anywhere; the model's lies in the working directory.
   if (wanted === undefined && configured) {
     const path = resolve(context.workDir, configured);
     const place = await resolveInside(path, ".");
     if (!place.inside) throw new Error(`GIT_REPOSITORY ${configured} ${place.message}`);
-    return gitDirAt(place, configured, context, true);
+    return partsAt(place, configured, context, anyPlace);
   }
   const name = wanted ?? ".";
   const place = await resolveInside(context.workDir, name);
   if (!place.inside)
     throw new Error(`the repository ${name} ${place.message}; name a directory in the working directory`);
-  return gitDirAt(place, name, context, false);
+  const parts = await partsAt(place, name, context, (path) => placeInside(path, name, context));
+  await checkOwn(parts, name, context.signal);
+  return parts;
 }
 
-async function gitDirAt(place: Inside, name: string, context: ToolContext, trusted: boolean): Promise<string> {
-  if ((await stat(place.path)).isFile()) return unpackedBundle(place, name, context);
+/** Where a path leads that the repository itself names. */
+type Follow = (path: string) => Promise<string>;
+
+const anyPlace: Follow = async (path) => path;
+
+async function placeInside(path: string, name: string, context: ToolContext): Promise<string> {
+  const place = await resolveInside(context.workDir, path);
+  if (!place.inside) throw elsewhere(name);
+  return place.path;
+}
+
+async function partsAt(place: Inside, name: string, context: ToolContext, follow: Follow): Promise<Parts> {
+  if ((await stat(place.path)).isFile()) return partsOf(await unpackedBundle(place, name, context), name, anyPlace);
   const inner = join(place.path, ".git");
-  const gitDir = (await exists(inner)) ? await followLink(inner) : place.path;
-  for (const part of ["HEAD", "objects"]) {
-    if (!(await exists(join(gitDir, part))))
-      throw new Error(`${name} is no git repository; name its directory in \`repository\``);
-  }
-  if (!trusted) await checkSelfContained(gitDir, name, context);
-  return gitDir;
+  return partsOf((await exists(inner)) ? await followFile(await follow(inner), follow) : place.path, name, follow);
 }
 
 /** In a linked working tree `.git` is a file that names the directory. */
-async function followLink(path: string): Promise<string> {
-  if ((await stat(path)).isDirectory()) return path;
-  const target = /^gitdir: (.+)$/m.exec(await readFile(path, "utf8"))?.[1]?.trim();
-  return target ? resolve(path, "..", target) : path;
+async function followFile(path: string, follow: Follow): Promise<string> {
+  const target = /^gitdir: (.+)$/m.exec((await textOf(path)) ?? "")?.[1]?.trim();
+  return target ? follow(resolve(path, "..", target)) : path;
 }
 
-/** A repository in the working tree must not lend objects of another one: all its parts lie below the working directory. */
-async function checkSelfContained(gitDir: string, name: string, context: ToolContext): Promise<void> {
+/** In a linked working tree everything but HEAD lies in the directory that `commondir` names. */
+async function partsOf(gitDir: string, name: string, follow: Follow): Promise<Parts> {
   const common = await textOf(join(gitDir, "commondir"));
-  const commonDir = common === undefined ? gitDir : resolve(gitDir, common);
-  const borrowed = (await textOf(join(commonDir, "objects", "info", "alternates")))?.split("\n") ?? [];
-  const parts = [
-    gitDir,
-    commonDir,
-    ...["HEAD", "config", "packed-refs", "refs", "objects", "objects/pack"].map((part) => join(commonDir, part)),
-    ...borrowed.filter((line) => line !== "").map((line) => resolve(commonDir, "objects", line)),
-  ];
-  for (const part of parts) {
-    const place = await resolveInside(context.workDir, part);
-    if (!place.inside && place.reason !== "missing") {
-      throw new Error(
-        `${name} keeps parts of its repository outside of the working directory; set GIT_REPOSITORY to allow it`,
-      );
-    }
-  }
+  const commonDir = common ? await follow(resolve(gitDir, common)) : gitDir;
+  const parts = [join(gitDir, "HEAD"), join(commonDir, "objects"), join(commonDir, "refs")];
+  if (!(await Promise.all(parts.map(exists))).every(Boolean))
+    throw new Error(`${name} is no git repository; name its directory in \`repository\``);
+  return { gitDir, commonDir, shallow: await exists(join(commonDir, "shallow")) };
 }
 
 /** Unpacked bundles by path, size and time: each is unpacked once in a process and left to the system's temp cleaning. */
@@ -136,9 +131,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
+/** The text of a regular file; opening anything else might wait for ever. */
 async function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").then(
-    (text) => text.trim(),
-    () => undefined,
-  );
+  return (await stat(path).catch(() => undefined))?.isFile() ? (await readFile(path, "utf8")).trim() : undefined;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { ToolContext } from "skillflow";
@@ -22,61 +22,101 @@ export interface GitOptions {
   readonly mayFail?: boolean;
 }
 
-/** Runs one git command; throws what git says when it fails. */
+/** Runs one git command; throws what is wrong when it fails. */
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitOutput>;
 
 const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 const USUAL_BYTES = 4 * 1024 * 1024;
 const ERRORS_KEPT = 4096;
 
+/** Where the parts of a repository lie. */
+export interface Parts {
+  /** Holds HEAD. */
+  readonly gitDir: string;
+  /** Holds objects and references; the same but for a linked working tree. */
+  readonly commonDir: string;
+  readonly shallow: boolean;
+}
+
 /**
- * Lends a git that works on one repository (none: outside any) and cannot be made to run anything else by it. It works in
- * an empty private directory that is removed afterwards.
+ * Lends a git that works on one repository (none: outside any) and cannot be made to run or read anything else by it: it
+ * sees objects and references through a git directory of its own, so that no configuration, hook, attribute or index of the
+ * repository counts. It works in an empty private directory that is removed afterwards.
  */
 export async function withGit<T>(
-  gitDir: string | undefined,
+  parts: Parts | undefined,
   context: ToolContext,
   use: (git: Git) => Promise<T>,
 ): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), "git-skill-"));
   try {
     // Unpacking a bundle, the one thing done outside a repository, counts as a transfer from a file.
-    const env = environment(home, context, gitDir ? "none" : "file");
-    const front = [...SAFE_SETTINGS, ...(gitDir ? [`--git-dir=${gitDir}`, `--work-tree=${home}`] : [])];
-    return await use((args, options = {}) =>
-      runGit([...front, ...args], { cwd: home, env, signal: context.signal }, options),
-    );
+    const env = environment(home, context, parts ? "none" : "file");
+    const outside: Git = (args, options = {}) =>
+      runGit([...FRONT, ...args], { cwd: home, env, signal: context.signal }, options);
+    if (!parts) return await use(outside);
+    const view = await createView(join(home, "view.git"), parts, outside);
+    const tree = join(home, "tree");
+    await mkdir(tree);
+    const inside = { cwd: tree, env: { ...env, ...view }, signal: context.signal };
+    return await use((args, options = {}) => runGit([...FRONT, `--work-tree=${tree}`, ...args], inside, options));
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 }
 
-/** The arguments that keep a diff from running a repository's programs and from taking its habits. */
-export const PLAIN_DIFF = ["--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"];
+const FRONT = ["--no-pager", "--literal-pathspecs"];
 
-// Each of these can name a program that git runs, or a file that it reads, in a repository's own configuration.
-const SAFE_SETTINGS = [
-  "--no-pager",
-  "--literal-pathspecs",
-  ...[
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.attributesFile=/dev/null",
-    "core.alternateRefsCommand=",
-    "core.sshCommand=false",
-    "core.pager=cat",
-    "credential.helper=",
-    "diff.external=",
-    "diff.orderFile=/dev/null",
-    "gpg.program=false",
-    "gpg.ssh.program=false",
-    "gpg.x509.program=false",
-    "log.showSignature=false",
-    "log.mailmap=false",
-    "blame.ignoreRevsFile=",
-    "protocol.allow=never",
-  ].flatMap((setting) => ["-c", setting]),
-];
+/** Makes a git directory that shows another one's objects and references and has nothing else of it; what leads git there. */
+async function createView(view: string, parts: Parts, git: Git): Promise<NodeJS.ProcessEnv> {
+  const { gitDir, commonDir, shallow } = parts;
+  const head = await readFile(join(gitDir, "HEAD"), "utf8");
+  if (!/^(?:ref: refs\/\S+|[0-9a-f]{40,64})\s*$/.test(head))
+    throw new Error("the repository's HEAD names no branch or commit");
+  await mkdir(view);
+  await writeFile(join(view, "HEAD"), head);
+  await writeFile(join(view, "config"), configOf(await readFormat(join(commonDir, "config"), git)));
+  for (const part of ["refs", "packed-refs"]) await symlink(join(commonDir, part), join(view, part));
+  if (shallow) await copyFile(join(commonDir, "shallow"), join(view, "shallow"));
+  return { GIT_DIR: view, GIT_OBJECT_DIRECTORY: join(commonDir, "objects") };
+}
+
+/** How objects are named, the one thing of a repository's configuration without which it cannot be read. */
+async function readFormat(config: string, git: Git): Promise<string> {
+  const args = [
+    "config",
+    "--file",
+    config,
+    "--no-includes",
+    "--get-regexp",
+    "^extensions\\.(objectformat|refstorage)$",
+  ];
+  const { text } = await git(args, { mayFail: true });
+  if (/^extensions\.refstorage reftable$/m.test(text))
+    throw new Error("the repository keeps its references as a reftable, which cannot be read here");
+  return /^extensions\.objectformat sha256$/m.test(text) ? "sha256" : "sha1";
+}
+
+function configOf(format: string): string {
+  return [
+    "[core]",
+    "repositoryFormatVersion = 1",
+    // The index over packs names them by path, also by one that leads elsewhere.
+    "multiPackIndex = false",
+    "hooksPath = /dev/null",
+    "attributesFile = /dev/null",
+    "[extensions]",
+    `objectFormat = ${format}`,
+    "[log]",
+    "mailmap = false",
+    "[protocol]",
+    "allow = never",
+    "",
+  ].join("\n");
+}
+
+/** The arguments that make a diff plain, whatever a git is set up to do. */
+export const PLAIN_DIFF = ["--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"];
 
 function environment(home: string, context: ToolContext, protocol: string): NodeJS.ProcessEnv {
   const path = (context.config["PATH"] || USUAL_PATH).split(":").filter(isAbsolute).join(":");
@@ -134,14 +174,28 @@ async function runGit(args: readonly string[], where: Surroundings, options: Git
     where.signal.throwIfAborted();
     const bytes = taken.bytes();
     const output = { bytes, text: bytes.toString("utf8"), truncated: taken.truncated(), code, errors: errors.trim() };
-    if (code !== 0 && !output.truncated && !mayFail)
-      throw new Error(`git failed: ${output.errors || `status ${code}`}`);
+    if (code !== 0 && !output.truncated && !mayFail) throw faultOf(output);
     return output;
   } finally {
     clearTimeout(grace);
     where.signal.removeEventListener("abort", stop);
   }
 }
+
+/** What went wrong, in words of our own: git's may quote a file. */
+export function faultOf({ code, errors }: Pick<GitOutput, "code" | "errors">): Error {
+  const known = KNOWN_FAULTS.find(([sign]) => sign.test(errors));
+  return new Error(`git failed: ${known?.[1] ?? `it ended with status ${code}`}`);
+}
+
+const KNOWN_FAULTS: readonly (readonly [RegExp, string])[] = [
+  [/prerequisite commits/, "the bundle builds on commits that it does not hold"],
+  [/unknown (?:repository extension|hash algorithm)/, "it is too old for the format of this repository"],
+  [
+    /unable to (?:read|parse|open|unpack)|missing (?:blob|tree|commit|object)|bad (?:object|tree)|corrupt|could not (?:get|read|parse)/,
+    "an object of the repository is missing or damaged",
+  ],
+];
 
 /** Takes bytes up to a bound, after some lines, and says when it has enough. */
 function createTaker(most: number, skipLines: number, onEnough: () => void) {

@@ -1,0 +1,41 @@
+import { type Dirent, promises } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Parts } from "./run-git.ts";
+
+/**
+ * A repository among the files must not lend what another place holds: every part that git reads of it is a file or folder
+ * of its own, no link, and it borrows no objects. Throws an Error that says so.
+ */
+export async function checkOwn({ gitDir, commonDir }: Parts, name: string, signal: AbortSignal): Promise<void> {
+  const files = [join(gitDir, "HEAD"), ...["config", "packed-refs", "shallow"].map((file) => join(commonDir, file))];
+  const folders = ["objects", "refs"].map((folder) => join(commonDir, folder));
+  const kinds = await Promise.all([...files, ...folders].map((path) => lstat(path).catch(() => undefined)));
+  if (!kinds.every((stats) => stats === undefined || stats.isFile() || stats.isDirectory())) throw elsewhere(name);
+  const alternates = await lstat(join(commonDir, "objects/info/alternates")).catch(() => undefined);
+  if (alternates && alternates.size > 0) throw elsewhere(name);
+  for (const folder of folders) await checkFolder(folder, name, signal);
+}
+
+export function elsewhere(name: string): Error {
+  return new Error(
+    `${name} has links, or keeps parts of its repository elsewhere; the operator can set GIT_REPOSITORY to allow it`,
+  );
+}
+
+const MOST_ENTRIES = 1_000_000;
+
+async function checkFolder(top: string, name: string, signal: AbortSignal): Promise<void> {
+  const folders = [top];
+  let entries = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    signal.throwIfAborted();
+    const found: readonly Dirent[] = await promises.readdir(folder, { withFileTypes: true });
+    entries += found.length;
+    if (entries > MOST_ENTRIES) throw new Error(`${name} has more than ${MOST_ENTRIES} loose objects; run git gc`);
+    for (const entry of found) {
+      if (entry.isDirectory()) folders.push(join(folder, entry.name));
+      else if (!entry.isFile()) throw elsewhere(name);
+    }
+  }
+}
