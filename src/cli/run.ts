@@ -10,9 +10,10 @@ import {
   type Watch,
 } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event.ts";
+import { fold } from "../core/fold.ts";
 import type { Observer, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
+import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project, readWorkflow } from "../project.ts";
 import { environmentRedactor } from "../secrets.ts";
@@ -44,13 +45,13 @@ export const resume: Action = async (io, [given = ""], flags) => {
   const outputs = chooseOutputs(flags);
   const from = text(flags, "from");
   const project = await openTrusted(io, flags, async (opened) => {
-    const { record, events } = await findStored(opened, given);
-    checkResumable(record.run, events, from);
-    return record.workflow;
+    const found = await findStored(opened, given);
+    checkResumable(found, from);
+    return found.record.workflow;
   });
   const store = openStore(project);
   const stored = await findStored(project, given);
-  checkResumable(stored.record.run, stored.events, from);
+  checkResumable(stored, from);
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
@@ -64,12 +65,16 @@ async function findStored(project: Project, given: string): Promise<StoredRun> {
   return store.read(await findRun(store, given));
 }
 
-function checkResumable(run: string, events: readonly RunEvent[], from: string | undefined): void {
-  const visited = new Set(events.flatMap((event) => (event.type === "node:enter" ? [event.node] : [])));
+/** What an earlier `--from` took back is on the path no more (workflow-format D57). */
+function checkResumable({ record, events }: StoredRun, from: string | undefined): void {
+  const { run } = record;
+  const visited = new Set(events.reduce(fold, begin(record)).path.map((step) => step.node));
   if (from !== undefined && !visited.has(from)) {
     const near = nearest(from, visited);
-    throw new SkillflowError("usage.invalid", `run ${run} never visited a node "${from}"`, {
-      hint: near ? `did you mean ${near}?` : `it visited ${[...visited].join(", ")}`,
+    throw new SkillflowError("usage.invalid", `run ${run} has no node "${from}" on its path`, {
+      hint: near
+        ? `did you mean ${near}?`
+        : `its path is ${[...visited].join(", ") || "empty: resume it without --from"}`,
     });
   }
   const last = events.at(-1);

@@ -99,7 +99,12 @@ export const showRun: Action = async (io, [given = ""], flags) => {
     `${paint("bold", plainText(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`,
   );
   for (const line of stored.events.flatMap(pathLine)) await io.outText(`${paint("dim", line)}\n`);
-  await io.outText(describeVerdict(finished, { paint, width: Math.min(io.columns, 110), program: programName(io) }));
+  await io.outText(
+    describeVerdict(
+      { ...finished, events: stored.events },
+      { paint, width: Math.min(io.columns, 110), program: programName(io) },
+    ),
+  );
   return 0;
 };
 

@@ -1,7 +1,8 @@
 import type { FinishedRun } from "../app.ts";
-import type { NodeResult, RunRecord } from "../core/event.ts";
+import type { NodeResult } from "../core/event.ts";
 import { plainText } from "./reports/inert.ts";
-import { leftOutSkills } from "./reports/visits.ts";
+import { resumeCommand } from "./reports/resume-command.ts";
+import { leftOutSkills, type Report } from "./reports/visits.ts";
 import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;
@@ -19,7 +20,7 @@ export interface VerdictOptions {
 
 /** What a run came to, for people: what each node found, what was left out, what to type next. */
 export function describeVerdict(
-  { record, result, state }: Omit<FinishedRun, "events" | "blobs">,
+  { record, events, result, state }: Omit<FinishedRun, "blobs">,
   { paint, width, program, written = [] }: VerdictOptions,
 ): string {
   const { status, usage, error } = result;
@@ -52,14 +53,14 @@ export function describeVerdict(
         ]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
-    `${paint("dim", "next:")} ${program} ${nextCommand(record, error?.code)}`,
+    `${paint("dim", "next:")} ${program} ${nextCommand({ record, events, result })}`,
     "",
   ].join("\n");
 }
 
 /** All that `--quiet` leaves: what went wrong, and what to type next. */
 export function describeShortfall(
-  { record, result }: Pick<FinishedRun, "record" | "result">,
+  { record, events, result }: Report,
   { paint, program }: Pick<VerdictOptions, "paint" | "program">,
 ): string {
   const { error, status } = result;
@@ -67,7 +68,7 @@ export function describeShortfall(
   return [
     `${statusMark(status, paint)} ${plainText(error.message)}`,
     ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : []),
-    `${paint("dim", "next:")} ${program} ${nextCommand(record, error.code)}`,
+    `${paint("dim", "next:")} ${program} ${nextCommand({ record, events, result })}`,
     "",
   ].join("\n");
 }
@@ -95,7 +96,9 @@ function statusMark(status: string, paint: Paint): string {
   return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
 }
 
-function nextCommand({ run, file = "" }: RunRecord, failure: string | undefined): string {
+function nextCommand(report: Report): string {
+  const { run, file = "" } = report.record;
+  const failure = report.result.error?.code;
   if (failure === undefined || failure === "run.no_work") return `runs show ${run}`;
-  return failure === "skills.missing" ? `doctor ${file}` : `resume ${run}`;
+  return failure === "skills.missing" ? `doctor ${file}` : resumeCommand(report);
 }

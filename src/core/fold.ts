@@ -76,6 +76,7 @@ function foldTime(state: State, event: RunEvent): void {
   const at = Date.parse(event.at);
   const last = state.lastEvent;
   if (last?.epoch === event.epoch) state.activeMs += Math.max(0, at - last.at);
+  else state.timeFrom = state.activeMs;
   state.lastEvent = { epoch: event.epoch, at };
 }
 
@@ -103,12 +104,14 @@ function freshAttempt(state: State, attempt: number, preamble: string | undefine
     calls: [],
     answer: undefined,
     corrected: false,
+    askedAgain: false,
     judged: new Map(),
     reflection: undefined,
     failure: undefined,
   };
 }
 
+/** Of an answer that was refused or cut off the text alone is kept: its calls are not carried out (D58). */
 function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
   addUsage(state.usage, event.usage);
   const text = textOf(event.parts);
@@ -119,8 +122,10 @@ function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void
   if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
   if (event.purpose !== "work") return;
   visit.replies += 1;
-  if (event.parts.length > 0) visit.turns.push({ role: "assistant", parts: event.parts });
-  visit.pending = pendingCalls(visit, event.parts);
+  const parts = event.stop === "end" ? event.parts : event.parts.filter((part) => part.type === "text");
+  if (parts.length > 0) visit.turns.push({ role: "assistant", parts });
+  if (event.stop !== "length") visit.askedAgain = false;
+  visit.pending = pendingCalls(visit, parts);
   visit.answer = visit.pending.length === 0 ? { text, stop: event.stop } : undefined;
 }
 
@@ -202,8 +207,9 @@ function without({ made }: State, name: string): readonly MadeTool[] {
 function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {
   if (!state.visit) return;
   state.visit.turns.push({ role: "user", text: reason });
+  if (state.visit.answer?.stop === "length") state.visit.askedAgain = true;
+  else state.visit.corrected = true;
   state.visit.answer = undefined;
-  state.visit.corrected = true;
 }
 
 function foldRetry(state: State, event: EventOf<"node:retry">): void {
@@ -272,14 +278,13 @@ function foldResume(state: State, { from, settings }: EventOf<"run:resume">): vo
   const { unfinished, leaving, halt } = state;
   state.settings = { ...state.settings, ...settings };
   state.resumes += 1;
+  state.timeFrom = state.activeMs;
   state.end = undefined;
   state.halt = undefined;
   state.unfinished = undefined;
-  if (from !== undefined) {
-    redoFrom(
-      state,
-      state.path.findLastIndex((step) => step.node === from),
-    );
+  const again = from === undefined ? -1 : state.path.findLastIndex((step) => step.node === from);
+  if (again !== -1) {
+    redoFrom(state, again);
   } else if (unfinished) {
     state.steps.pop();
     redoFrom(state, state.path.length - 1);

@@ -18,7 +18,7 @@ export function next(program: Program, state: State): Step | undefined {
 
 function decideNext(program: Program, state: State): Step {
   if (!state.started) return start(program);
-  if (state.visit) return state.halt ? leaveUnfinished(state, state.visit) : work(program, state, state.visit);
+  if (state.visit) return state.halt ? leaveUnfinished(program, state, state.visit) : work(program, state, state.visit);
   if (state.halt) return endHalted(state);
   if (state.leaving) return route(program, state, state.leaving);
   return enter(program, state);
@@ -61,8 +61,9 @@ export function attemptTimeLeft(program: Program, state: State): number | undefi
   return limit === undefined ? undefined : limit - (state.activeMs - visit.attemptFrom);
 }
 
-/** Milliseconds that the run may still take. */
-export function runTimeLeft(state: State): number | undefined {
-  const limit = state.settings.limits.timeout_ms;
-  return limit === undefined ? undefined : limit - state.activeMs;
+/** Milliseconds that the run may still take; a process that has just taken it up has them all (D57). */
+export function runTimeLeft({ settings, epoch, lastEvent, activeMs, timeFrom }: State): number | undefined {
+  const limit = settings.limits.timeout_ms;
+  if (limit === undefined) return undefined;
+  return lastEvent?.epoch === epoch ? limit - (activeMs - timeFrom) : limit;
 }

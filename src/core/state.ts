@@ -30,6 +30,8 @@ export interface State {
   readonly usage: UsageTotals;
   /** Milliseconds that some process was driving this run. */
   activeMs: number;
+  /** The run's activeMs when it was last taken up: its time limit counts from there (D57). */
+  timeFrom: number;
   /** The node to enter next, and the edge that leads there. */
   upcoming: { readonly node: string; readonly via: number | undefined } | undefined;
   visit: Visit | undefined;
@@ -100,8 +102,10 @@ export interface Visit {
   calls: ToolCall[];
   /** The text of a reply without calls: the attempt's answer. */
   answer: { readonly text: string; readonly stop: string } | undefined;
-  /** An answer already went back to the model once. */
+  /** An answer already went back to the model once, for its shape. */
   corrected: boolean;
+  /** The latest answer was cut off, and is asked for once more. */
+  askedAgain: boolean;
   /** The runs of each judge, by the evaluator's index; undefined where it threw. */
   readonly judged: Map<number, (string | undefined)[]>;
   /** The diagnosis that a retry waits for; null once it failed or was blank. */
@@ -173,6 +177,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     edges: [],
     usage: { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 },
     activeMs: 0,
+    timeFrom: 0,
     upcoming: { node: record.workflow.entry, via: undefined },
     visit: undefined,
     leaving: undefined,

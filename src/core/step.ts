@@ -42,7 +42,7 @@ export function ask(state: State, step: Omit<Extract<Step, { kind: "ask" }>, "ki
     const used = inputTokens + outputTokens;
     return limitReached(step.key, "max_tokens", `the limit of ${max_tokens} tokens was reached (${used} used)`);
   }
-  if (timeout_ms !== undefined && state.activeMs >= timeout_ms) {
+  if (timeout_ms !== undefined && state.activeMs - state.timeFrom >= timeout_ms) {
     return limitReached(step.key, "timeout", timeoutMessage(timeout_ms));
   }
   return { kind: "ask", ...step };

@@ -1,3 +1,4 @@
+import { readAnswer } from "./answer.ts";
 import { checkValues, evalsByName } from "./evaluate.ts";
 import type { EventBody, NodeResult } from "./event.ts";
 import { leave, leaveFailed } from "./exit.ts";
@@ -5,12 +6,10 @@ import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
 import { joinSections, type Prompt } from "./prompt.ts";
-import { parseAnswer } from "./route.ts";
-import { compileSchema } from "./schema.ts";
 import type { State, Visit } from "./state.ts";
 import { ask, type Step } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
-import { isObject, type Json, type JsonObject } from "./values.ts";
+import type { Json, JsonObject } from "./values.ts";
 import type { WorkflowNode } from "./workflow.ts";
 
 /** What happens inside a visit: requirements, turns, the answer. */
@@ -79,11 +78,15 @@ function review(
 ): Step {
   if (answer.stop === "refusal")
     return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
+  const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
+  if (answer.stop === "length") {
+    if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF);
+    return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
+  }
   const { data, problems } = readAnswer(node, answer.text);
   const silent = answer.text.trim() === "";
   if (problems.length > 0 || silent) {
-    const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
-    if (!visit.corrected && turnsLeft) return correct(visit, silent, problems);
+    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems));
     if (silent) return noteSilence(program, state, visit, node);
     const why = problems.join("; ");
     return leaveOrRetry(program, state, visit, node, {
@@ -91,9 +94,6 @@ function review(
       error: `output invalid: ${why}`,
       failures: [`output (schema): ${why}`],
     });
-  }
-  if (answer.stop === "length" && !node.output) {
-    return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
   }
   return evaluate(program, state, visit, node, data);
 }
@@ -113,19 +113,17 @@ function noteSilence(program: Program, state: State, visit: Visit, node: Workflo
   return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
 }
 
-/** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
-function readAnswer(node: WorkflowNode, text: string): { data: JsonObject; problems: readonly string[] } {
-  if (!node.output) return { data: { summary: text }, problems: [] };
-  const value = parseAnswer(text);
-  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is no JSON object"] };
-  return { data: value as JsonObject, problems: compileSchema(node.output)(value) };
-}
-
-function correct(visit: Visit, silent: boolean, problems: readonly string[]): Step {
-  const list = problems.map((problem) => `- ${problem}`).join("\n");
-  const reason = silent
-    ? "Your answer was empty. Give your answer now."
-    : `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
+/** An answer goes back to the model: for its shape once (D53), and each that was cut off (D58). */
+function reject(visit: Visit, reason: string): Step {
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
   return { kind: "decide", key, bodies: [{ type: "reply:rejected", node: visit.node, reason }] };
+}
+
+const SILENT = "Your answer was empty. Give your answer now.";
+const CUT_OFF =
+  "Your answer was cut off at the output limit. Nothing of it counts, and none of its tool calls was carried out. Give it again, shorter.";
+
+function misfit(problems: readonly string[]): string {
+  const list = problems.map((problem) => `- ${problem}`).join("\n");
+  return `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
 }

@@ -201,11 +201,25 @@ describe("runs", () => {
     expect(finished.stderr).toContain("run r has succeeded: there is nothing to carry on");
     const unknown = await runProgram(["resume", "r", "--from", "pots"], { cwd });
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
-    expect(unknown.stderr).toContain('run r never visited a node "pots"');
+    expect(unknown.stderr).toContain('run r has no node "pots" on its path');
     const redo = ["resume", "r", "--from", "post", "--model", "script:again.json", "--json"];
     const again = await runProgram(redo, { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(resultOf(again).results.post?.data).toEqual({ summary: "posted again" });
+  });
+
+  it("are redone only from a node that no earlier redoing took back", async () => {
+    const replies = [
+      { node: "post", text: "posted" },
+      { node: "look", text: "looked" },
+    ];
+    const cwd = makeProject({ ...files, "short.json": scriptOf({ node: "look", text: "looked" }, ...replies) });
+    await runProgram([...RUN, "r"], { cwd });
+    const stopped = ["resume", "r", "--from", "look", "--model", "script:short.json", "--max-steps", "2"];
+    expect((await runProgram(stopped, { cwd })).code).toBe(5);
+    const gone = await runProgram(["resume", "r", "--from", "post", "--max-steps", "9"], { cwd });
+    expect(gone).toMatchObject({ code: 2, stdout: "" });
+    expect(gone.stderr).toContain('run r has no node "post" on its path');
   });
 });
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { EventBody } from "../../src/core/event.ts";
+import { fold } from "../../src/core/fold.ts";
+import { runTimeLeft } from "../../src/core/interpreter.ts";
 import { openingTexts } from "../../src/core/prompt.ts";
+import { begin } from "../../src/core/state.ts";
 import { callEvents } from "../../src/core/turn-calls.ts";
 import type { Evaluator } from "../../src/core/workflow.ts";
 import {
@@ -16,6 +19,7 @@ import {
   type PlayOptions,
   play,
   purposes,
+  type ReplyParts,
   recordOf,
   resultAt,
   says,
@@ -430,9 +434,66 @@ describe("a model that does not answer", () => {
     expect(resultAt(played, "a").data).toEqual({ summary: "I cannot.", error: "the model refused: I cannot." });
   });
 
-  test("an answer that was cut off is not taken for a whole one", () => {
-    const played = one({}, { answers: [says("half", { stop: "length" })] });
-    expect(resultAt(played, "a")).toMatchObject({ status: "failed", data: { summary: "half" } });
+  const cut = (text: string, ...made: string[]): ReplyParts => ({
+    parts: [...says(text).parts, ...calls(...made).parts],
+    stop: "length",
+  });
+
+  test("an answer that was cut off is asked for once more, and the next one counts (D58)", () => {
+    const played = one({}, { answers: [cut("half"), "whole"] });
+    expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { summary: "whole" } });
+    expect(played.asks[1]?.prompt.turns).toEqual([
+      { role: "assistant", parts: says("half").parts },
+      { role: "user", text: expect.stringContaining("cut off") },
+    ]);
+  });
+
+  test("an answer that was cut off twice in a row fails the node, its data kept", () => {
+    const played = one({}, { answers: [cut("half"), cut("half again"), "whole"] });
+    expect(played.asks).toHaveLength(2);
+    expect(resultAt(played, "a")).toMatchObject({
+      status: "failed",
+      data: { summary: "half again", error: "the answer was cut off at the model's output limit" },
+    });
+  });
+
+  test("each answer may be asked for once more, beside the one correction of its shape (D53)", () => {
+    const output = { type: "object", required: ["x"] };
+    const answers = [cut("", "ops_look"), calls("ops_look"), cut("{"), gives({}), cut("{"), gives({ x: 1 })];
+    const played = one({ output }, { answers });
+    expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { x: 1 } });
+    expect(played.called).toHaveLength(1);
+  });
+
+  test("an answer that was cut off is not taken where its beginning fits the declared output", () => {
+    const played = one({ output: { type: "object" } }, { answers: [cut('{"x":1}'), gives({ x: 12 })] });
+    expect(resultAt(played, "a").data).toEqual({ x: 12 });
+  });
+
+  test("there is no asking once more without a turn left", () => {
+    const played = one({ max_turns: 1 }, { answers: () => cut("half") });
+    expect(played.asks).toHaveLength(1);
+    expect(resultAt(played, "a").data.error).toBe("the answer was cut off at the model's output limit");
+  });
+
+  test.each<[string, ReplyParts, number]>([
+    ["refused", { ...cut("I cannot.", "ops_act"), stop: "refusal" }, 1],
+    ["cut off", cut("Let me", "ops_act", "ops_look"), 2],
+    [
+      "cut off in its arguments",
+      { parts: [{ type: "broken_call", id: "c", tool: "ops_act", text: '{"a' }], stop: "length" },
+      2,
+    ],
+  ])("calls of an answer that was %s are not carried out (D58)", (_, answer, asked) => {
+    const played = one({}, { answers: () => answer });
+    expect(played.called).toEqual([]);
+    expect(played.asks).toHaveLength(asked);
+    expect(eventsOf(played.events, "tool:call")).toEqual([]);
+    expect(resultAt(played, "a")).toMatchObject({ status: "failed", toolCalls: [] });
+    const sent = played.asks
+      .flatMap(({ prompt }) => prompt.turns)
+      .flatMap((turn) => ("parts" in turn ? turn.parts : []));
+    expect(sent.filter((part) => part.type !== "text")).toEqual([]);
   });
 
   test("an error fails the node with the error's words", () => {
@@ -668,6 +729,7 @@ describe("retry (N33-N38)", () => {
     ["a refusal", { answers: () => says("no", { stop: "refusal" }) }],
     ["silence", { answers: () => says("") }],
     ["a node timeout", { answers: () => NODE_TIMEOUT }],
+    ["an answer that was cut off", { answers: () => says("half", { stop: "length" }) }],
   ])("%s does not trigger it (N33)", (_, options) => {
     const played = one({ max_turns: 2, eval: [rule], retry: { max: 3 } }, options);
     expect(eventsOf(played.events, "node:retry")).toEqual([]);
@@ -929,6 +991,15 @@ describe("limits (O8, O9, D45)", () => {
     expect(eventsOf(played.events, "node:exit")[0]?.unfinished).toBe(true);
   });
 
+  test.each<[string, EventBody, NodeParts, object]>([
+    ["that times out", NODE_TIMEOUT, { output: { type: "object" } }, { x: 1, error: "the node took too long" }],
+    ["that is interrupted", INTERRUPT, { output: { type: "object" } }, { x: 1, error: "interrupted" }],
+    ["without a declared output", NODE_TIMEOUT, {}, { summary: '{"x":1}', error: "the node took too long" }],
+  ])("a node %s while it is judged keeps its data (D38)", (_, body, node, data) => {
+    const judged: NodeParts = { ...node, eval: [{ name: "e", kind: "judge", rubric: "r" }] };
+    expect(resultAt(one(judged, { answers: [gives({ x: 1 }), body] }), "a")).toMatchObject({ status: "failed", data });
+  });
+
   test("a node's own timeout is the node's failure, not the run's (O10)", () => {
     const workflow = workflowOf({ a: {}, b: {} }, ["a -> b: a took too long"]);
     const played = play(recordOf(workflow), { answers: [NODE_TIMEOUT, gives({ reason: "", choice: "b" })] });
@@ -1025,7 +1096,6 @@ describe("going on after the end", () => {
     ["max_tokens", { max_tokens: 1 }, { max_tokens: 100 }],
     ["max_cost_usd", { max_cost_usd: 0.5 }, { max_cost_usd: 9 }],
     ["max_steps", { max_steps: 1 }, { max_steps: 9 }],
-    ["timeout", { timeout_ms: 5 }, { timeout_ms: 1_000_000 }],
   ])("after %s: with a higher limit it ends well, with the same one it stops again", (_, limits, higher) => {
     const low = recordOf(flow, { skills: [OPS], settings: { limits } });
     const answers = () => says("t", { costUsd: 0.5 });
@@ -1037,6 +1107,24 @@ describe("going on after the end", () => {
     const second = resume(first, low, { answers, tick: 1, resume: { settings: { limits: higher } } });
     expect(second.state.end?.status).toBe("succeeded");
     expect([...first.asks, ...second.asks].map(({ node }) => node)).toEqual(["a", "b"]);
+  });
+
+  test("after the time limit: it has the time anew, each time (D57)", () => {
+    const low = recordOf(flow, { skills: [OPS], settings: { limits: { timeout_ms: 6 } } });
+    const answers = [calls("ops_look"), "a is done", "b is done"];
+    const first = play(low, { answers, tick: 1 });
+    expect(first.asks.map(({ node }) => node)).toEqual(["a", "a"]);
+    const second = resume(first, low, { answers: answers.slice(2), tick: 1 });
+    expect(second.asks.map(({ node }) => node)).toEqual(["b"]);
+    expect(second.state.end?.status).toBe("succeeded");
+  });
+
+  test("after a crash: the time limit counts from the process that goes on (D57)", () => {
+    const low = recordOf(flow, { skills: [OPS], settings: { limits: { timeout_ms: 100 } } });
+    const first = play(low, { tick: 10 });
+    const cut = first.events.findIndex((event) => event.type === "model:reply") + 1;
+    expect(runTimeLeft(first.events.slice(0, cut).reduce(fold, begin(low, 0)))).toBe(70);
+    expect(runTimeLeft(first.events.slice(0, cut).reduce(fold, begin(low, 1)))).toBe(100);
   });
 
   test("after a model error: the same call is made again, the turns kept", () => {

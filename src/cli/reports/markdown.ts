@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
+import { resumeCommand } from "./resume-command.ts";
 import {
   complaintOf,
   conclusionsOf,
@@ -170,13 +171,15 @@ function plan({ result }: Report): string {
   return `${title}\n\n${[...rows, ...more(result.plan.length)].join("\n")}`;
 }
 
-function nextSteps({ result, record }: Report): string {
+function nextSteps(report: Report): string {
+  const { result, record } = report;
   const { run, status, degraded } = result;
   const workflow = record.file ?? result.workflow;
+  const resuming = code(`skillflow ${resumeCommand(report)}`);
   const steps = [
-    status === "failed" ? `Mend the cause, then ${code(`skillflow resume ${run}`)}` : "",
-    status === "stopped" ? `Raise the limit: ${code(`skillflow resume ${run}`)} with the flag of the limit` : "",
-    status === "interrupted" ? `Carry on: ${code(`skillflow resume ${run}`)}` : "",
+    status === "failed" ? `Mend the cause, then ${resuming}` : "",
+    status === "stopped" ? `Raise the limit: ${resuming}` : "",
+    status === "interrupted" ? `Carry on: ${resuming}` : "",
     degraded.length > 0 ? `See what the missing skills need: ${code(`skillflow doctor ${workflow}`)}` : "",
     `Read the run: ${code(`skillflow runs show ${run}`)}`,
   ];
