@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Inside, openInside, resolveInside, type ToolContext } from "skillflow";
 import { type Block, blocksOf, readPacked, readPlain } from "./blocks.ts";
 import { globBase, isGlob, matchesGlob } from "./glob.ts";
+import { isHidden, withheld } from "./withheld.ts";
 
 /** A path or glob, or several. */
 export type Files = string | readonly string[];
@@ -25,7 +26,6 @@ export interface OpenLog {
 }
 
 const MOST_ENTRIES = 50_000;
-const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
 
 /** The log files that paths and globs name, sorted by name. Throws an Error that says what to name instead. */
 export async function chooseFiles(
@@ -46,8 +46,11 @@ export async function chooseFile(name: string, context: ToolContext): Promise<Lo
   let refusal = "does not exist";
   for (const root of rootsOf(context)) {
     const place = await resolveInside(root, name);
-    if (place.inside) return { name: name.startsWith("/") ? place.relative : tidy(name), place };
-    if (place.reason !== "missing") refusal = place.message;
+    const reason = place.inside ? await withheldFrom(root, place, context) : place.message;
+    if (place.inside && reason === undefined) {
+      return { name: name.startsWith("/") ? place.relative : tidy(name), place };
+    }
+    if (reason !== undefined && (place.inside || place.reason !== "missing")) refusal = reason;
   }
   throw new Error(`${name} ${refusal}. ${await whatIsThere(context)}`);
 }
@@ -92,6 +95,11 @@ function rootsOf(context: ToolContext): readonly string[] {
   return extra ? [context.workDir, extra] : [context.workDir];
 }
 
+/** A file in the folder that the operator named is what they meant. */
+function withheldFrom(root: string, place: Inside, context: ToolContext): Promise<string | undefined> {
+  return withheld(place, root === context.config["LOGS_ROOT"]);
+}
+
 function tidy(name: string): string {
   return name
     .split("/")
@@ -107,7 +115,7 @@ async function expandGlob(glob: string, context: ToolContext): Promise<readonly 
     for (const name of await filesBelow(root, pattern, context)) {
       if (!matchesGlob(pattern, name)) continue;
       const place = await resolveInside(root, name);
-      if (place.inside) found.push({ name, place });
+      if (place.inside && (await withheldFrom(root, place, context)) === undefined) found.push({ name, place });
     }
   }
   return found;
@@ -131,7 +139,7 @@ async function filesBelow(root: string, pattern: string, context: ToolContext): 
         throw new Error(`${pattern} looks through more than ${MOST_ENTRIES} files; narrow it`);
       const name = at.name ? `${at.name}/${entry.name}` : entry.name;
       if (!entry.isDirectory()) names.push(name);
-      else if (at.depth < depth && !SKIPPED_FOLDERS.has(entry.name)) {
+      else if (at.depth < depth && entry.name !== "node_modules" && !isHidden(entry.name)) {
         folders.push({ name, path: join(at.path, entry.name), depth: at.depth + 1 });
       }
     }
@@ -153,10 +161,9 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
 const SUGGESTED = 20;
 
 async function whatIsThere(context: ToolContext): Promise<string> {
-  const names: string[] = [];
-  for (const root of rootsOf(context)) names.push(...(await filesBelow(root, "*/*", context)));
-  const visible = names.filter((name) => !/(?:^|\/)\./.test(name));
-  const logs = visible.filter((name) => /log|\.(?:txt|json|jsonl|ndjson|out|err|gz)/i.test(name));
-  const shown = (logs.length > 0 ? logs : visible).sort().slice(0, SUGGESTED);
+  const files = [...(await expandGlob("*", context)), ...(await expandGlob("*/*", context))];
+  const names = files.map((file) => file.name);
+  const logs = names.filter((name) => /log|\.(?:txt|json|jsonl|ndjson|out|err|gz)/i.test(name));
+  const shown = (logs.length > 0 ? logs : names).sort().slice(0, SUGGESTED);
   return shown.length > 0 ? `There are: ${shown.join(", ")}` : "The working directory holds no files.";
 }

@@ -1,0 +1,45 @@
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Inside, openInside } from "skillflow";
+
+/**
+ * Why a file is not read though it lies in a place for logs; undefined when it may be. Hidden files hold credentials, and
+ * what skillflow wrote itself holds former runs. Whoever wants either read names its folder in LOGS_ROOT.
+ */
+export async function withheld(place: Inside, named: boolean): Promise<string | undefined> {
+  if (/^\/(?:proc|sys)\//.test(place.path)) return "is no log file: the system makes it";
+  if (isHidden(place.relative)) return "lies behind a name that begins with a dot; LOGS_ROOT can name its folder";
+  const direct = named && !place.relative.includes("/");
+  if (direct || !(await isOurs(place))) return undefined;
+  return "was written by a run of skillflow; LOGS_ROOT can name its folder";
+}
+
+export function isHidden(path: string): boolean {
+  return path.split("/").some((segment) => segment.startsWith(".") && segment !== ".");
+}
+
+/** Results, records and plans say so themselves; the rest of what a run writes is known by its neighbours. */
+async function isOurs(place: Inside): Promise<boolean> {
+  const [folder, name = ""] = [dirname(place.path), place.path.split("/").at(-1)];
+  const run = /^(.*\/[^/]+)\.blobs\//.exec(place.path)?.[1];
+  if (run !== undefined && (await isMarked({ ...place, path: `${run}.jsonl` }))) return true;
+  if (/\.jsonl?$/.test(name) && (await isMarked(place))) return true;
+  if (!REPORTS.has(name)) return false;
+  const beside = (await readdir(folder)).filter((each) => each === "result.json" || each === "trace.jsonl");
+  const marks = await Promise.all(beside.map((each) => isMarked({ ...place, path: join(folder, each) })));
+  return marks.some(Boolean);
+}
+
+const REPORTS: ReadonlySet<string> = new Set(["summary.md", "junit.xml", "report.html", "plan.json"]);
+const MARK = /^\s*\{\s*"schema":\s*"skillflow\./;
+
+async function isMarked(place: Inside): Promise<boolean> {
+  const opened = await openInside(place);
+  if (!("file" in opened)) return false;
+  try {
+    const { buffer, bytesRead } = await opened.file.read(Buffer.alloc(64), 0, 64, 0);
+    return MARK.test(buffer.toString("latin1", 0, bytesRead));
+  } finally {
+    await opened.file.close();
+  }
+}
