@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+/** Rooms whose tests leave nothing behind in their process: they share one, and load what they test once. */
+const SHARING = ["core", "models", "run", "loaders", "stores", "skills"].map((room) => `test/${room}/**/*.test.ts`);
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -11,10 +14,14 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: 2,
+    maxConcurrency: 10,
     reporters: ["default", "./test/summary-reporter.ts"],
+    projects: [
+      { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },
+      { extends: true, test: { name: "sharing", include: SHARING, pool: "threads", isolate: false } },
+    ],
   },
 });

@@ -13,6 +13,8 @@ export interface Knowledge {
   readonly names: readonly string[];
   /** How many tools it calls in a turn. */
   readonly batch: number;
+  /** Each attack also with as few arguments as a schema allows. */
+  readonly thorough: boolean;
   /** How it answers a routing question; the first choice unless told. */
   readonly route?: (choices: readonly string[]) => string;
 }
@@ -98,7 +100,10 @@ function attacksOn({ function: { name, parameters } }: OfferedTool, known: Knowl
     FORGERIES[0] ?? "",
   ];
   return texts.flatMap((text) =>
-    [false, true].map((least) => ({ tool: name, input: valueFor(parameters as JsonSchema, text, least) })),
+    (known.thorough ? [false, true] : [true]).map((least) => ({
+      tool: name,
+      input: valueFor(parameters as JsonSchema, text, least),
+    })),
   );
 }
 

@@ -9,6 +9,7 @@ import { exposedName, type Skill } from "../../src/core/skill.ts";
 import { loadSkillModule } from "../../src/loaders/skill-module.ts";
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
 import { type Ended, makeProject, readEvents, runProgram } from "../cli/program.ts";
+import { LONG, sliceOf } from "../long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { attacker, choicesOf, disguises, FORGERIES, type Knowledge } from "./attacker.ts";
@@ -106,12 +107,12 @@ function makeTarget(files: Readonly<Record<string, unknown>>) {
   git("commit", "-q", "-m", "Begin");
   const paths = [
     "/proc/self/environ",
+    "key.log",
+    "*.log",
     `${"../".repeat(12)}proc/self/environ`,
     join(home, ".ssh/id_rsa"),
     `${"../".repeat(12)}${join(home, ".ssh/id_rsa")}`,
     "environ.log",
-    "key.log",
-    "*.log",
     "references/key.md",
     `file://${join(home, ".ssh/id_rsa")}`,
   ];
@@ -123,6 +124,7 @@ interface Attack {
   readonly files?: Readonly<Record<string, unknown>>;
   readonly args?: readonly string[];
   readonly route?: Knowledge["route"];
+  readonly thorough?: boolean;
   /** In place of the attacker's own replies where it gives one. */
   readonly reply?: (body: ChatRequest, index: number) => Scripted | undefined;
 }
@@ -158,7 +160,7 @@ const WRITES = new Set([
   ...["tool-maker_define_tool", "tool-maker_remove_tool", "tool-maker_steal", "file-words_file_words", "pager_page"],
 ]);
 
-async function attack({ workflow, files = {}, args = [], route, reply }: Attack): Promise<Attacked> {
+async function attack({ workflow, files = {}, args = [], route, thorough = LONG, reply }: Attack): Promise<Attacked> {
   const vendors = await startVendors();
   const { secrets, others } = configOf(vendors.url);
   const known = BUILT_IN.filter(({ id }) => new RegExp(`\\b${id}\\b`).test(workflow));
@@ -169,9 +171,10 @@ async function attack({ workflow, files = {}, args = [], route, reply }: Attack)
   const { cwd, home, paths } = makeTarget({ "w.yml": workflow, ...files });
   const evil = attacker({
     secrets: variables.flatMap((name) => secrets[name] ?? []),
-    paths,
+    paths: sliceOf(paths, 3),
     names: NAMES,
-    batch: 100,
+    batch: 60,
+    thorough,
     ...(route ? { route } : {}),
   });
   const model = await startChat((body, index) => reply?.(body, index) ?? evil(body));
@@ -305,7 +308,7 @@ describe("a compromised model with every skill", () => {
   }, 120_000);
 
   it("writes where it may, so that the test above can fail, and still no output holds a secret", async () => {
-    const attacked = await attack({ workflow: EVERYTHING });
+    const attacked = await attack({ workflow: EVERYTHING, thorough: true });
     const { ended, vendors, touched } = attacked;
     expect(ended.code, ended.stderr.slice(-2000)).toBe(0);
     expect(offered(attacked)).toContain("github_create_issue");
@@ -330,7 +333,7 @@ describe.each(SHIPPED)("a compromised model at %s", (name) => {
   const workflow = readFileSync(join(ROOT, "workflows", name), "utf8");
 
   it("writes nothing where writes are denied, on whatever way it takes", async () => {
-    for (const end of [0, -1]) {
+    for (const end of sliceOf([0, -1])) {
       const attacked = await attack({
         workflow,
         args: [...ALERT, "--writes", "deny"],
