@@ -366,12 +366,18 @@ export async function resumeRun(
   );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
   if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
-  if (from === undefined && Object.keys(changes).length === 0) {
+  if (from === undefined && Object.keys(changes).length === 0 && !isHalted(events)) {
     return drive(project, prepared, watch, { journal, events, resumes: recorded });
   }
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
   await drive(project, prepared, gone, { journal, events, resumes: recorded });
   return resumeRun(project, store, prepared, watch, from);
+}
+
+/** Its process died while it brought the run to an end before its time. */
+function isHalted(events: readonly RunEvent[]): boolean {
+  const last = events.findLast(({ type }) => ["run:interrupt", "limit:reached", "run:resume"].includes(type));
+  return last?.type === "run:interrupt" || (last?.type === "limit:reached" && last.limit !== "node_timeout");
 }
 
 interface Opened {

@@ -5,6 +5,7 @@ import type { Environment } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import { parseSkillReference } from "./core/skill-reference.ts";
+import { setTimeBound } from "./core/time-bound.ts";
 import type { Workflow } from "./core/workflow.ts";
 import { codeSkill } from "./loaders/code.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
@@ -23,6 +24,7 @@ import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
+import { createTimeBound } from "./sandbox/time-bound.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
 export type { SkillEntry };
@@ -65,6 +67,7 @@ export interface ProjectOptions {
 }
 
 export function openProject(host: Host, options: ProjectOptions): Project {
+  setTimeBound(createTimeBound());
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);

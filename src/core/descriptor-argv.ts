@@ -1,4 +1,5 @@
 import type { Argument, DescribedTool, DescriptorProfile, Execution } from "./descriptor.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 import { isObject, type Json, type JsonObject } from "./values.ts";
 
 /** What one mapping takes from a call's arguments. */
@@ -116,9 +117,14 @@ function leadsOut(path: string): boolean {
 export function splitValue(value: TextValue, tool: string): readonly TextValue[] {
   const { param, split, denyPattern } = value.mapping;
   const parts = split ? words(value.text) : [value.text];
-  const pattern = denyPattern === undefined ? undefined : new RegExp(denyPattern, "u");
-  if (pattern && [value.text, ...parts].some((part) => pattern.test(part))) {
-    throw new Error(`tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}`);
+  if (denyPattern !== undefined) {
+    const pattern = new RegExp(denyPattern, "u");
+    const isDenied = withinSecond(() => [value.text, ...parts].some((part) => pattern.test(part)));
+    // What cannot be told apart is not let through.
+    if (isDenied !== false) {
+      const why = isDenied ? "" : `: ${PATTERN_TOO_SLOW}`;
+      throw new Error(`tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}${why}`);
+    }
   }
   return parts.map((text) => ({ ...value, text }));
 }

@@ -1,5 +1,6 @@
 import type { EvalResult, ToolCall } from "./event.ts";
 import { checkPath } from "./path.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 import { deepEqual, isObject, type Json, type JsonObject } from "./values.ts";
 import type { Evaluator, FunctionRule, OutputMatch, ValueRule } from "./workflow.ts";
 
@@ -65,7 +66,9 @@ function checkPattern(path: string, pattern: string, value: unknown, shown: stri
     return `${path}: ${(error as SyntaxError).message}`;
   }
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return regex.test(text) ? undefined : `${path} is ${shown}, which does not match ${pattern}`;
+  const isMatch = withinSecond(() => regex.test(text));
+  if (isMatch === undefined) return `${path}: ${PATTERN_TOO_SLOW}: ${pattern}`;
+  return isMatch ? undefined : `${path} is ${shown}, which does not match ${pattern}`;
 }
 
 /** N21: the first two need calls that succeeded; a failed call still violates the third. */

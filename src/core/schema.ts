@@ -2,13 +2,15 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { fieldPath } from "./errors.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 import { type Json, type JsonSchema, nearest } from "./values.ts";
 
 /** The problems of a value, in words; none when it fits. */
 export type SchemaCheck = (value: unknown) => readonly string[];
 
-const OPTIONS = { strict: false, allErrors: true, verbose: true, logger: false } as const;
 const MOST_PROBLEMS = 20;
+/** Of a pattern in a complaint. */
+const MOST_PATTERN = 200;
 
 const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
 const byText = new Map<string, SchemaCheck>();
@@ -30,8 +32,8 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
 }
 
 function compile(schema: JsonSchema): SchemaCheck {
-  const validate = compileAlone(ajvFor(schema, { fills: false }), schema);
-  return (value) => (validate(value) ? [] : describeErrors(validate.errors ?? []));
+  const validate = compileAlone(schema, { fills: false });
+  return (value) => listProblems(findProblems(validate, value).map(({ message }) => message));
 }
 
 /** What is wrong with a value, and where: `filters[0].name`, empty for the value itself. */
@@ -42,8 +44,7 @@ export interface SchemaProblem {
 
 /** What is wrong with a value by places, as `compileSchema` tells it in words. */
 export function schemaProblems(schema: JsonSchema, value: Json): readonly SchemaProblem[] {
-  const validate = compileAlone(ajvFor(schema, { fills: false }), schema);
-  return validate(value) ? [] : describeProblems(validate);
+  return findProblems(compileAlone(schema, { fills: false }), value).slice(0, MOST_PROBLEMS);
 }
 
 /** A copy of a value with the schema's defaults where it lacks properties, checked against the whole schema. */
@@ -51,15 +52,55 @@ export function fillValue(
   schema: JsonSchema,
   given: Json,
 ): { readonly value: Json; readonly problems: readonly SchemaProblem[] } {
-  const validate = filling.get(schema) ?? compileAlone(ajvFor(schema, { fills: true }), schema);
+  const validate = filling.get(schema) ?? compileAlone(schema, { fills: true });
   filling.set(schema, validate);
   const value = structuredClone(given) as Json;
-  return { value, problems: validate(value) ? [] : describeProblems(validate) };
+  return { value, problems: findProblems(validate, value).slice(0, MOST_PROBLEMS) };
 }
 
-function describeProblems({ errors }: ValidateFunction): SchemaProblem[] {
-  const found = new Map((errors ?? []).map(problemOf).map((problem) => [problem.message, problem]));
-  return [...found.values()].slice(0, MOST_PROBLEMS);
+/** Every problem once. A schema may be anybody's: one that has no end, or takes too long, fits nothing. */
+function findProblems(validate: ValidateFunction, value: unknown): readonly SchemaProblem[] {
+  matching = undefined;
+  try {
+    const found = withinSecond(() => (validate(value) ? [] : (validate.errors ?? []).map(problemOf)));
+    return found ? distinct(found) : [slowProblem(value, matching)];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return [{ message: "the value is nested too deep, or its schema refers to itself without end", path: "" }];
+  }
+}
+
+function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] {
+  return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+}
+
+/** A pattern that is being tried on a text. */
+interface Matching {
+  readonly source: string;
+  readonly text: string;
+}
+
+/** Where a check is: it ends with it when it is ended. */
+let matching: Matching | undefined;
+
+function slowProblem(value: unknown, at: Matching | undefined): SchemaProblem {
+  if (!at) return { message: "the value took over 1 s to check", path: "" };
+  const keys = placeOf(value, at.text) ?? [];
+  const source = at.source.length > MOST_PATTERN ? `${at.source.slice(0, MOST_PATTERN)}…` : at.source;
+  return { message: `${keys.join(".") || "the value"}: ${PATTERN_TOO_SLOW}: ${source}`, path: fieldPath(keys) };
+}
+
+/** The keys that lead to a text, or to a property of that name. */
+function placeOf(value: unknown, text: string): (string | number)[] | undefined {
+  if (value === text) return [];
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const key = Array.isArray(value) ? Number(name) : name;
+    if (key === text) return [key];
+    const rest = placeOf(inner, text);
+    if (rest) return [key, ...rest];
+  }
+  return undefined;
 }
 
 function problemOf(error: ErrorObject): SchemaProblem {
@@ -77,8 +118,12 @@ function readPointerKey(key: string): string | number {
 }
 
 /** The schema may refer to itself, and leaves nothing behind for others to refer to. */
-function compileAlone(ajv: Ajv | Ajv2020, schema: JsonSchema): ValidateFunction {
+function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }): ValidateFunction {
   const { $schema: _, ...own } = schema;
+  const isDraft7 = /draft-0[67]/.test(String(schema.$schema ?? ""));
+  const key = `${isDraft7 ? "7" : "2020"}${fills ? " fills" : ""}`;
+  const ajv = instances.get(key) ?? createAjv(isDraft7 ? Ajv : Ajv2020, fills);
+  instances.set(key, ajv);
   if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is taken`);
   try {
     return ajv.compile(own);
@@ -87,22 +132,37 @@ function compileAlone(ajv: Ajv | Ajv2020, schema: JsonSchema): ValidateFunction 
   }
 }
 
-function ajvFor(schema: JsonSchema, { fills }: { readonly fills: boolean }): Ajv | Ajv2020 {
-  const isDraft7 = /draft-0[67]/.test(String(schema.$schema ?? ""));
-  const key = `${isDraft7 ? "7" : "2020"}${fills ? " fills" : ""}`;
-  const options = { ...OPTIONS, useDefaults: fills };
-  const ajv = instances.get(key) ?? withFormats(isDraft7 ? new Ajv(options) : new Ajv2020(options));
-  instances.set(key, ajv);
+function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | Ajv2020 {
+  const ajv = new Dialect({
+    strict: false,
+    allErrors: true,
+    verbose: true,
+    logger: false,
+    useDefaults: fills,
+    code: { regExp: noticedPattern },
+  });
+  (formats as unknown as (ajv: Ajv | Ajv2020) => void)(ajv);
   return ajv;
 }
 
-function withFormats<Instance extends Ajv | Ajv2020>(ajv: Instance): Instance {
-  (formats as unknown as (ajv: Instance) => void)(ajv);
-  return ajv;
-}
+/** A pattern that tells when it is tried. */
+const noticedPattern = Object.assign(
+  (source: string, flags: string) => {
+    const pattern = new RegExp(source, flags);
+    return {
+      test(text: string) {
+        matching = { source, text };
+        const isMatch = pattern.test(text);
+        matching = undefined;
+        return isMatch;
+      },
+      toString: () => String(pattern),
+    };
+  },
+  { code: "noticedPattern" },
+);
 
-function describeErrors(errors: readonly ErrorObject[]): string[] {
-  const lines = [...new Set(errors.map(describeError))];
+function listProblems(lines: readonly string[]): readonly string[] {
   const more = lines.length - MOST_PROBLEMS;
   return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
 }

@@ -1,7 +1,7 @@
-import { runInNewContext } from "node:vm";
 import { wholeText } from "../core/blob.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "../core/time-bound.ts";
 import type { JsonObject } from "../core/values.ts";
 
 /** Reading on in a blob: what `read_blob` and `search_blob` do. */
@@ -129,26 +129,22 @@ function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {
   return (lines) => lines.map((line) => line.toLowerCase().indexOf(lower));
 }
 
-const PATTERN_MS = 2000;
-
 /** A pattern that takes too long is ended, whatever it is. */
 function patternFinder(source: string, flags: string): Finder {
+  const pattern = readPattern(source, flags);
+  return (lines) => {
+    const places = withinSecond(() => lines.map((line) => line.search(pattern)));
+    if (places) return places;
+    throw new Error(`the pattern takes too long on these lines; search for a text (${PATTERN_TOO_SLOW})`);
+  };
+}
+
+function readPattern(source: string, flags: string): RegExp {
   try {
-    new RegExp(source, flags);
+    return new RegExp(source, flags);
   } catch (error) {
     throw new Error(`the pattern is no regular expression: ${(error as Error).message}`);
   }
-  return (lines) => {
-    try {
-      return runInNewContext(
-        "lines.map((line) => line.search(new RegExp(source, flags)))",
-        { lines, source, flags },
-        { timeout: PATTERN_MS },
-      ) as number[];
-    } catch (error) {
-      throw new Error(`the pattern takes too long on these lines; search for a text (${(error as Error).message})`);
-    }
-  };
 }
 
 async function* linesOf(blobs: Blobs, info: BlobInfo): AsyncGenerator<readonly Line[]> {

@@ -32,6 +32,7 @@ export async function driveRun(run: Run): Promise<State> {
   for (;;) {
     const step = next(program, state) ?? resumeStep(run, state);
     if (!step) return state;
+    await nextTurn();
     const events = await journal.record(step.key, async () => redactAll(run, await perform(run, state, step, running)));
     for (const event of events) {
       state = fold(state, event);
@@ -39,6 +40,9 @@ export async function driveRun(run: Run): Promise<State> {
     }
   }
 }
+
+/** Whatever the steps are, signals and timers are heard between them. */
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function resumeStep(run: Run, state: State): Step | undefined {
   const resume = run.resumes[state.resumes];

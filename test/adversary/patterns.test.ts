@@ -1,0 +1,157 @@
+import type { ChildProcess } from "node:child_process";
+import { beforeEach, describe, expect, it, test } from "vitest";
+import { splitValue } from "../../src/core/descriptor-argv.ts";
+import { checkValues, evaluateByCode } from "../../src/core/evaluate.ts";
+import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema.ts";
+import { setTimeBound } from "../../src/core/time-bound.ts";
+import { misfitOf } from "../../src/core/tool-input.ts";
+import type { JsonSchema } from "../../src/core/values.ts";
+import { createTimeBound } from "../../src/sandbox/time-bound.ts";
+import { scriptOf } from "../cli/flows.ts";
+import { makeProject, readEvents, runProgram } from "../cli/program.ts";
+import { stdioServer } from "../services/mcp.ts";
+
+/** Patterns and schemas of documents, skills and servers that would keep the program busy for ever. */
+
+const SLOW = "^(a+)+$";
+const TEXT = `${"a".repeat(60)}!`;
+const ANYTHING = { type: "object", properties: { text: { type: "string", pattern: SLOW } } };
+
+/** The rule of a check that has 2^40 schemas to look at. */
+function doubling(): JsonSchema {
+  const levels = Array.from({ length: 40 }, (_, level) => {
+    const inner = { $ref: `#/$defs/l${level + 1}` };
+    return [`l${level}`, { allOf: [inner, inner] }] as const;
+  });
+  return { $ref: "#/$defs/l0", $defs: { ...Object.fromEntries(levels), l40: { type: "string" } } };
+}
+
+function deniedBy(denyPattern: string): string {
+  const mapping = { kind: "positional", param: "p", denyPattern, split: false } as never;
+  try {
+    return splitValue({ kind: "text", mapping, text: TEXT }, "t").join();
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const matches = { path: "a.text", matches: SLOW };
+
+describe("a pattern that never ends", () => {
+  beforeEach(() => setTimeBound(createTimeBound()));
+
+  // All in one stretch, as a turn of many calls would be: they take no longer together than one alone.
+  test("counts as not matching wherever it stands, and the complaint says why", () => {
+    const complaint = `pattern took over 1 s: ${SLOW}`;
+    const evaluator = { name: "e", kind: "value" as const, rule: { output_matches: [matches] } };
+    const tool = { name: "t", input_schema: ANYTHING };
+    const root = { a: { text: TEXT } };
+    expect({
+      output: compileSchema({ type: "object", properties: { a: ANYTHING } })(root),
+      places: schemaProblems({ items: ANYTHING }, [{}, { text: TEXT }]),
+      filled: fillValue(ANYTHING, { text: TEXT }).problems,
+      name: compileSchema({ patternProperties: { [SLOW]: {} } })({ a: 1, [TEXT]: 1 }),
+      negated: compileSchema({ not: { pattern: SLOW } })(TEXT),
+      input: misfitOf(tool, { text: TEXT }),
+      requires: checkValues({ output_matches: [matches] }, root),
+      eval: evaluateByCode(evaluator, root, [], () => false),
+      denied: deniedBy(SLOW),
+    }).toEqual({
+      output: [`a.text: ${complaint}`],
+      places: [{ message: `1.text: ${complaint}`, path: "[1].text" }],
+      filled: [{ message: `text: ${complaint}`, path: "text" }],
+      name: [`${TEXT}: ${complaint}`],
+      negated: [`the value: ${complaint}`],
+      input: `invalid input: text: ${complaint}`,
+      requires: [`a.text: ${complaint}`],
+      eval: { name: "e", kind: "value", pass: false, reasoning: `a.text: ${complaint}` },
+      denied: `Error: tool t: parameter 'p' is denied by the pattern ${SLOW}: pattern took over 1 s`,
+    });
+  });
+
+  test("leaves others of the same stretch as they are", () => {
+    expect(compileSchema({ pattern: SLOW })(TEXT)).toHaveLength(1);
+    expect(compileSchema({ pattern: "^a+!$" })(TEXT)).toEqual([]);
+    expect(compileSchema({ pattern: "^b" })(TEXT)).toEqual(['the value must match pattern "^b"']);
+  });
+
+  test("a thousand times takes no longer than once", () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `p${index}`);
+    const output_matches = names.map((path) => ({ path, matches: `^(a+)+${path}$` }));
+    const value = Object.fromEntries(names.map((name) => [name, TEXT]));
+    const check = compileSchema({ additionalProperties: { pattern: SLOW } });
+    expect(checkValues({ output_matches }, value)).toHaveLength(1000);
+    for (const name of names) expect(check({ [name]: TEXT })).toHaveLength(1);
+  });
+});
+
+describe("a schema that never ends", () => {
+  test.each<[string, JsonSchema, unknown, string]>([
+    ["by branching", doubling(), "x", "the value took over 1 s to check"],
+    ["by comparing all with all", { uniqueItems: true }, manyItems(), "the value took over 1 s to check"],
+    [
+      "by itself",
+      { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } },
+      "x",
+      "refers to itself without end",
+    ],
+  ])("%s fits nothing", (_, schema, value, complaint) => {
+    setTimeBound(createTimeBound());
+    expect(compileSchema(schema)(value)).toEqual([expect.stringContaining(complaint)]);
+  });
+});
+
+function manyItems(): object[] {
+  return Array.from({ length: 60_000 }, (_, index) => ({ index }));
+}
+
+const server = stdioServer({
+  "tools/list": () => ({
+    tools: [
+      {
+        name: "look",
+        description: "d",
+        inputSchema: { type: "object", properties: { text: { type: "string", pattern: "^(a+)+$" } } },
+      },
+    ],
+  }),
+});
+const FLOW = `
+id: flow
+name: Flow
+entry: first
+skills: { server: { mcp: ${JSON.stringify(server)} } }
+nodes:
+  first:
+    name: First
+    instruction: Say something.
+    skills: [server]
+    output: { type: object, properties: { text: { type: string, pattern: "${SLOW}" } } }
+    eval: [{ name: e, kind: value, rule: { output_matches: [{ path: text, matches: "${SLOW}" }] } }]
+    retry: { max: 500 }
+edges: []
+`;
+const look = { calls: [{ tool: "server_look", input: { text: TEXT } }] };
+const answers = Array.from({ length: 600 }, () => ({ text: JSON.stringify({ text: TEXT }) }));
+const SCRIPT = scriptOf(look, ...answers);
+const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--trust-skill", "server"];
+
+describe("a run whose document and server hold such patterns", () => {
+  it("keeps to its time", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": SCRIPT });
+    const { code, stderr } = await runProgram([...RUN, "--timeout", "2s"], { cwd });
+    expect(code, stderr).toBe(5);
+    const events = readEvents(cwd, "r");
+    expect(JSON.stringify(events)).toContain("text: pattern took over 1 s");
+    expect(events.at(-1)).toMatchObject({ type: "workflow:end", status: "stopped" });
+  });
+
+  it("hears of an interrupt", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": SCRIPT });
+    const onStart = (child: ChildProcess) => {
+      child.stdout?.once("data", () => child.kill("SIGINT"));
+    };
+    const { code, signal } = await runProgram([...RUN, "--stream"], { cwd, onStart });
+    expect({ code, signal }).toEqual({ code: 130, signal: null });
+  });
+});
