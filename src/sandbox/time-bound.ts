@@ -4,6 +4,8 @@ import type { TimeBound } from "../core/time-bound.ts";
 const MOST_MS = 1000;
 /** Of one piece of work, once the pieces before it have used up a second between two turns of the event loop. */
 const REST_MS = 50;
+/** Of each piece of work; what is done at once is not counted, however often it is done. */
+const FREE_MS = 0.5;
 /** Of all work between two turns of the event loop, by which time nothing more is tried. */
 const MOST_AT_A_STRETCH_MS = 1500;
 
@@ -18,8 +20,9 @@ export function createTimeBound(): TimeBound {
   const script = new Script("work()");
   let spentMs = 0;
   const spend = (ms: number) => {
+    if (ms <= FREE_MS) return;
     if (spentMs === 0) setImmediate(() => (spentMs = 0)).unref();
-    spentMs += ms;
+    spentMs += ms - FREE_MS;
   };
   return <Value>(work: () => Value) => {
     if (spentMs >= MOST_AT_A_STRETCH_MS) return undefined;

@@ -6,7 +6,9 @@ import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema.
 import { setTimeBound } from "../../src/core/time-bound.ts";
 import { misfitOf } from "../../src/core/tool-input.ts";
 import type { JsonSchema } from "../../src/core/values.ts";
+import { searchBlob } from "../../src/run/blob-tools.ts";
 import { createTimeBound } from "../../src/sandbox/time-bound.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { makeProject, readEvents, runProgram } from "../cli/program.ts";
 import { stdioServer } from "../services/mcp.ts";
@@ -67,6 +69,12 @@ describe("a pattern that never ends", () => {
       eval: { name: "e", kind: "value", pass: false, reasoning: `a.text: ${complaint}` },
       denied: `Error: tool t: parameter 'p' is denied by the pattern ${SLOW}: pattern took over 1 s`,
     });
+  });
+
+  test("ends the search of a blob", async () => {
+    const blobs = memoryBlobs();
+    const { blob_id } = await blobs.create(Buffer.from(TEXT), "text/plain");
+    await expect(searchBlob(blobs, { blob_id, query: SLOW, regex: true })).rejects.toThrow("takes too long");
   });
 
   test("leaves others of the same stretch as they are", () => {
