@@ -178,7 +178,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         summary: "remove old runs, with their blobs",
         options: [
           ["--keep <n>", "keep this many of the newest runs"],
-          ["--older-than <duration>", "remove only runs that began longer ago (90s, 10m, 72h)"],
+          ["--older-than <duration>", "remove only runs that began longer ago (90s, 10m, 14d)"],
           JSON_FLAG,
           STORE,
         ],

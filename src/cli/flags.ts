@@ -82,7 +82,7 @@ export function duration(flags: Flags, name: string, flag: string): number | und
   if (given === undefined) return undefined;
   const value = parseDuration(given);
   if (value !== undefined) return value;
-  throw wrong(`${flag} takes a duration such as 500ms, 90s, 10m or 2h, not "${given}"`);
+  throw wrong(`${flag} takes a duration such as 500ms, 90s, 10m, 2h or 14d, not "${given}"`);
 }
 
 /** The input as flags give it: `--input`, single fields by `-i`, `--dry-run`. */

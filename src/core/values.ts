@@ -79,12 +79,12 @@ export function jsonOnce(value: object): string {
   return text;
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A duration's text: an amount above zero and its unit, seconds unless told. */
-export const DURATION_PATTERN = /^(?=.*[1-9])(\d+(?:\.\d+)?)(ms|s|m|h)?$/;
+export const DURATION_PATTERN = /^(?=.*[1-9])(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/;
 
-/** Milliseconds of a duration: a positive number of seconds, or `500ms`, `90s`, `10m`, `2h`; undefined if it is none (O1). */
+/** Milliseconds of a duration: a positive number of seconds, or `500ms`, `90s`, `10m`, `2h`, `14d`; undefined if it is none (O1). */
 export function parseDuration(value: unknown): number | undefined {
   const match = typeof value === "string" ? DURATION_PATTERN.exec(value) : undefined;
   const amount = typeof value === "number" ? value : Number(match?.[1] ?? Number.NaN);

@@ -16,9 +16,9 @@ const schemaObject = z.record(z.string(), z.json()) as unknown as z.ZodType<Json
 const duration = z
   .union([
     z.number().positive(),
-    z.string().regex(DURATION_PATTERN, "is no duration: use seconds, or 500ms, 90s, 10m, 2h"),
+    z.string().regex(DURATION_PATTERN, "is no duration: use seconds, or 500ms, 90s, 10m, 2h, 14d"),
   ])
-  .describe("seconds, or 500ms, 90s, 10m, 2h");
+  .describe("seconds, or 500ms, 90s, 10m, 2h, 14d");
 
 const path = z
   .string()

@@ -148,6 +148,7 @@ describe("durations (O1)", () => {
     ["2h", 7_200_000],
     ["1.5h", 5_400_000],
     ["90", 90_000],
+    ["14d", 1_209_600_000],
   ])("%o is %i ms", (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
   });
@@ -162,7 +163,7 @@ describe("durations (O1)", () => {
     [""],
     ["s"],
     ["1 s"],
-    ["1d"],
+    ["1w"],
     ["-1s"],
     ["1e3"],
     ["1s "],
