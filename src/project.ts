@@ -17,17 +17,22 @@ import {
   loadProjectConfig,
   loadUserConfig,
   projectRoot,
-  userConfigPath,
 } from "./loaders/project-config.ts";
 import type { SkillEntry, Withheld } from "./loaders/skill-entry.ts";
 import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
-import { rememberTrust as writeTrust } from "./loaders/trust-memory.ts";
+import {
+  readTrustMemory,
+  type TrustEntry,
+  type TrustMemory,
+  trustMemoryPath,
+  rememberTrust as writeTrust,
+} from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
 import { createTimeBound } from "./sandbox/time-bound.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
-export type { SkillEntry };
+export type { SkillEntry, TrustEntry };
 
 /** What a program knows of the world around it; the command line takes it from its process. */
 export interface Host {
@@ -71,7 +76,12 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
-  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, { project, user, trustsUser });
+  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, {
+    project,
+    user,
+    memory: readMemory(host),
+    trustsUser,
+  });
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const found: SkillSet = openSkillSet({
     builtin: builtinSkills(),
@@ -87,6 +97,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
     overrides: options.overrides,
     env: host.env,
     host: {
+      cwd: host.cwd,
       options: choices.formats,
       ...openRunners(host),
       nodePath: host.execPath,
@@ -201,11 +212,18 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
   ];
 }
 
-/** Keeps trust that a person gave, as `id@digest`, in their own config file; gives its path. */
-export function rememberTrust({ host }: Project, entries: readonly string[]): string {
-  const path = userConfigPath(host.env);
-  if (path !== undefined && isInCheckout(dirname(path), host.cwd)) throw new Error(`${path} lies in the checkout`);
+/** Keeps the answers that a person gave beside their own config file; gives the path. */
+export function rememberTrust({ host }: Project, entries: readonly TrustEntry[]): string {
+  const path = trustMemoryPath(host.env);
+  if (path !== undefined && isInCheckout(path, host.cwd)) throw new Error(`${path} lies in the checkout`);
   return writeTrust(host.env, entries);
+}
+
+/** What lies in the checkout may be a stranger's, and raises no trust. */
+function readMemory({ env, cwd }: Host): TrustMemory {
+  const path = trustMemoryPath(env);
+  if (path === undefined || !existsSync(path) || !isInCheckout(path, cwd)) return readTrustMemory(env);
+  return { entries: [], findings: [`${path} does not count here, because it lies in the checkout`] };
 }
 
 /** What is wrong with the files and flags that choose skills, rather than with a skill. */

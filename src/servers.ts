@@ -52,7 +52,7 @@ function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
 }
 
 async function connectSkill(
-  { skill }: SkillEntry,
+  { skill, contents }: SkillEntry,
   { host, fetch, signal }: Connecting,
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
@@ -65,6 +65,7 @@ async function connectSkill(
       config: skill.mcp ?? {},
       env,
       cwd,
+      check: () => contents?.check(),
       processes: { kill, isAlive },
       fetch,
       signal,

@@ -5,10 +5,13 @@ import type { FormatOptions } from "./loaders/format.ts";
 import { handedVariables, withoutVariables } from "./loaders/mcp-variables.ts";
 import type { LoadedConfig } from "./loaders/project-config.ts";
 import type { ServerChoice } from "./loaders/skill-entry.ts";
+import type { Trust, TrustEntry, TrustMemory } from "./loaders/trust-memory.ts";
 
 /** What a command line says about skills; what it leaves open is undefined. */
 export interface SkillFlags {
   readonly trust: readonly string[];
+  /** Answers that were given for this run. */
+  readonly allowed?: readonly TrustEntry[];
   readonly order: string | undefined;
   readonly contextMode: string | undefined;
   readonly allowScripts: boolean;
@@ -30,7 +33,7 @@ export const NO_FLAGS: SkillFlags = {
 export interface SkillChoices {
   readonly order: "sweny" | "skill-tools";
   readonly contextMode: "full" | "readOnDemand";
-  readonly trust: ReadonlySet<string>;
+  readonly trust: Trust;
   readonly defineTool: boolean;
   readonly variables: ReadonlyMap<string, readonly string[]>;
   readonly servers: ReadonlyMap<string, ServerChoice>;
@@ -53,12 +56,13 @@ export interface ModuleChoice {
 interface Files {
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
+  readonly memory: TrustMemory;
   /** False where the user's own file lies in the checkout: it counts as the project's then. */
   readonly trustsUser: boolean;
 }
 
 export function chooseSkills(flags: SkillFlags, env: Environment, files: Files): SkillChoices {
-  const { project, user, trustsUser } = files;
+  const { project, user, memory, trustsUser } = files;
   const own = user?.config.skills ?? {};
   const trusting = trustsUser ? own : {};
   const untrusted = [project, trustsUser ? undefined : user];
@@ -74,7 +78,10 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       ["full", "readOnDemand"],
       flags.contextMode ?? env.SKILLFLOW_CONTEXT_MODE ?? shared.contextMode ?? own.contextMode,
     ),
-    trust: new Set([...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(trusting.trust ?? [])]),
+    trust: {
+      ids: new Set([...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(trusting.trust ?? [])]),
+      remembered: [...memory.entries, ...(flags.allowed ?? [])],
+    },
     defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || trusting.defineTool === true,
     variables: gatherVariables(flags, env, [own.env, shared.env]),
     servers: gatherServers(files),
@@ -84,7 +91,7 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       descriptor: shared.descriptor ?? own.descriptor ?? "current",
       allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || trusting.allowScripts === true,
     },
-    findings: untrusted.flatMap((file) => (file ? refusedOf(file) : [])),
+    findings: [...untrusted.flatMap((file) => (file ? refusedOf(file) : [])), ...pinnedOf(user), ...memory.findings],
   };
 }
 
@@ -144,6 +151,15 @@ function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): Module
     named: { file: file?.path ?? "", index },
     trusted,
   }));
+}
+
+/** Answers as they were once remembered: bound to files, and to no place. */
+function pinnedOf(user: LoadedConfig | undefined): string[] {
+  const pinned = (user?.config.skills?.trust ?? []).filter((entry) => /@[0-9a-f]{16}$/.test(entry));
+  return pinned.map(
+    (entry) =>
+      `${user?.path}: skills.trust: ${entry} counts for nothing, because it is bound to no place: answer once more`,
+  );
 }
 
 function refusedOf({ path, config }: LoadedConfig): string[] {

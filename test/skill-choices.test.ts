@@ -16,6 +16,7 @@ const choose = ({ flags, env = {}, project, user, trustsUser = true }: Said) =>
   chooseSkills({ ...NO_FLAGS, ...flags }, env, {
     project: file("/project", project),
     user: file("/user", user),
+    memory: { entries: [], findings: [] },
     trustsUser,
   });
 
@@ -67,16 +68,21 @@ describe("what is said about skills", () => {
       modules: [{ specifier: "/user/m.ts", trusted: false }],
       findings: { length: 4 },
     });
-    expect([...chosen.trust, ...chosen.servers.keys()]).toEqual(["b"]);
+    expect([...chosen.trust.ids, ...chosen.servers.keys()]).toEqual(["b"]);
   });
 
   test("trust comes from flags, the environment and the user's file together", () => {
-    const { trust } = choose({
+    const { trust, findings } = choose({
       flags: { trust: ["a"] },
       env: { SKILLFLOW_TRUST_SKILL: "b, c,," },
-      user: { skills: { trust: ["d@0123456789abcdef"] } },
+      user: { skills: { trust: ["d"] } },
     });
-    expect([...trust]).toEqual(["a", "b", "c", "d@0123456789abcdef"]);
+    expect([[...trust.ids], findings]).toEqual([["a", "b", "c", "d"], []]);
+  });
+
+  test("an id with a digest in the user's file counts for nothing, and it is said", () => {
+    const { findings } = choose({ user: { skills: { trust: ["d@0123456789abcdef", "name@home"] } } });
+    expect(findings).toEqual([expect.stringContaining("d@0123456789abcdef counts for nothing")]);
   });
 
   test("a project's file raises no trust, and each attempt is a finding", () => {
@@ -86,7 +92,7 @@ describe("what is said about skills", () => {
         mcpServers: { run: { command: "evil" }, ask: { url: "https://example.com/mcp" } },
       },
     });
-    expect([trust.size, defineTool, formats.allowScripts, [...servers.keys()]]).toEqual([0, false, false, ["ask"]]);
+    expect([trust.ids.size, defineTool, formats.allowScripts, [...servers.keys()]]).toEqual([0, false, false, ["ask"]]);
     expect(findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1])).toEqual([
       "skills.trust",
       "skills.allowScripts",

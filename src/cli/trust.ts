@@ -1,6 +1,6 @@
 import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { openProject, type Project, rememberTrust, type SkillEntry } from "../project.ts";
+import { openProject, type Project, rememberTrust, type SkillEntry, type TrustEntry } from "../project.ts";
 import { NO_FLAGS } from "../skill-choices.ts";
 import { projectOptions } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
@@ -24,21 +24,23 @@ export async function openTrusted(
   if (allowed.length === 0) return project;
   await remember(io, project, allowed);
   const { skillFlags = NO_FLAGS } = options;
-  return openProject(io.host, { ...options, skillFlags: { ...skillFlags, trust: [...skillFlags.trust, ...allowed] } });
+  return openProject(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
 }
 
-/** `id@digest` of each skill that may run, as its files are now. */
-async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workflow): Promise<string[]> {
-  const allowed: string[] = [];
+/** Each skill that may run: where it is, and as its files are now. */
+async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workflow): Promise<TrustEntry[]> {
+  const allowed: TrustEntry[] = [];
   const { skills, choices } = project;
   const used = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   for (const id of used) {
     if (skills.withheld(id, workflow.skills) === undefined) continue;
-    const [entry, digest] = [await skills.find(id, workflow.skills), skills.digest(id)];
-    if (!entry || digest === undefined || choices.disabled.includes(entry.skill.id)) continue;
+    const [entry, contents] = [await skills.find(id, workflow.skills), skills.contents(id)];
+    const digest = contents?.digest();
+    if (!entry || !contents || digest === undefined || choices.disabled.includes(entry.skill.id)) continue;
     await io.err(describeCode(io, flags, entry));
     const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
-    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(`${entry.skill.id}@${digest}`);
+    if (!/^y(es)?$/i.test(answer?.trim() ?? "")) continue;
+    allowed.push({ id: entry.skill.id, path: contents.path, digest, at: new Date().toISOString() });
   }
   return allowed;
 }
@@ -54,7 +56,7 @@ function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }:
   return `${lines.join("\n")}\n`;
 }
 
-async function remember(io: Io, project: Project, allowed: readonly string[]): Promise<void> {
+async function remember(io: Io, project: Project, allowed: readonly TrustEntry[]): Promise<void> {
   try {
     const path = rememberTrust(project, allowed);
     await io.err(`  remembered in ${path}\n`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { isWithin } from "./contain.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import type { Contents } from "./skill-contents.ts";
 import { openRealFolder, openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-folder.ts";
 
 /** A place where skills are looked for. */
@@ -23,6 +24,8 @@ export interface SkillLevel {
 export interface FoundSkill {
   readonly path: string;
   readonly loaded: LoadedSkill;
+  /** All that its code is. */
+  readonly contents: Contents;
 }
 
 export interface Discovery {
@@ -40,7 +43,7 @@ export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat
   for (const path of skillFolders(level, diagnostics)) {
     const loaded = loadFolder(path, formats, host);
     if ("severity" in loaded) diagnostics.push(loaded);
-    else found.push({ path: path.directory, loaded });
+    else found.push({ path: path.directory, loaded, contents: path.contents });
   }
   return { found, diagnostics };
 }

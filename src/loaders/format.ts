@@ -35,8 +35,8 @@ export interface LoadedSkill {
   readonly unavailable?: string;
   /** What trust lets run beside the tools, as people are told before they give it. */
   readonly code?: readonly string[];
-  /** Files elsewhere that its code imports: trust that is bound to content covers them too. */
-  readonly alsoRuns?: () => readonly string[];
+  /** A server that its own tool starts or asks, and the folder where a command starts. */
+  readonly server?: { readonly config: McpServerConfig; readonly cwd: string };
   /** The skill that the folder's module defines: imported on the first call, which only trust allows. */
   readonly importCode?: () => Promise<Skill>;
   readonly diagnostics: readonly Diagnostic[];
@@ -51,6 +51,8 @@ export interface FormatOptions {
 /** What the tools of foreign skills are carried out with. */
 export interface LoaderHost {
   readonly env: Environment;
+  /** Where a skill's own MCP server starts. */
+  readonly cwd: string;
   readonly options: FormatOptions;
   /** Runs the operator's own programs, as the operator: not isolated. */
   readonly runProgram: Sandbox["run"];

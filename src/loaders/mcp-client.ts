@@ -16,6 +16,8 @@ export interface McpOptions {
   readonly env: Environment;
   /** Where a command starts. */
   readonly cwd: string;
+  /** Throws where the server is no longer what was allowed: asked before each connection. */
+  readonly check?: () => void;
   readonly fetch: typeof fetch;
   readonly processes: Processes;
   /** For connecting and listing, together. Default 30 s. */

@@ -15,6 +15,7 @@ export interface SessionOptions {
   readonly config: McpServerConfig;
   readonly env: Environment;
   readonly cwd: string;
+  readonly check?: (() => void) | undefined;
   readonly fetch: typeof fetch;
   readonly processes: Processes;
   readonly timeoutMs: number;
@@ -39,6 +40,7 @@ export interface Session {
 
 /** Connects, agrees on a protocol version and lists the tools. Throws a plain Error that says what stood in the way. */
 export async function openSession(options: SessionOptions): Promise<Session> {
+  options.check?.();
   const sdk = await import("@modelcontextprotocol/client");
   const routes = routesTo(options, sdk);
   const deadline = new AbortController();

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
-import { isWithin, resolveInside } from "./contain.ts";
+import { resolveInside } from "./contain.ts";
 import type { Discovery, SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoadedSkill } from "./format.ts";
 import { findModule, type ModulePlace, type NoModule, skillFile } from "./module-place.ts";
-import { readModuleId, relativeImports } from "./module-source.ts";
+import { readModuleId } from "./module-source.ts";
+import { openContents } from "./skill-contents.ts";
 import { openSkillFolder, readSkillDocument, type SkillDocument, type SkillFolder } from "./skill-folder.ts";
 import { importSkill } from "./skill-module.ts";
 import { parseYaml } from "./yaml-text.ts";
@@ -28,9 +28,9 @@ export function discoverModule(level: SkillLevel): Discovery {
   const place = findModule(level.path, level.from ?? level.path);
   if ("missing" in place) return { found: [], diagnostics: [notFound(level, place)] };
   try {
-    const isFolder = statSync(place.path).isDirectory();
-    const loaded = moduleSkill(place, isFolder ? openSkillFolder(place.path) : undefined);
-    return { found: [{ path: place.path, loaded }], diagnostics: [] };
+    const folder = openSkillFolder(place.path);
+    const contents = folder?.contents ?? openContents({ path: realpathSync.native(place.path) });
+    return { found: [{ path: place.path, loaded: moduleSkill(place, folder), contents }], diagnostics: [] };
   } catch (error) {
     return { found: [], diagnostics: [notFound(level, { missing: messageOf(error) })] };
   }
@@ -70,7 +70,6 @@ function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined): Loade
     frontmatter: said?.frontmatter ?? {},
     runsCode: true,
     code: [`module ${place.entry}`],
-    alsoRuns: () => filesBeside(place),
     importCode() {
       imported ??= importPlace(place, id);
       return imported;
@@ -93,28 +92,4 @@ async function importPlace({ path, entry }: ModulePlace, id: string): Promise<Lo
   const inside = await resolveInside(path, entry);
   if (!inside.inside) throw new Error(`${entry} ${inside.message}`);
   return importSkill(inside.path, id);
-}
-
-/** The files that the code imports by relative paths, and those that they import, as far as they are elsewhere. */
-function filesBeside({ path, entry }: ModulePlace): readonly string[] {
-  const seen = new Set<string>();
-  const visit = (file: string) => {
-    if (seen.has(file) || statSync(file).size > MOST_BYTES) return;
-    seen.add(file);
-    for (const specifier of relativeImports(readFileSync(file, "utf8"))) {
-      const imported = fileOf(resolve(dirname(file), specifier));
-      if (imported !== undefined) visit(imported);
-    }
-  };
-  visit(realpathSync(entry));
-  return [...seen].filter((file) => !isWithin(realpathSync(path), file)).sort();
-}
-
-/** An import may leave out the extension, name a folder, or name the .js that a .ts becomes. */
-function fileOf(path: string): string | undefined {
-  const stem = path.replace(/\.([cm]?)js$/, ".$1ts");
-  const endings = ["ts", "mts", "cts", "js", "mjs", "cjs", "json"];
-  const candidates = [path, stem, ...endings.flatMap((ending) => [`${path}.${ending}`, join(path, `index.${ending}`)])];
-  const file = candidates.find((candidate) => existsSync(candidate) && statSync(candidate).isFile());
-  return file === undefined ? undefined : realpathSync(file);
 }

@@ -13,18 +13,6 @@ export function readModuleId(source: string): string | undefined {
   return starts[0] === undefined ? undefined : idOf(tokens, starts[0]);
 }
 
-/** The relative files that a module names in imports and requires, as it writes them. */
-export function relativeImports(source: string): string[] {
-  const tokens = tokenize(source);
-  const found = tokens.flatMap((token, index) => {
-    if (token.kind !== "text" || !/^\.{1,2}\//.test(token.text)) return [];
-    const before = tokens[index - 1]?.text;
-    const isCall = before === "(" && ["import", "require"].includes(tokens[index - 2]?.text ?? "");
-    return before === "from" || before === "import" || isCall ? [token.text] : [];
-  });
-  return [...new Set(found)];
-}
-
 interface Token {
   /** `text` is a string literal without its quotes; `opaque` is a value that only running would tell. */
   readonly kind: "word" | "text" | "opaque" | "mark";

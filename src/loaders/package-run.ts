@@ -10,6 +10,7 @@ import { isObject, type Json, type JsonObject, parseJson } from "../core/values.
 import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
 import { runnersFolder, withRefusals } from "./script-handler.ts";
+import type { Contents } from "./skill-contents.ts";
 
 /** A package as far as running goes. */
 export interface RunnablePackage {
@@ -17,6 +18,7 @@ export interface RunnablePackage {
   readonly name: string;
   /** Absolute and real. */
   readonly directory: string;
+  readonly contents: Pick<Contents, "check">;
   /** Undefined for an instruction. */
   readonly runtime: PackageRuntime | undefined;
   /** The variables that it may see. */
@@ -227,6 +229,7 @@ interface Place {
 
 function commandOf(run: RunParts, program: Program, place: Place): ForeignCommand {
   const { packages, language, env, network, request } = program;
+  for (const { contents } of packages) contents.check();
   const modules = packages.filter((known) => known.runtime?.language === language).map(moduleOf);
   const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
   return {

@@ -66,6 +66,7 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
     runsCode: binding !== undefined && binding.kind !== "tool",
     ...(binding?.kind === "tool" ? { calls: [binding.skill], boundTo: binding } : {}),
     ...(binding ? { code: codeOf(binding) } : {}),
+    ...(binding?.kind === "mcp" ? { server: { config: binding.server, cwd: folder.directory } } : {}),
     ...whyUnavailable(fault, binding),
     diagnostics,
   };

@@ -25,9 +25,11 @@ import type { InlineSkill } from "../core/workflow.ts";
 import { listBundled } from "./bundled-files.ts";
 import type { SkillLevel } from "./discover.ts";
 import { handedVariables, withoutVariables } from "./mcp-variables.ts";
+import type { Contents } from "./skill-contents.ts";
 import { type Layer, reservedNameOf, STEP } from "./skill-layers.ts";
 import type { SkillPackage } from "./skill-package.ts";
 import type { SkillSetOptions } from "./skill-set.ts";
+import { isRemembered, type Trust } from "./trust-memory.ts";
 
 /** One skill of the set, all its layers joined (D32), and whether it can be used. */
 export interface SkillEntry {
@@ -53,6 +55,8 @@ export interface SkillEntry {
   readonly calls: readonly string[];
   /** What can be run and mounted by itself, where it is trusted. */
   readonly package: SkillPackage | undefined;
+  /** What its own server is, for as long as it may be started. */
+  readonly contents: Contents | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -145,6 +149,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
     package: builtin ? undefined : top?.loaded.package,
+    contents: mcp === own?.mcp && !top?.level.trusted ? top?.contents : undefined,
     diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound],
   };
 }
@@ -183,11 +188,9 @@ function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | nu
   return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
-/** By its level, by id, or by id and what its files held when it was allowed. */
-export function isTrusted(id: string, { level, digest }: Layer, trust: ReadonlySet<string>): boolean {
-  if (level.trusted || trust.has(id)) return true;
-  const isPinned = [...trust].some((entry) => entry.startsWith(`${id}@`));
-  return isPinned && trust.has(`${id}@${digest()}`);
+/** By its level, by id, or by an answer that was given to exactly these files in this place. */
+export function isTrusted(id: string, { level, contents }: Layer, { ids, remembered }: Trust): boolean {
+  return level.trusted || ids.has(id) || isRemembered(remembered, id, contents);
 }
 
 /** What is left of a server that nobody vouches for: its address, which may be asked but is told no secret. */

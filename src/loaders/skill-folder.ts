@@ -1,16 +1,4 @@
-import { createHash } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../core/skill.ts";
@@ -18,6 +6,7 @@ import { isObject } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
 import { isWithin } from "./contain.ts";
 import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
+import { type Contents, openContents } from "./skill-contents.ts";
 import type { Place } from "./yaml-text.ts";
 
 /** A skill's folder, whatever its format. */
@@ -28,6 +17,8 @@ export interface SkillFolder {
   readonly name: string;
   /** Names of what lies directly in it. */
   readonly names: ReadonlySet<string>;
+  /** All that its code is; not read before it is asked for. */
+  readonly contents: Contents;
   /** A file of it as text; undefined where there is none. Throws why it cannot be read: too large, no UTF-8, a link that leads out. */
   read(path: string): string | undefined;
 }
@@ -47,7 +38,7 @@ export function openRealFolder(directory: string, name: string): SkillFolder {
     if (entries.get(file)?.isFile()) return readPlain(directory, file);
     return entries.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined;
   };
-  return { directory, name, names: new Set(entries.keys()), read };
+  return { directory, name, names: new Set(entries.keys()), contents: openContents({ path: directory }), read };
 }
 
 const NO_LINK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -78,39 +69,6 @@ function decode(file: string, bytes: Uint8Array): string {
   } catch {
     throw new Error(`${file} is no UTF-8 text`);
   }
-}
-
-/**
- * What the files of a skill hold, with further ones that belong to it, as 16 hexadecimal digits: trust that was given to
- * other content does not count. Of links it holds where they lead.
- */
-export function digestFiles(path: string, further: readonly string[] = []): string {
-  const hash = createHash("sha256");
-  for (const file of [...filesBelow(path), ...further]) {
-    const content = contentOf(file);
-    hash.update(`${relative(path, file)}\0${content.length}\0`).update(content);
-  }
-  return hash.digest("hex").slice(0, 16);
-}
-
-/** What cannot be read cannot run either. */
-function contentOf(file: string): Buffer {
-  try {
-    return lstatSync(file).isSymbolicLink() ? Buffer.from(readlinkSync(file)) : readFileSync(file);
-  } catch (error) {
-    return Buffer.from((error as NodeJS.ErrnoException).code ?? "unreadable");
-  }
-}
-
-/** Also those below node_modules: code of the folder may import them. */
-function filesBelow(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [realpathSync(path)];
-  const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.name !== ".git");
-  const sorted = entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return sorted.flatMap((entry) => {
-    if (entry.isDirectory()) return filesBelow(join(path, entry.name));
-    return entry.isFile() || entry.isSymbolicLink() ? [join(path, entry.name)] : [];
-  });
 }
 
 /** Folders that hold no skills and are no part of one. */

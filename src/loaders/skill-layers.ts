@@ -4,11 +4,13 @@ import { isReservedVariable } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { reservedName } from "../core/own-tools.ts";
 import { defined } from "../core/settings.ts";
-import { describeTools, type Skill } from "../core/skill.ts";
+import { describeTools, type Skill, type Tool } from "../core/skill.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import { openServerContents } from "./mcp-contents.ts";
 import { discoverModule } from "./module-folder.ts";
-import { digestFiles, openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
+import { type Contents, joinContents } from "./skill-contents.ts";
+import { openSkillFolder, readSkillDocument, skipped } from "./skill-folder.ts";
 import { loadSkillModule } from "./skill-module.ts";
 import type { SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, repeatedVersions } from "./skill-versions.ts";
@@ -19,8 +21,8 @@ export interface Layer {
   readonly priority: number;
   readonly path: string;
   readonly loaded: LoadedSkill;
-  /** Of all the files that its code is; read once. */
-  readonly digest: () => string;
+  /** All that would run of it. */
+  readonly contents: Contents;
 }
 
 export const STEP = 10;
@@ -32,7 +34,7 @@ export function findLayers(levels: readonly SkillLevel[], formats: readonly Fold
   for (const [index, level] of levels.entries()) {
     const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, formats, host);
     diagnostics.push(...discovery.diagnostics);
-    for (const { path, loaded } of discovery.found) {
+    for (const { path, loaded, contents } of discovery.found) {
       const { id } = loaded.skill;
       const reserved = reservedNameOf(loaded.skill);
       if (reserved !== undefined) {
@@ -43,8 +45,7 @@ export function findLayers(levels: readonly SkillLevel[], formats: readonly Fold
         level,
         priority: (levels.length - index) * STEP,
         path,
-        loaded: withoutReserved(loaded, path),
-        digest: once(() => digestFiles(path, loaded.alsoRuns?.())),
+        ...guarded(withoutReserved(loaded, path), level, joinContents(contents, serverContents(loaded, host))),
       };
       layers.set(id, [...(layers.get(id) ?? []), layer]);
     }
@@ -70,12 +71,34 @@ function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" |
   return { severity: "warning", code: "VARIABLE_REFUSED", message, ...at };
 }
 
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
+/** Of the servers that the skill would start: what their commands name. */
+function serverContents({ skill, server }: LoadedSkill, { cwd }: Pick<LoaderHost, "cwd">): Contents[] {
+  const own = skill.mcp ? [{ config: skill.mcp, cwd }] : [];
+  return [...own, ...(server ? [server] : [])].map(({ config, cwd }) => openServerContents(config, cwd));
+}
+
+/** What was digested is what runs (trust 6): nothing of a skill runs once its files are others. Those of the operator may change. */
+function guarded(loaded: LoadedSkill, { trusted }: SkillLevel, contents: Contents): Pick<Layer, "loaded" | "contents"> {
+  if (trusted || !loaded.runsCode) return { loaded, contents };
+  const guard = (skill: Skill): Skill => ({ ...skill, tools: skill.tools.map((tool) => guardedTool(tool, contents)) });
+  const { importCode } = loaded;
+  const load = importCode && {
+    async importCode() {
+      contents.check();
+      const skill = guard(await importCode());
+      contents.check();
+      return skill;
+    },
   };
+  return { loaded: { ...loaded, skill: guard(loaded.skill), ...load }, contents };
+}
+
+function guardedTool(tool: Tool, contents: Contents): Tool {
+  const handler: Tool["handler"] = (input, context) => {
+    contents.check();
+    return tool.handler(input, context);
+  };
+  return { ...tool, handler };
 }
 
 /** A document cannot have its skill's programs started with variables that change what they load. */

@@ -79,6 +79,7 @@ export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {
   return {
     name,
     directory: folder.directory,
+    contents: folder.contents,
     version: isPackageVersion(version) ? version : "0.0.0",
     description: typeof description === "string" ? description : "",
     kind: kind === "action" ? "action" : "instruction",

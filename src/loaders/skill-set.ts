@@ -7,6 +7,7 @@ import type { SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoaderHost } from "./format.ts";
 import type { LintedSkill } from "./lint.ts";
 import { moduleFolder } from "./module-folder.ts";
+import type { Contents } from "./skill-contents.ts";
 import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
 import {
@@ -24,6 +25,7 @@ import { skillPackage } from "./skill-package.ts";
 import { skillTools } from "./skill-tools.ts";
 import { chooseVersion, fitsRange, listVersions } from "./skill-versions.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
+import type { Trust } from "./trust-memory.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
 export const FORMATS: readonly FolderFormat[] = [
@@ -45,8 +47,8 @@ export interface SkillSetOptions {
   /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */
   readonly servers: ReadonlyMap<string, ServerChoice>;
   readonly disabled: readonly string[];
-  /** Skills whose code the operator lets run: ids, or `id@digest` for exactly those files. */
-  readonly trust: ReadonlySet<string>;
+  /** Skills whose code the operator lets run. */
+  readonly trust: Trust;
   /** Variables handed to a skill beside those that it declares. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
   readonly overrides: ReadonlyMap<string, string>;
@@ -73,8 +75,8 @@ export interface SkillSet {
   versions(id: string): readonly string[];
   /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
   about(reference: string, inline?: Workflow["skills"]): readonly Diagnostic[];
-  /** What the skill's files hold, for trust that is bound to it; undefined where it has none. */
-  digest(reference: string): string | undefined;
+  /** All that would run of the skill, for trust that is bound to it; undefined where it has no files. */
+  contents(reference: string): Contents | undefined;
 }
 
 /** The skills of a set as references name them. */
@@ -95,6 +97,8 @@ function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReferenc
 export function openSkillSet(options: SkillSetOptions): SkillSet {
   const host: LoaderHost = { ...options.host, env: options.env, invoke: (call, context) => invoke(call, context) };
   const { layers, diagnostics } = findLayers(options.levels, FORMATS, host);
+  // What is trusted by its id alone is what it is now: whatever else may run is not yet running.
+  for (const id of options.trust.ids) for (const { contents } of layers.get(id) ?? []) contents.digest();
   const builtins = openBuiltins(options);
   const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
   const topOf = (reference: string) => {
@@ -148,7 +152,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
     },
     versions: (id) => listVersions(layers.get(id) ?? []),
-    digest: (reference) => topOf(reference).top?.digest(),
+    contents: (reference) => topOf(reference).top?.contents,
   };
   const invoke = createInvoke(set, host);
   return set;

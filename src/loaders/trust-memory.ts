@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -8,42 +9,97 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
-import { isSeq, parseDocument } from "yaml";
+import { dirname, join } from "node:path";
 import type { Environment } from "../core/config.ts";
+import { messageOf } from "../core/errors.ts";
+import { isObject } from "../core/values.ts";
 import { userConfigPath } from "./project-config.ts";
+import type { Contents } from "./skill-contents.ts";
 
-/**
- * Adds skills, as `id@digest`, to `skills.trust` of the user's config file, which keeps its comments and order; gives
- * its path. Written as a whole or not at all; made where there is none. Throws what keeps it from being written.
- */
-export function rememberTrust(env: Environment, entries: readonly string[]): string {
-  const path = userConfigPath(env);
-  if (path === undefined) throw new Error("neither XDG_CONFIG_HOME nor HOME is set");
-  mkdirSync(dirname(path), { recursive: true });
-  // A link, as people have who keep their settings elsewhere, stays one.
-  const file = existsSync(path) ? realpathSync(path) : path;
-  replaceFile(file, withTrust(existsSync(file) ? readFileSync(file, "utf8") : "", entries));
-  return path;
+/** A yes that a person gave: to these files, in this place. */
+export interface TrustEntry {
+  readonly id: string;
+  /** Absolute and real: of the skill's folder or file, or of the file that says a server. */
+  readonly path: string;
+  readonly digest: string;
+  /** When it was given. */
+  readonly at: string;
 }
 
-function withTrust(text: string, entries: readonly string[]): string {
-  const document = parseDocument(text);
-  const known: unknown = document.getIn(["skills", "trust"]);
-  const listed = isSeq(known) ? (known.toJSON() as unknown[]) : [];
-  if (!isSeq(known)) document.setIn(["skills", "trust"], document.createNode([]));
-  for (const entry of entries) if (!listed.includes(entry)) document.addIn(["skills", "trust"], entry);
-  return document.toString({ lineWidth: 0 });
+/** Whose code the operator lets run: skills by id, wherever they are, and what an answer was given to. */
+export interface Trust {
+  readonly ids: ReadonlySet<string>;
+  readonly remembered: readonly TrustEntry[];
+}
+
+export interface TrustMemory {
+  readonly entries: readonly TrustEntry[];
+  /** What counts for nothing, in words. */
+  readonly findings: readonly string[];
+}
+
+/** Where answers are remembered: `trust.json` beside the user's own config file. */
+export function trustMemoryPath(env: Environment): string | undefined {
+  const config = userConfigPath(env);
+  return config === undefined ? undefined : join(dirname(config), "trust.json");
+}
+
+/** The answers that were given; one that is bound to no place counts for nothing. */
+export function readTrustMemory(env: Environment): TrustMemory {
+  const file = trustMemoryPath(env);
+  if (file === undefined || !existsSync(file)) return { entries: [], findings: [] };
+  try {
+    const listed: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (!Array.isArray(listed)) throw new Error("it is no list");
+    const entries = listed.filter(isEntry);
+    const findings = listed.filter((entry) => !isEntry(entry)).map((entry) => `${file}: ${describeLoose(entry)}`);
+    return { entries, findings };
+  } catch (error) {
+    return { entries: [], findings: [`${file} is not read, so nothing in it is trusted: ${messageOf(error)}`] };
+  }
+}
+
+function isEntry(value: unknown): value is TrustEntry {
+  return (
+    isObject(value) && [value.id, value.path, value.digest].every((part) => typeof part === "string" && part !== "")
+  );
+}
+
+function describeLoose(value: unknown): string {
+  const id = isObject(value) && typeof value.id === "string" ? value.id : JSON.stringify(value);
+  return `the entry for ${id} counts for nothing, because it has no path and digest: answer once more, or use --trust-skill`;
+}
+
+/** Whether a yes was given to exactly this. */
+export function isRemembered(entries: readonly TrustEntry[], id: string, { path, digest }: Contents): boolean {
+  const here = entries.filter((entry) => entry.id === id && entry.path === path);
+  return here.length > 0 && here.some((entry) => entry.digest === digest());
+}
+
+/**
+ * Adds answers to those that are remembered, in place of former ones of the same skill and place; gives the file's path.
+ * Written as a whole or not at all. Throws what keeps it from being written.
+ */
+export function rememberTrust(env: Environment, added: readonly TrustEntry[]): string {
+  const path = trustMemoryPath(env);
+  if (path === undefined) throw new Error("neither XDG_CONFIG_HOME nor HOME is set");
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const isReplaced = (entry: TrustEntry) => added.some(({ id, path }) => id === entry.id && path === entry.path);
+  const kept = readTrustMemory(env).entries.filter((entry) => !isReplaced(entry));
+  // A link, as people have who keep their settings elsewhere, stays one.
+  const file = existsSync(path) ? realpathSync(path) : path;
+  replaceFile(file, `${JSON.stringify([...kept, ...added], null, 2)}\n`);
+  return path;
 }
 
 function replaceFile(file: string, text: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600;
-  const written = `${file}.new`;
+  const written = `${file}.${randomUUID()}.new`;
   try {
     writeFileSync(written, text, { mode: mode & 0o777, flag: "wx" });
     renameSync(written, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") rmSync(written, { force: true });
+    rmSync(written, { force: true });
     throw error;
   }
 }

@@ -1,6 +1,17 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { TrustEntry } from "../../src/project.ts";
 import { scriptOf } from "./flows.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";
@@ -42,7 +53,8 @@ const makePlace = (more: Record<string, unknown> = {}, home: Record<string, stri
   cwd: makeProject({ ...files, ...more }),
   env: { HOME: makeProject({ ".keep": "", ...home }) },
 });
-const configOf = ({ env }: Place) => join(env.HOME, ".config/skillflow/config.yml");
+const memoryOf = ({ env }: Place) => join(env.HOME, ".config/skillflow/trust.json");
+const remembered = (place: Place) => JSON.parse(readFileSync(memoryOf(place), "utf8")) as TrustEntry[];
 const isImported = ({ cwd }: Place) => existsSync(join(cwd, "imported-pager"));
 
 describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
@@ -56,7 +68,15 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     expect(readEvents(place.cwd, "one")).toContainEqual(
       expect.objectContaining({ type: "tool:result", output: "paged" }),
     );
-    expect(readFileSync(configOf(place), "utf8")).toMatch(/^skills:\n {2}trust:\n {4}- pager@[0-9a-f]{16}\n$/);
+    expect(remembered(place)).toEqual([
+      {
+        id: "pager",
+        path: realpathSync(join(place.cwd, "skills/pager")),
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      },
+    ]);
+    expect(statSync(memoryOf(place)).mode & 0o777).toBe(0o600);
     const second = await runOnTerminal([...RUN, "--run-id", "two"], [], place);
     expect(second.code, second.stdout).toBe(0);
     expect(second.stdout).not.toMatch(ASKED);
@@ -71,7 +91,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     const again = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], ["n\n"], place);
     expect(again.stdout).toMatch(ASKED);
     expect(again.stdout).toContain("its code is not trusted");
-    expect(readFileSync(configOf(place), "utf8").match(/pager@/g)).toHaveLength(1);
+    expect(remembered(place)).toHaveLength(1);
   });
 
   it.each([
@@ -84,7 +104,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     const ended = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], [answer], place);
     expect(ended.code, ended.stdout).toBe(0);
     expect(isImported(place)).toBe(false);
-    expect(existsSync(configOf(place))).toBe(false);
+    expect(existsSync(memoryOf(place))).toBe(false);
   });
 
   it("Ctrl-C ends the program, and nothing has run", async () => {
@@ -108,28 +128,22 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     for (const { stdout } of told) expect(stdout).not.toContain("[y/N]");
   });
 
-  it("what is remembered leaves the rest of the user's file as it was, also behind a link", async () => {
-    const config =
-      "# mine\nmodel: script:calls.json\n\nskills:\n  # allowed\n  trust: [ other ] # so far\nwrites: allow\n";
-    const place = makePlace({}, { "dotfiles/config.yml": config });
+  it("an answer joins those that are remembered, in place of the former one, also behind a link", async () => {
+    const place = makePlace();
+    const path = realpathSync(join(place.cwd, "skills/pager"));
+    const other = { id: "other", path: "/elsewhere/other", digest: "0".repeat(64), at: "2026-01-01T00:00:00.000Z" };
+    const former = { ...other, id: "pager", path };
     mkdirSync(join(place.env.HOME, ".config/skillflow"), { recursive: true });
-    symlinkSync(join(place.env.HOME, "dotfiles/config.yml"), configOf(place));
-    expect((await runOnTerminal(["run", "flow.yml"], ["yes\n"], place)).code).toBe(0);
-    const text = readFileSync(configOf(place), "utf8");
-    expect(text.replace(/pager@[0-9a-f]{16}/, "pager")).toBe(config.replace("[ other ]", "[ other, pager ]"));
-    expect(lstatSync(configOf(place)).isSymbolicLink()).toBe(true);
-    expect(readdirSync(join(place.env.HOME, "dotfiles"))).toEqual(["config.yml"]);
+    mkdirSync(join(place.env.HOME, "dotfiles"));
+    writeFileSync(join(place.env.HOME, "dotfiles/trust.json"), JSON.stringify([other, former]));
+    symlinkSync(join(place.env.HOME, "dotfiles/trust.json"), memoryOf(place));
+    const ended = await runOnTerminal(RUN, ["yes\n"], place);
+    expect(ended.code, ended.stdout).toBe(0);
+    expect(remembered(place)).toEqual([other, { ...former, digest: expect.any(String), at: expect.any(String) }]);
+    expect(remembered(place)[1]?.digest).not.toBe(former.digest);
+    expect(lstatSync(memoryOf(place)).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(place.env.HOME, "dotfiles"))).toEqual(["trust.json"]);
   });
-
-  it.each(["skills: {}\n", "skills: { trust: [] }\n", "# nothing\n", ""])(
-    "it is remembered in a file that says %j",
-    async (config) => {
-      const place = makePlace({}, { ".config/skillflow/config.yml": config });
-      const ended = await runOnTerminal(RUN, ["y\n"], place);
-      expect(ended.code, ended.stdout).toBe(0);
-      expect(readFileSync(configOf(place), "utf8")).toMatch(/pager@[0-9a-f]{16}/);
-    },
-  );
 
   it.each<[string, (cwd: string) => Record<string, string>]>([
     ["has no place", () => ({ HOME: makeProject({ ".config": "a file" }) })],
@@ -207,10 +221,24 @@ describe("elsewhere", () => {
     expect(isImported(place)).toBe(true);
   });
 
-  it("another content than the one that was allowed does not run", async () => {
-    const pinned = "skills: { trust: [pager@0123456789abcdef] }";
-    const place = makePlace({}, { ".config/skillflow/config.yml": pinned });
-    await runProgram(["run", "flow.yml", "--model", "script:quiet.json"], place);
+  it.each<[string, string, string, string]>([
+    [
+      "an entry without a path",
+      "trust.json",
+      JSON.stringify([{ id: "pager", digest: "0".repeat(64) }]),
+      "the entry for pager counts for nothing",
+    ],
+    ["a file that is no list", "trust.json", "{}", "is not read, so nothing in it is trusted"],
+    [
+      "an id with a digest",
+      "config.yml",
+      "skills: { trust: [pager@0123456789abcdef] }",
+      "pager@0123456789abcdef counts for nothing",
+    ],
+  ])("%s allows nothing, and it is said", async (_, name, text, said) => {
+    const place = makePlace({}, { [`.config/skillflow/${name}`]: text });
+    const ended = await runProgram(["run", "flow.yml", "--model", "script:quiet.json"], place);
+    expect(ended.stderr).toContain(said);
     expect(isImported(place)).toBe(false);
   });
 

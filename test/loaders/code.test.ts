@@ -15,7 +15,7 @@ function runner(directory: string, runForeign: typeof foreignHost.runForeign, tr
     levels: [{ kind: "project", path: join(directory, "own"), trusted: false, root: directory }],
     servers: new Map(),
     disabled: [],
-    trust: new Set(trust),
+    trust: { ids: new Set(trust), remembered: [] },
     variables: new Map(),
     overrides: new Map(),
     env: {},

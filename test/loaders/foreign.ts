@@ -17,6 +17,7 @@ const { run } = processSandbox(sandboxHost);
 
 export const foreignHost: LoaderHost = {
   env: {},
+  cwd: tmpdir(),
   options: { descriptor: "current", allowScripts: false },
   runProgram: run,
   runForeign: run,

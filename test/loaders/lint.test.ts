@@ -37,6 +37,7 @@ const OPTIONS = {
   known: new Set<string>(),
   host: {
     env: { PATH: process.env.PATH },
+    cwd: process.cwd(),
     options: { descriptor: "current", allowScripts: false },
     runProgram: refuse,
     runForeign: refuse,

@@ -15,7 +15,7 @@ const open = (directory: string, options: Partial<SkillSetOptions> = {}) =>
     levels: [{ kind: "project", path: join(directory, "own"), trusted: false, root: directory }],
     servers: new Map(),
     disabled: [],
-    trust: new Set(),
+    trust: { ids: new Set(), remembered: [] },
     variables: new Map(),
     overrides: new Map(),
     env: {},

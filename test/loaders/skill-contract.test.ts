@@ -301,7 +301,7 @@ describe("contracts that are bound to others", () => {
       own: [],
       servers: new Map(),
       disabled: [],
-      trust: new Set(),
+      trust: { ids: new Set(), remembered: [] },
       variables: new Map(),
       overrides: new Map(),
       env,

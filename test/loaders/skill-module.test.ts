@@ -15,8 +15,9 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { checkSkillDefinition } from "../../src/core/skill-definition.ts";
 import { discoverModule, moduleFolder } from "../../src/loaders/module-folder.ts";
 import { findModule } from "../../src/loaders/module-place.ts";
-import { readModuleId, relativeImports } from "../../src/loaders/module-source.ts";
-import { digestFiles, openSkillFolder } from "../../src/loaders/skill-folder.ts";
+import { readModuleId } from "../../src/loaders/module-source.ts";
+import { openContents } from "../../src/loaders/skill-contents.ts";
+import { openSkillFolder } from "../../src/loaders/skill-folder.ts";
 import { importSkill } from "../../src/loaders/skill-module.ts";
 import { toolContext } from "../../src/testing.ts";
 
@@ -104,12 +105,6 @@ describe("the id of a module, read without running it", () => {
         expect(id === undefined || typeof id === "string").toBe(true);
       }),
     );
-  });
-
-  test("its relative imports are told too, whatever their form", () => {
-    const source = `import a from "./a.js"; import "../b.ts"; export * from './c'; const d = require("./d.cjs");
-      const e = await import("./e.mjs"); import f from "package"; const g = "./g.js"; // import "./h.js"`;
-    expect(relativeImports(source)).toEqual(["./a.js", "../b.ts", "./c", "./d.cjs", "./e.mjs"]);
   });
 });
 
@@ -438,7 +433,7 @@ describe("a skill that a module defines, before it runs", () => {
     write("lib/shared.ts", 'export * from "./deeper.ts";');
     write("lib/deeper.ts", "export const a = 1;");
     write("plugins/unrelated.ts", "1");
-    const digest = () => digestFiles(file, discover(file).found[0]?.loaded.alsoRuns?.());
+    const digest = () => discover(file).found[0]?.contents.digest();
     const before = digest();
     write("plugins/unrelated.ts", "2");
     expect(digest()).toBe(before);
@@ -460,10 +455,11 @@ describe("a skill that a module defines, before it runs", () => {
   ])("has another digest when %s changes", (_, change) => {
     for (const file of ["skill.ts", "lib/a.js", "node_modules/x/index.js"]) write(`pager/${file}`, "1");
     symlinkSync("lib/a.js", join(directory, "pager/link"));
-    const before = digestFiles(join(directory, "pager"));
-    expect(digestFiles(join(directory, "pager"))).toBe(before);
+    const digest = () => openContents({ path: join(realpathSync(directory), "pager") }).digest();
+    const before = digest();
+    expect(digest()).toBe(before);
     change();
-    expect(digestFiles(join(directory, "pager"))).not.toBe(before);
+    expect(digest()).not.toBe(before);
   });
 });
 

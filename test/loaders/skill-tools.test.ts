@@ -231,7 +231,7 @@ describe("in a set of skills", () => {
       levels: [{ kind: "project", path, trusted: false, root: path }],
       servers: new Map(),
       disabled: [],
-      trust: new Set(options.trust),
+      trust: { ids: new Set(options.trust), remembered: [] },
       variables: new Map(options.variables),
       overrides: new Map(),
       env: { SERVICE_TOKEN: "t", HANDED: "h", OTHER: "o" },

@@ -105,7 +105,7 @@ describe("a set with versions", () => {
 
   it("gives each version a digest of its own", () => {
     const set = open({ high: ["1.0.0", "2.0.0"] });
-    const digests = ["notes.read@1", "notes.read@2", "notes.read"].map((name) => set.digest(name));
+    const digests = ["notes.read@1", "notes.read@2", "notes.read"].map((name) => set.contents(name)?.digest());
     expect(digests[0]).not.toBe(digests[1]);
     expect(digests[2]).toBe(digests[1]);
   });
@@ -145,7 +145,7 @@ function open(versions: { readonly high: readonly string[]; readonly low?: reado
     own: [],
     servers: new Map(),
     disabled: [],
-    trust: new Set(),
+    trust: { ids: new Set(), remembered: [] },
     variables: new Map(),
     overrides: new Map(),
     env,

@@ -6,6 +6,7 @@ import type { SkillLevel } from "../../src/loaders/discover.ts";
 import { handlerConfig, recordSkill } from "../../src/loaders/skill-entry.ts";
 import { openSkillFolder, readSkillDocument } from "../../src/loaders/skill-folder.ts";
 import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
+import type { Trust, TrustEntry } from "../../src/loaders/trust-memory.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));
 let directory = "";
@@ -127,11 +128,12 @@ describe("a set of skills", () => {
       levels: levels.map(levelAt),
       servers: new Map(),
       disabled: [],
-      trust: new Set(),
+      trust: { ids: new Set(), remembered: [] },
       variables: new Map(),
       overrides: new Map(),
       env: {},
       host: {
+        cwd: directory,
         options: { descriptor: "current", allowScripts: false },
         runProgram: refuse,
         runForeign: refuse,
@@ -231,14 +233,25 @@ describe("a set of skills", () => {
     expect(open(["own"]).ids.size).toBe(0);
   });
 
-  test.each<[string, ReadonlySet<string>, boolean]>([
-    ["nobody's trust", new Set(), false],
-    ["its id", new Set(["x"]), true],
-    ["another's id", new Set(["y"]), false],
-    ["other content", new Set(["x@0123456789abcdef"]), false],
+  const here = () => open(["own"]).contents("x");
+  const answered = (parts: Partial<TrustEntry>): Trust => {
+    const { path = "", digest } = here() ?? {};
+    return { ids: new Set(), remembered: [{ id: "x", path, digest: digest?.() ?? "", at: "", ...parts }] };
+  };
+  const byId = (...ids: string[]): Trust => ({ ids: new Set(ids), remembered: [] });
+
+  test.each<[string, () => Trust, boolean]>([
+    ["nobody's trust", () => byId(), false],
+    ["its id", () => byId("x"), true],
+    ["another's id", () => byId("y"), false],
+    ["an answer to these files here", () => answered({}), true],
+    ["an answer to other files", () => answered({ digest: "0".repeat(64) }), false],
+    ["an answer to the same files elsewhere", () => answered({ path: "/elsewhere/own/x" }), false],
+    ["an answer about another id", () => answered({ id: "y" }), false],
+    ["an id with a digest", () => byId(`x@${here()?.digest()}`), false],
   ])("%s decides whether a command of a found skill is there (S13)", async (_, trust, isThere) => {
     skill("own/x", "name: x\nmcp: { command: run-it }");
-    const found = await open(["own"], { trust }).find("x");
+    const found = await open(["own"], { trust: trust() }).find("x");
     expect(found?.skill.mcp !== undefined).toBe(isThere);
     expect(found?.skill.instruction).toBe("Body.");
     expect(found?.withheld).toBe(isThere ? undefined : "its code is not trusted: --trust-skill x lets it run");
@@ -246,8 +259,8 @@ describe("a set of skills", () => {
 
   test("trust in exactly these files ends when they change", async () => {
     const file = skill("own/x", "name: x\nmcp: { command: run-it }");
-    const digest = open(["own"]).digest("x");
-    const trusting = () => open(["own"], { trust: new Set([`x@${digest}`]) }).find("x");
+    const trust = answered({});
+    const trusting = () => open(["own"], { trust }).find("x");
     expect((await trusting())?.source.trusted).toBe(true);
     writeFileSync(file, "---\nname: x\nmcp: { command: run-that }\n---\n");
     expect((await trusting())?.source.trusted).toBe(false);
@@ -270,8 +283,8 @@ describe("a set of skills", () => {
     });
     expect(held?.skill.mcp?.headers).toEqual({ "X-Kind": "plain", Odd: "${NOT_DECLARED}" });
     expect(open(["own"]).withheld("x")?.remedy).toContain("--trust-skill x");
-    for (const trust of ["x", `x@${open(["own"]).digest("x")}`]) {
-      const trusting = open(["own"], { trust: new Set([trust]) });
+    for (const trust of [byId("x"), answered({})]) {
+      const trusting = open(["own"], { trust });
       expect(await trusting.find("x")).toMatchObject({ withheld: undefined, heldBack: [], skill: { mcp } });
       expect(trusting.withheld("x")).toBeUndefined();
     }

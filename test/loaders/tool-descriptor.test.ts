@@ -61,6 +61,7 @@ function hostOf(options: Partial<FormatOptions> = {}) {
   };
   const host: LoaderHost = {
     env,
+    cwd: directory,
     options: { ...CURRENT, ...options },
     runProgram: run("program"),
     runForeign: run("foreign"),

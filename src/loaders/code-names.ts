@@ -1,0 +1,134 @@
+import { extname } from "node:path";
+
+/**
+ * What the text of a program names that would run with it, without running it. Rather too much than too little: what is
+ * named in a comment counts as well.
+ */
+export interface CodeNames {
+  /** Paths, as they are written; an import may leave out the extension. */
+  readonly paths: readonly string[];
+  /** Packages of Node. */
+  readonly packages: readonly string[];
+  /** Modules of Python, dotted; those that begin with dots are relative. */
+  readonly modules: readonly string[];
+  /** What may be a folder where Python looks for modules. */
+  readonly folders: readonly string[];
+}
+
+export type Language = "javascript" | "python" | "sh" | "manifest";
+
+/** By its name, else by its first line; undefined for what is no program. */
+export function languageOf(path: string, text: string): Language | undefined {
+  if (/[/\\]package\.json$/.test(path)) return "manifest";
+  const known = LANGUAGES.find(([endings]) => endings.includes(extname(path)))?.[1];
+  if (known || !text.startsWith("#!")) return known;
+  const line = text.slice(0, 200).split("\n")[0] ?? "";
+  return INTERPRETERS.find(([pattern]) => pattern.test(line))?.[1];
+}
+
+const LANGUAGES: readonly (readonly [endings: readonly string[], language: Language])[] = [
+  [[".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"], "javascript"],
+  [[".py", ".pyw"], "python"],
+  [[".sh", ".bash"], "sh"],
+];
+const INTERPRETERS: readonly (readonly [pattern: RegExp, language: Language])[] = [
+  [/python/, "python"],
+  [/\b(?:node|deno|bun|tsx)\b/, "javascript"],
+  [/sh\b/, "sh"],
+];
+
+export function namesIn(language: Language, text: string, path = ""): CodeNames {
+  return READERS[language](text, path);
+}
+
+const READERS: Readonly<Record<Language, (text: string, path: string) => CodeNames>> = {
+  javascript: namesInJavaScript,
+  python: namesInPython,
+  sh: namesInShell,
+  manifest: namesInManifest,
+};
+
+const NOTHING: CodeNames = { paths: [], packages: [], modules: [], folders: [] };
+
+// Whatever may repeat is bounded: the text is a stranger's.
+const SPECIFIER =
+  /\b(?:from|import|require|resolve)\s{0,99}\(?\s{0,99}(?:\/\*[^*]{0,99}\*\/\s{0,99}){0,3}(["'`])([^"'`\n$]+)\1/g;
+const QUOTED_FILE = /(["'`])((?:[\w.@ -]*\/)*[\w.@ -]+\.(?:[mc]?[jt]sx?|pyw?|sh|bash|node|wasm|so))\1/g;
+
+function namesInJavaScript(text: string): CodeNames {
+  const specifiers = captured(text, SPECIFIER);
+  const isPath = (specifier: string) => /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier);
+  return {
+    ...NOTHING,
+    paths: unique([...specifiers.filter(isPath), ...captured(text, QUOTED_FILE)]),
+    packages: unique(specifiers.filter((specifier) => !isPath(specifier))),
+  };
+}
+
+const QUOTED_FOLDER = /(["'])((?:[\w.-]+\/){0,9}[\w.-]+)\/?\1/g;
+
+function namesInPython(text: string): CodeNames {
+  const whole = [...text.matchAll(/^[ \t]*import[ \t]+([\w., \t]+)/gm)].flatMap(([, names = ""]) =>
+    names.split(",").map((name) => name.trim().split(/\s/)[0] ?? ""),
+  );
+  const parts = [...text.matchAll(/^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,9999}\)|[^\n]*)/gm)].flatMap(
+    ([, from = "", names = ""]) => {
+      const each = names.replace(/[()\\]|#.*$/gm, " ").split(",");
+      const below = each.map((name) => `${from}${from.endsWith(".") ? "" : "."}${name.trim().split(/\s/)[0] ?? ""}`);
+      return [from, ...below];
+    },
+  );
+  const called = [...text.matchAll(/\b(?:import_module|__import__)\(\s*["']([\w.]+)["']/g)].map(
+    ([, name = ""]) => name,
+  );
+  const modules = [...whole, ...parts, ...called].filter((name) => /^\.*\w[\w.]*$/.test(name));
+  const folders = captured(text, QUOTED_FOLDER);
+  return { ...NOTHING, paths: unique(captured(text, QUOTED_FILE)), modules: unique(modules), folders: unique(folders) };
+}
+
+const SHELL_FILE = /(?:(?:\.{1,2}|[\w-]+)\/)*[\w.-]+\.(?:[mc]?[jt]s|py|sh|bash)\b/g;
+const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec)\s{1,9}["']{0,2}([\w./-]+)/gm;
+
+/** What a path begins with that only running would tell: mostly the script's own folder. */
+const VARIABLE = /\$\{[^}]{0,99}\}|\$\([^)]{0,99}\)|\$\w{1,99}/g;
+
+function namesInShell(script: string): CodeNames {
+  const text = script.replace(VARIABLE, ".");
+  const files = text.match(SHELL_FILE) ?? [];
+  const sourced = [...text.matchAll(SOURCED)].map(([, path = ""]) => path);
+  return { ...NOTHING, paths: unique([...files, ...sourced]) };
+}
+
+/** The files that a package is entered by, its scripts, and once it is installed the packages that it needs. */
+function namesInManifest(text: string, path: string): CodeNames {
+  const manifest = parsed(text);
+  const { main, bin, exports, imports, scripts } = manifest;
+  const isInstalled = /[/\\]node_modules[/\\]/.test(path);
+  const packages = isInstalled ? NEEDS.flatMap((key) => Object.keys(Object(manifest[key]) as object)) : [];
+  const entries = JSON.stringify([main, bin, exports, imports]).match(/"[^"*{}:,[\]]+"(?=[,}\]])/g) ?? [];
+  const { paths } = namesInShell(Object.values(Object(scripts) as object).join("\n"));
+  return {
+    ...NOTHING,
+    paths: unique([...entries.map((file) => file.slice(1, -1)), ...paths]),
+    packages: unique(packages),
+  };
+}
+
+const NEEDS = ["dependencies", "optionalDependencies", "peerDependencies"];
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+  } catch {
+    return {};
+  }
+}
+
+/** What stands between the quotes that a pattern captures first. */
+function captured(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, , name = ""]) => name);
+}
+
+function unique(names: readonly string[]): readonly string[] {
+  return [...new Set(names)];
+}
