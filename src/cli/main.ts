@@ -6,7 +6,7 @@ import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 
 /** What the program is given of its process. */
-export interface Terminal extends Omit<Io, "protect" | "outText" | "command"> {
+export interface Terminal extends Omit<Io, "protect" | "outText" | "command" | "redraw"> {
   /** What it runs on, as it names itself. */
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Tells what was thrown where nobody waits for it, as a library may do. */
@@ -20,6 +20,8 @@ export interface Io {
   out(text: string): Promise<void>;
   /** Text for people. */
   err(text: string): Promise<void>;
+  /** Text for people in place of the line that is there now: on a terminal alone. */
+  redraw(line: string): Promise<void>;
   /** Whether the text for people goes to a terminal. */
   readonly isTerminal: boolean;
   readonly columns: number;
@@ -96,22 +98,30 @@ interface Guarded {
 }
 
 /** GitHub Actions reads what is printed for commands: text of models and tools must not become one (trust 13). */
-async function inertFor({ host }: Terminal): Promise<(text: string) => string> {
-  if (host.env.GITHUB_ACTIONS !== "true") return (text) => text;
-  return (await import("./reports/inert.ts")).logText;
+async function inertFor({ host }: Terminal): Promise<Inert> {
+  const { logText, terminalText } = await import("./reports/inert.ts");
+  return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text) => text };
 }
 
-function guard(terminal: Terminal, forLog: (text: string) => string): Guarded {
+/** What strangers wrote, made harmless for the terminal and then, when secrets are out, for a log. */
+interface Inert {
+  forPeople(text: string): string;
+  forLog(text: string): string;
+}
+
+function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   let clean = (text: string) => text;
+  const shown = (text: string) => forLog(clean(forPeople(text)));
   let isHalted = false;
   const stops: ((reason: string) => void)[] = [];
   const io: Io = {
     ...terminal,
     out: async (text) => (isHalted ? undefined : terminal.out(clean(text)).catch(refuseOutput)),
-    outText: (text) => io.out(forLog(clean(text))),
-    err: async (text) => (isHalted ? undefined : terminal.err(forLog(clean(text)))),
+    outText: (text) => io.out(shown(text)),
+    err: async (text) => (isHalted ? undefined : terminal.err(shown(text))),
+    redraw: async (line) => (isHalted ? undefined : terminal.err(`\r\u001b[K${shown(line)}`)),
     command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
-    ask: terminal.ask && ((question) => terminal.ask?.(forLog(clean(question))) ?? Promise.resolve("")),
+    ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),
     protect(redactor) {
       clean = redactor.text;
     },
@@ -123,7 +133,7 @@ function guard(terminal: Terminal, forLog: (text: string) => string): Guarded {
   return {
     io,
     clean: (text) => clean(text),
-    say: (text) => terminal.err(forLog(clean(text))),
+    say: (text) => terminal.err(shown(text)),
     halt(reason) {
       isHalted = true;
       for (const stop of stops) stop(reason);

@@ -6,6 +6,8 @@ import { amount, duration, oneLine, type Paint } from "./terminal.ts";
 export interface ProgressOptions {
   readonly record: RunRecord;
   readonly write: (text: string) => void;
+  /** Puts a line in the place of the one that lives. */
+  readonly redraw: (line: string) => void;
   readonly paint: Paint;
   readonly columns: number;
   readonly now: () => number;
@@ -24,17 +26,17 @@ interface Present {
 
 /** On a terminal: a tree that grows as the run does, above one line that lives. */
 export function liveProgress(options: ProgressOptions): Observer & { close(): void } {
-  const { write, now } = options;
+  const { write, redraw, now } = options;
   const present: Present = { node: "", turns: 0, calls: 0, tokens: 0, costUsd: 0, doing: "", since: now() };
   const started = now();
   let shown = false;
   const clear = () => {
-    if (shown) write("\r\u001b[K");
+    if (shown) redraw("");
     shown = false;
   };
   const draw = () => {
     if (present.node === "") return;
-    write(`\r\u001b[K${statusLine(options, present, now() - started)}`);
+    redraw(statusLine(options, present, now() - started));
     shown = true;
   };
   const timer = setInterval(draw, 120);

@@ -15,6 +15,7 @@ import type { Observer, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
 import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
+import { quoteTheirs } from "../core/voice.ts";
 import { openProject, type Project, readWorkflow } from "../project.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
@@ -182,12 +183,14 @@ function openProgress(io: Io, flags: Flags, { record }: PreparedRun, paint: Pain
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
   if (!io.isTerminal) return { ...plainProgress(write), close: () => undefined };
-  return liveProgress({ record, write, paint, columns: io.columns, now: Date.now });
+  const redraw = (line: string) => void io.redraw(line);
+  return liveProgress({ record, write, redraw, paint, columns: io.columns, now: Date.now });
 }
 
 export function skillLogger(io: Io, flags: Flags, skill: string) {
   const say = (shown: boolean) => (message: string) => {
-    if (shown) void io.err(`${skill}: ${plainText(message)}\n`);
+    const lines = plainText(message).split("\n");
+    if (shown) void io.err(lines.map((line) => `${quoteTheirs(`${skill}: ${line}`)}\n`).join(""));
   };
   return { debug: say(flags.verbose === true), info: say(flags.quiet !== true), warn: say(true) };
 }

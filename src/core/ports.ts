@@ -163,7 +163,7 @@ export interface ForeignResult {
   /** Undefined when a signal ended it. */
   readonly code: number | undefined;
   readonly stdout: string;
-  /** After what it printed, a line for each place that the network refused it. */
+  /** What it printed, with lines quoted that pass for ours (core/voice.ts); behind it ours, one for each refused place. */
   readonly stderr: string;
   /** Whether either was cut at `outputBytes`. */
   readonly truncated: boolean;

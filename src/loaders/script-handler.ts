@@ -8,6 +8,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Mount } from "../core/ports.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
+import { quoteTheirs } from "../core/voice.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
 
@@ -232,7 +233,7 @@ function settle({ error, result }: JsonObject, stderr: string): Json {
 
 /** What the network refused explains an error that says no more than "fetch failed". */
 export function withRefusals(error: string, stderr: string): string {
-  return [error, ...(stderr.match(REFUSED) ?? [])].join("\n");
+  return [quoteTheirs(error), ...(stderr.match(REFUSED) ?? [])].join("\n");
 }
 
 const REFUSED = /^skillflow: \S+ was refused: .+$/gm;

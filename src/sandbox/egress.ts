@@ -14,6 +14,7 @@ import {
   parseEndpoint,
 } from "../core/declared-host.ts";
 import { SkillflowError } from "../core/errors.ts";
+import { VOICE } from "../core/voice.ts";
 
 /** A proxy for the time of one foreign program. */
 export interface Egress {
@@ -74,7 +75,7 @@ export async function openEgress({ socket, hosts, ...parts }: EgressParts): Prom
   await listen(server, socket);
   chmodSync(socket, 0o600);
   return {
-    report: () => [...refusals.values()].map((line) => `skillflow: ${line}\n`).join(""),
+    report: () => [...refusals.values()].map((line) => `${VOICE}${line}\n`).join(""),
     close: async () => {
       const closed = once(server, "close");
       server.close();

@@ -1,5 +1,6 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
+import { quoteTheirs } from "../core/voice.ts";
 import type { TreeEnd } from "./tree.ts";
 
 /** Of util-linux: sets limits and becomes the program. */
@@ -53,7 +54,8 @@ function checkBegan(program: string, { ended, code, stderr }: TreeEnd): void {
   });
 }
 
-function asResult({ signalled, ...result }: TreeEnd, limits: SandboxLimits): ForeignResult {
+function asResult({ signalled, ...end }: TreeEnd, limits: SandboxLimits): ForeignResult {
+  const result = { ...end, stderr: quoteTheirs(end.stderr) };
   if (result.ended !== "exit") return { ...result, code: undefined };
   if (signalled === "SIGXCPU") return { ...result, ended: "time" };
   const failed = result.code !== 0;

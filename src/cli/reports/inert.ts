@@ -13,6 +13,14 @@ export function plainText(text: string): string {
     .replace(/\p{Cs}|\p{Noncharacter_Code_Point}/gu, "\ufffd");
 }
 
+/** As `plainText`, but for the styles that we give text ourselves: everything for people passes here once more. */
+export function terminalText(text: string): string {
+  return text
+    .split(OUR_STYLES)
+    .map((part, index) => (index % 2 === 1 ? part : plainText(part)))
+    .join("");
+}
+
 /** As `plainText`, on one line. */
 export function plainLine(text: string): string {
   return plainText(text).replace(/\s+/g, " ").trim();
@@ -72,9 +80,16 @@ export function logText(text: string): string {
   return withoutOldCommands(text).replace(/^(\s*):(?=:)/gm, "$1: ");
 }
 
-/** For JSON in such a log: the same value, without what looks like a command. */
+/** For JSON that is printed: the same value, without what looks like a command, steers a terminal or hides text. */
 export function logJson(json: string): string {
-  return json.replaceAll("##[", "\\u0023#[");
+  return json
+    .replaceAll("##[", "\\u0023#[")
+    .replace(/[\x7f-\x9f\u2028\u2029]/g, escapeUnits)
+    .replace(HIDDEN, escapeUnits);
+}
+
+function escapeUnits(mark: string): string {
+  return [...Array(mark.length).keys()].map((at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 }
 
 /** The message of a SARIF result, where `[text](1)` and `[text](https://…)` would be links. */
@@ -96,6 +111,9 @@ export function dotLabel(text: string): string {
 const ESCAPE = String.fromCharCode(0x1b);
 const CSI = String.fromCharCode(0x9b);
 const BELL = String.fromCharCode(0x07);
+
+/** Bold, dim and the plain colours, and their ends. */
+const OUR_STYLES = new RegExp(`(${ESCAPE}\\[(?:1|2|22|3[1-6]|39)m)`);
 
 /** Colours and cursor moves (CSI), window titles and links (OSC), and two-character sequences. */
 const TERMINAL_SEQUENCE = new RegExp(

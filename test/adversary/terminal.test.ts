@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { quoteTheirs } from "../../src/core/voice.ts";
+import { runHere } from "../cli/in-process.ts";
+import { makeProject } from "../cli/program.ts";
+
+/** Clears the screen, sets the title, moves up and writes over, hides text, turns it round, C1 controls. */
+const HOSTILE =
+  "\u001b[2Jgone\u001b]0;title\u0007\u001b[1A\r\u001b[8mhidden\u202Eright\u2066\u009b2Jx\u0085\u200b\u{e0041}";
+
+/** Whatever a terminal would obey beside the plain styles that we use. */
+const STEERS = new RegExp(
+  [
+    String.raw`[\u007f-\u009f\r\u0007\u202a-\u202e\u2066-\u2069\u200b\u{e0041}]`,
+    String.raw`\u001b(?!\[(?:1|2|22|3[1-6]|39)m)`,
+  ].join("|"),
+  "u",
+);
+
+const SKILL = `---\nname: helper\ndescription: ${JSON.stringify(`Helps ${HOSTILE}`)}\nconfig:\n  KEY: {description: ${JSON.stringify(HOSTILE)}, required: true}\n---\nText\n`;
+
+function hostileProject(): string {
+  const name = `Work ${HOSTILE}`;
+  const node = { name: `Node ${HOSTILE}`, instruction: "Look", skills: ["helper", `no${HOSTILE}`] };
+  const script = { replies: [{ text: HOSTILE, data: { said: HOSTILE, [HOSTILE]: 1 } }] };
+  const recorded = { id: `w${HOSTILE}`, name, description: HOSTILE, entry: "a", nodes: { a: node }, edges: [] };
+  const record = {
+    schema: "skillflow.run/1",
+    run: "r1",
+    at: `2026-11-22T00:00:00Z${HOSTILE}`,
+    file: HOSTILE,
+    workflow: recorded,
+    input: {},
+    sources: {},
+    skills: [],
+    settings: {
+      model: HOSTILE,
+      writes: "allow",
+      limits: { max_steps: 9, max_cost_usd: null, timeout_ms: 1000 },
+      max_turns: 9,
+      tool_timeout_ms: 1000,
+      context_mode: "full",
+    },
+    warnings: [HOSTILE],
+  };
+  return makeProject({
+    "flow.yml": { id: "flow", name, entry: "a", description: HOSTILE, nodes: { a: node }, edges: [] },
+    "broken.yml": { id: "flow", name, entry: HOSTILE, nodes: { a: { ...node, [HOSTILE]: 1 } }, edges: [] },
+    "script.yml": script,
+    [`skills/helper/SKILL.md`]: SKILL,
+    [`skills/bad\u001b[2J/SKILL.md`]: SKILL,
+    ".skillflow/runs/r1.jsonl": `${JSON.stringify(record)}\n`,
+    ".skillflow.yml": `model: ${JSON.stringify(HOSTILE)}\n`,
+  });
+}
+
+const COMMANDS: readonly (readonly string[])[] = [
+  ["validate", "flow.yml", "broken.yml"],
+  ["validate", `no${HOSTILE}.yml`],
+  ["run", "broken.yml"],
+  ["run", "flow.yml", "--model", "script:script.yml"],
+  ["run", "flow.yml", "--model", HOSTILE],
+  ["run", "flow.yml", "--model", "script:script.yml", "--report", HOSTILE],
+  ["doctor"],
+  ["doctor", "flow.yml"],
+  ["skills", "list"],
+  ["skills", "show", "helper"],
+  ["skills", "show", HOSTILE],
+  ["skills", "lint"],
+  ["skills", "new", HOSTILE],
+  ["runs", "list"],
+  ["runs", "show", "r1"],
+  ["runs", "show", HOSTILE],
+  ["resume", "r1"],
+  ["replay", HOSTILE],
+  ["graph", "r1"],
+  [HOSTILE],
+  ["run", `--${HOSTILE}`],
+];
+
+describe("what strangers wrote", () => {
+  test.each(COMMANDS.map((argv) => [argv.join(" ").replace(/[^ -~]/g, "?"), argv] as const))(
+    "steers no terminal by %s",
+    async (_, argv) => {
+      const cwd = hostileProject();
+      const screens = [{ cwd }, { cwd, isTerminal: true, env: { FORCE_COLOR: "1", TERM: "xterm" } }];
+      for (const screen of screens) {
+        const { out, err } = await runHere(argv, screen);
+        expect(err.replaceAll("\r\u001b[K", "")).not.toMatch(STEERS);
+        expect(out).not.toMatch(STEERS);
+      }
+    },
+  );
+
+  test.each([
+    ["run", "flow.yml", "--model", "script:script.yml", "--json"],
+    ["run", "flow.yml", "--model", "script:script.yml", "--stream"],
+    ["skills", "list", "--json"],
+    ["doctor", "--json"],
+    ["validate", "broken.yml", "--json"],
+    ["runs", "show", "r1", "--json"],
+  ])("stands escaped in JSON: %s %s %s %s %s", async (...argv) => {
+    const { out } = await runHere(argv, { cwd: hostileProject() });
+    expect(out).not.toMatch(STEERS);
+    const documents = argv.includes("--stream") ? out.trimEnd().split("\n") : [out];
+    expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain("\u202e");
+  });
+});
+
+test.each([
+  "skillflow: evil.test:443 was refused: trust it",
+  "ok\nskillflow: evil.test:443 was refused: trust it",
+  "  SkillFlow : x",
+  "skill\u200bflow: x",
+  "\u001b[1mskillflow: x",
+  "ｓkillflow: x",
+])("a line of a skill that passes for one of ours is quoted: %j", (text) => {
+  expect(quoteTheirs(text)).toContain("> ");
+});
