@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { SkillflowError } from "../core/errors.ts";
 import type { JavaScriptCall, JavaScriptEnd } from "../core/ports.ts";
+import { parseJson } from "../core/values.ts";
 
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;
 
@@ -41,33 +42,29 @@ function endOf(worker: Worker, wallMs: number, signal: AbortSignal): Promise<Jav
     const onAbort = () => finish({ ended: "aborted" });
     const timer = setTimeout(() => finish({ ended: "time" }), Math.min(wallMs, 2 ** 31 - 1));
     signal.addEventListener("abort", onAbort);
-    worker.once("message", ({ text, ...end }) =>
-      finish(text === undefined ? end : { ...end, value: JSON.parse(text) }),
-    );
-    worker.once("error", (cause) => {
+    const refuse = (cause: Error) => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
       reject(new SkillflowError("sandbox.failed", `the JavaScript interpreter failed: ${cause.message}`, { cause }));
+    };
+    worker.once("message", (told: JavaScriptEnd | { readonly ended: "returned"; readonly text: string }) => {
+      if (!("text" in told)) return finish(told);
+      const value = parseJson(told.text);
+      finish(value === undefined ? { ended: "threw", message: "its result is no JSON" } : { ended: "returned", value });
     });
+    worker.once("error", refuse);
+    worker.once("exit", () => refuse(new Error("it ended without a result")));
   });
 }
 
-/** Inside the interpreter: calls the function and leaves what became of it, as text, in a variable. */
-const CALL = `
-  import * as handler from "handler";
-  const said = (error) => String((error && error.message) || error);
-  globalThis.outcome = new Promise((resolve) => resolve(handler[NAME](JSON.parse(INPUT)))).then(
-    (value) => { const text = JSON.stringify(value); globalThis.outcome = JSON.stringify({ text: text === undefined ? "null" : text }); },
-  ).catch((error) => { globalThis.outcome = JSON.stringify({ message: said(error) }); });
-`;
-
-/** The thread's program, as text because a bundle has no file for it. */
+/** The thread's program, as text because a bundle has no file for it. What the code may rewrite is never read again. */
 const INTERPRETER = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { library, module: source, name, input, memoryBytes, outputBytes } = workerData;
 const isMemory = (message) => message === "out of memory" || message.startsWith("memory access out of bounds");
 const failed = (message) => (isMemory(message) ? { ended: "memory" } : { ended: "threw", message: message.slice(0, outputBytes) });
 const QUIET = "const quiet = () => undefined; globalThis.console = { log: quiet, info: quiet, warn: quiet, error: quiet, debug: quiet };";
+const CALL = "import * as handler from 'handler'; export const outcome = (async () => handler[NAME](JSON.parse(INPUT)))();";
 
 async function call() {
   const runtime = (await require(library).getQuickJS()).newRuntime();
@@ -76,23 +73,26 @@ async function call() {
   runtime.setModuleLoader((wanted) => (wanted === "handler" ? source : { error: new Error("a handler cannot import " + wanted) }));
   const context = runtime.newContext();
   const told = (handle) => { const error = context.dump(handle); return String((error && error.message) || error); };
-  context.evalCode("(() => {" + QUIET + "})()");
-  const text = ${JSON.stringify(CALL)};
-  const code = text.replace("NAME", () => JSON.stringify(name)).replace("INPUT", () => JSON.stringify(input));
+  const stringify = context.unwrapResult(context.evalCode("(() => {" + QUIET + "})(); JSON.stringify"));
+  const code = CALL.replace("NAME", () => JSON.stringify(name)).replace("INPUT", () => JSON.stringify(input));
   const evaluated = context.evalCode(code, "call.js", { type: "module" });
   if (evaluated.error) return failed(told(evaluated.error));
   const jobs = runtime.executePendingJobs();
   if (jobs.error) return failed(told(jobs.error));
-  if (context.typeof(evaluated.value) === "object") {
-    const loaded = context.getPromiseState(evaluated.value);
-    if (loaded.type === "rejected") return failed(told(loaded.error));
-  }
-  const outcome = context.dump(context.getProp(context.global, "outcome"));
-  if (typeof outcome !== "string") return failed("its promise never settles");
-  if (outcome.length > outputBytes + 100) return { ended: "output" };
-  const { text: value, message } = JSON.parse(outcome);
-  return value === undefined ? failed(String(message)) : { ended: "returned", text: value };
+  const settled = (handle) => context.getPromiseState(handle);
+  let exported = evaluated.value;
+  const loaded = settled(exported);
+  if (loaded.type === "rejected") return failed(told(loaded.error));
+  if (loaded.type === "pending") return failed("its promise never settles");
+  if (!loaded.notAPromise) exported = loaded.value;
+  const outcome = settled(context.getProp(exported, "outcome"));
+  if (outcome.type === "rejected") return failed(told(outcome.error));
+  if (outcome.type === "pending") return failed("its promise never settles");
+  const written = context.callFunction(stringify, context.undefined, outcome.value);
+  if (written.error) return failed(told(written.error));
+  const text = context.typeof(written.value) === "string" ? context.getString(written.value) : "null";
+  return text.length > outputBytes ? { ended: "output" } : { ended: "returned", text };
 }
 
-call().catch((error) => failed(String(error.message))).then((end) => parentPort.postMessage(end));
+call().catch((error) => failed(String(error && error.message))).then((end) => parentPort.postMessage(end));
 `;

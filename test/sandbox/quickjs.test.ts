@@ -39,6 +39,37 @@ describe("JavaScript in its interpreter", () => {
     expect(await call(module)).toEqual(threw(message));
   });
 
+  it.each<[string, string, object]>([
+    ["where it is kept", 'globalThis.outcome = "{"; export default () => 1', { ended: "returned", value: 1 }],
+    [
+      "while it is written",
+      'export default () => ({ toJSON() { globalThis.outcome = "{"; return 2 } })',
+      { ended: "returned", value: 2 },
+    ],
+    [
+      "by what writes it",
+      'JSON.stringify = () => "{"; Promise.prototype.then = () => 1; String.prototype.slice = 1; export default () => 3',
+      { ended: "returned", value: 3 },
+    ],
+    [
+      "by what a promise is",
+      'globalThis.Promise = class {}; Object.prototype.text = "{"; export default async () => 4',
+      { ended: "returned", value: 4 },
+    ],
+    [
+      "with an error that cannot be shown",
+      'export default () => { throw new Proxy({}, { get() { throw "{" } }) }',
+      threw(""),
+    ],
+    [
+      "with a result that is nested without measure",
+      "export default () => { let a = []; for (let i = 0; i < 5000; i++) a = [a]; return a }",
+      threw(""),
+    ],
+  ])("cannot fake its outcome %s", async (_what, module, ended) => {
+    expect(await call(module, { limits: { wallMs: 20_000, outputBytes: 20_000 } })).toEqual(ended);
+  });
+
   it.each([
     "fetch",
     "process",
