@@ -5,7 +5,7 @@ import { checkInput } from "./core/check.ts";
 import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
-import type { Observer, Store, StoredRun } from "./core/ports.ts";
+import type { Journal, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
 import { createRedactor, type Redactor } from "./core/redact.ts";
@@ -44,8 +44,8 @@ export { type InvokeOptions, invokeSkill, type OfferedSkill, offeredSkills, read
 export { holdLarge } from "./run/large.ts";
 
 export function openStore(project: Project): Store {
-  const { host, storeDirectory } = project;
-  return fileStore({ directory: storeDirectory, self: host.self, isAlive: host.isAlive });
+  const { host, storeDirectory, storeRoot } = project;
+  return fileStore({ directory: storeDirectory, root: storeRoot, self: host.self, isAlive: host.isAlive });
 }
 
 /** A recording, and the path that names it to the replay model. */
@@ -359,10 +359,8 @@ export async function resumeRun(
   const recorded = events.filter((event) => event.type === "run:resume");
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
-  const changes = changedSettings(
-    prepared.choices,
-    recordedSettings(prepared.record.settings, events),
-    project.host.env,
+  const changes = await closingOnFailure(journal, () =>
+    changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), project.host.env),
   );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
   if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
@@ -386,7 +384,30 @@ interface Opened {
   readonly resumes: readonly EventOf<"run:resume">[];
 }
 
+/** Whatever keeps a run from being driven leaves it free for the next who tries. */
+async function closingOnFailure<Value>(journal: Journal, work: () => Value): Promise<Value> {
+  try {
+    return work();
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+}
+
 async function drive(project: Project, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
+  try {
+    return await driveOpened(project, prepared, watch, opened);
+  } finally {
+    await opened.journal.close();
+  }
+}
+
+async function driveOpened(
+  project: Project,
+  prepared: PreparedRun,
+  watch: Watch,
+  opened: Opened,
+): Promise<FinishedRun> {
   const { record, redactor, choices } = prepared;
   const { host } = project;
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
@@ -410,27 +431,23 @@ async function drive(project: Project, prepared: PreparedRun, watch: Watch, open
   });
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };
-  try {
-    const state = await driveRun({
-      program: linkProgram(record),
-      journal: opened.journal,
-      ask,
-      callTool: toolCaller(project, prepared, settings, watch, limitedFetch),
-      redactor,
-      observers: [keep, ...watch.observers],
-      signal: watch.signal,
-      resumes: opened.resumes,
-    });
-    return {
-      record,
-      events,
-      state,
-      result: describeResult(record, state),
-      blobs: blobsOfRun(project.storeDirectory, record.run),
-    };
-  } finally {
-    await opened.journal.close();
-  }
+  const state = await driveRun({
+    program: linkProgram(record),
+    journal: opened.journal,
+    ask,
+    callTool: toolCaller(project, prepared, settings, watch, limitedFetch),
+    redactor,
+    observers: [keep, ...watch.observers],
+    signal: watch.signal,
+    resumes: opened.resumes,
+  });
+  return {
+    record,
+    events,
+    state,
+    result: describeResult(record, state),
+    blobs: blobsOfRun(project.storeDirectory, record.run),
+  };
 }
 
 function toolCaller(

@@ -59,6 +59,8 @@ export interface Project {
   readonly skills: SkillSet;
   readonly choices: SkillChoices;
   readonly storeDirectory: string;
+  /** What no link may lead the store out of; undefined where the operator named the store. */
+  readonly storeRoot: string | undefined;
   readonly overrides: ReadonlyMap<string, string>;
 }
 
@@ -108,7 +110,8 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
   const root = projectRoot(host.cwd);
-  return { host, root, project, user, skills, choices, storeDirectory, overrides: options.overrides };
+  const storeRoot = options.store === undefined ? root : undefined;
+  return { host, root, project, user, skills, choices, storeDirectory, storeRoot, overrides: options.overrides };
 }
 
 function configFinding(message: string): Diagnostic {

@@ -49,7 +49,7 @@ function roomOf(path: string): string {
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
-  cli: ["protocol", "app", "project", "secrets", "skill-choices", "core"],
+  cli: ["protocol", "app", "project", "secrets", "skill-choices", "files", "core"],
   protocol: ["app", "execution", "skill-file", "project", "secrets", "skill-choices", "core"],
   app: [
     "invocation",
@@ -77,9 +77,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   servers: ["project", "loaders", "core"],
   proxy: ["core"],
   run: ["core"],
-  loaders: ["core"],
+  files: [],
+  loaders: ["files", "core"],
   models: ["core"],
-  stores: ["core"],
+  stores: ["files", "core"],
   sandbox: ["core"],
   core: [],
   "skill-http": ["core"],

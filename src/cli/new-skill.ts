@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { FORMATS, type Format } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
+import { makeFolder } from "../files.ts";
 import { projectFolder } from "../project.ts";
 import { text } from "./flags.ts";
 import type { Action } from "./main.ts";
@@ -19,7 +20,7 @@ export const newSkill: Action = async (io, [given = ""], flags) => {
     throw new SkillflowError("usage.invalid", `${shown} is there already; nothing was written`, { hint });
   }
   const files = fillTemplate(format, { id, folder });
-  writeFiles(directory, files);
+  writeFiles(projectFolder(io.host), directory, files);
   const paint = painter(io, flags);
   const program = programName(io);
   const next = runsCode(format) ? `${program} skills show ${id} --trust-skill ${id}` : `${program} skills show ${id}`;
@@ -64,11 +65,13 @@ function runsCode(format: Format): boolean {
   return format !== "agent-skills" && format !== "sweny";
 }
 
-function writeFiles(directory: string, files: readonly (readonly [path: string, text: string])[]): void {
+/** Files for the repository, which the whole team reads. */
+function writeFiles(root: string, directory: string, files: readonly (readonly [path: string, text: string])[]): void {
   try {
     for (const [path, content] of files) {
-      mkdirSync(dirname(join(directory, path)), { recursive: true });
-      writeFileSync(join(directory, path), content, { flag: "wx" });
+      const place = join(directory, path);
+      makeFolder(dirname(place), { root, mode: 0o777 });
+      writeFileSync(place, content, { flag: "wx" });
     }
   } catch (error) {
     throw new SkillflowError("output.failed", `the skill could not be written: ${messageOf(error)}`, { cause: error });

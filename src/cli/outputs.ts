@@ -1,8 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { defined } from "../core/settings.ts";
 import { nearest } from "../core/values.ts";
+import { replaceFile } from "../files.ts";
+import { projectFolder } from "../project.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
 import type { Report } from "./reports/visits.ts";
@@ -68,19 +70,23 @@ export async function writeOutputs(
   for (const { kind, path } of [...folder, ...reports]) {
     const place = resolve(cwd, path);
     const seen = { ...report, ...defined("blobs", report.blobs && relative(dirname(place), report.blobs)) };
-    writeReport(place, kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(seen)) ?? ""));
+    await writeReport(io, place, kind === "trace" ? traceOf(report) : ((await KINDS[kind]?.(seen)) ?? ""));
     written.push({ kind, path });
   }
 }
 
-function writeReport(path: string, content: string): void {
+/** What the checkout holds leads no output out of the project; what the operator names elsewhere is theirs. */
+async function writeReport({ host }: Io, path: string, content: string): Promise<void> {
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, content);
+    if (DEVICE.test(path)) writeFileSync(path, content);
+    else await replaceFile(path, content, { root: projectFolder(host) });
   } catch (error) {
     throw new SkillflowError("output.failed", `a result could not be written: ${messageOf(error)}`);
   }
 }
+
+/** As in `--report md=/dev/stdout`: written to, and never replaced. */
+const DEVICE = /^\/(dev|proc)\//;
 
 function traceOf({ record, events }: Report): string {
   return [record, ...events].map((line) => `${JSON.stringify(line)}\n`).join("");

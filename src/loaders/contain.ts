@@ -1,6 +1,7 @@
 import { constants, realpathSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
+import { isWithin, PLAIN_FILE } from "../files.ts";
 
 export interface Inside {
   readonly inside: true;
@@ -53,9 +54,7 @@ export async function openInside(
 ): Promise<{ readonly file: FileHandle; readonly stats: Stats } | Refused> {
   let file: FileHandle | undefined;
   try {
-    // Without O_NONBLOCK the open of a named pipe waits for its writer.
-    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-    file = await open(place.path, flags);
+    file = await open(place.path, constants.O_RDONLY | PLAIN_FILE);
     const stats = await file.stat();
     const refusal = stats.isFile() ? await lookAgain(place, stats) : unreadable("is not a regular file");
     if (!refusal) return { file, stats };
@@ -86,11 +85,6 @@ function faultOf(path: string): string | undefined {
   if (path.includes("\\")) return "holds a backslash; separate folders with /";
   if (path.split("/").includes("..")) return "holds `..`";
   return undefined;
-}
-
-/** Whether a real path is a real root or lies below it: compared with a separator, so that `/a-b` is not in `/a`. */
-export function isWithin(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
 async function lookAgain(place: Inside, opened: Stats): Promise<Refused | undefined> {

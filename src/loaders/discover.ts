@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
-import { isWithin } from "./contain.ts";
+import { isWithin } from "../files.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import type { Contents } from "./skill-contents.ts";
 import { openRealFolder, openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-folder.ts";

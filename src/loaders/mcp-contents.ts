@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { McpServerConfig } from "../core/skill.ts";
-import { isWithin } from "./contain.ts";
+import { isWithin } from "../files.ts";
 import { projectRoot } from "./project-config.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "n
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
-import { isWithin } from "./contain.ts";
+import { isWithin } from "../files.ts";
 
 /** Where the code of a plug-in is. */
 export interface ModulePlace {

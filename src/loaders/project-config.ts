@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
-import { isWithin } from "./contain.ts";
+import { isWithin } from "../files.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */

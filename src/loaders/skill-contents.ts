@@ -11,8 +11,8 @@ import {
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isWithin } from "../files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
-import { isWithin } from "./contain.ts";
 
 /** Everything that would run of a skill or a server: what trust is bound to, and what is shown to its code (trust 6). */
 export interface Contents {

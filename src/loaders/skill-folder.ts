@@ -1,10 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../core/skill.ts";
 import { isObject } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
-import { isWithin } from "./contain.ts";
+import { isWithin, openPlainNow } from "../files.ts";
 import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 import type { Place } from "./yaml-text.ts";
@@ -41,11 +41,9 @@ export function openRealFolder(directory: string, name: string): SkillFolder {
   return { directory, name, names: new Set(entries.keys()), contents: openContents({ path: directory }), read };
 }
 
-const NO_LINK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-
 /** A file that was no link when the folder was read; one that has become a link since is not opened. */
 function readPlain(directory: string, file: string): string {
-  const descriptor = openSync(join(directory, file), NO_LINK);
+  const descriptor = openPlainNow(join(directory, file));
   try {
     if (fstatSync(descriptor).size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
     return decode(file, readFileSync(descriptor));

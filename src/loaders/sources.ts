@@ -6,7 +6,7 @@ import type { ResolvedSource } from "../core/event.ts";
 import { parseSource, type SourceField, type SourceForm, type SourceProblem, sourceFields } from "../core/source.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { isWithin } from "./contain.ts";
+import { isWithin, PLAIN_FILE } from "../files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./egress.ts";
 
 export interface SourceOptions extends EgressOptions {
@@ -179,11 +179,9 @@ async function rootLeft({ from }: SourceField, realPath: string, outside: Outsid
 type Text = { readonly content: string } | { readonly reason: string };
 
 const MAX_BYTES = 5 * 1024 * 1024;
-/** A link or a pipe put in the file's place since it was checked is neither followed nor waited for. */
-const PLAIN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 async function readText(realPath: string): Promise<Text> {
-  const file = await open(realPath, PLAIN_FILE);
+  const file = await open(realPath, constants.O_RDONLY | PLAIN_FILE);
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) return { reason: "it is a directory" };

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
@@ -7,7 +7,7 @@ import type { Skill, ToolContext } from "../core/skill.ts";
 import type { MadeTool } from "../core/state.ts";
 import { MAKER_TOOLS, skillOf, TOOL_MAKER } from "../core/tool-maker.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
-import { isWithin } from "./contain.ts";
+import { makeFolder } from "../files.ts";
 import type { LoaderHost } from "./format.ts";
 import { callScript } from "./script-handler.ts";
 import { openSkillFolder, readSkillDocument } from "./skill-folder.ts";
@@ -83,11 +83,11 @@ async function writeSkill(folder: string, { tool, parameters, code }: MadeTool):
   const { name, description } = tool;
   const script = `scripts/${name}.js`;
   const manifest = [{ name, description, script, parameters }];
-  await chmod(folder, 0o755);
-  await mkdir(join(folder, "scripts"));
-  await writeFile(join(folder, script), handlerText(code));
-  await writeFile(join(folder, "tools.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  await writeFile(join(folder, "SKILL.md"), skillText(name, description));
+  await mkdir(join(folder, "scripts"), { mode: 0o700 });
+  const write = (file: string, text: string) => writeFile(join(folder, file), text, { flag: "wx", mode: 0o600 });
+  await write(script, handlerText(code));
+  await write("tools.json", `${JSON.stringify(manifest, undefined, 2)}\n`);
+  await write("SKILL.md", skillText(name, description));
 }
 
 function handlerText(code: string): string {
@@ -118,10 +118,7 @@ interface Place {
 
 async function placeOf(tool: string, { root }: Shelf): Promise<Place> {
   const skills = join(root, "skills");
-  await mkdir(skills, { recursive: true });
-  const real = await realpath(skills);
-  if (!isWithin(await realpath(root), real)) throw new Error("skills is a link that leads out of the project");
-  const target = join(real, skillOf(tool));
+  const target = join(makeFolder(skills, { root }), skillOf(tool));
   return { target, path: `skills/${skillOf(tool)}`, owner: ownerOf(target) };
 }
 

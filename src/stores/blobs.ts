@@ -1,10 +1,12 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash, type Hash } from "node:crypto";
+import type { Stats } from "node:fs";
+import { type FileHandle, lstat, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { isBlobId } from "../core/blob.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
-import { isObject } from "../core/values.ts";
+import { isObject, parseJson } from "../core/values.ts";
+import { openPlain, replaceFile } from "../files.ts";
 
 export interface BlobLimits {
   /** Of one blob, in bytes. */
@@ -15,43 +17,73 @@ export interface BlobLimits {
 
 export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes: 2 * 1024 ** 3 };
 
-/** Blobs as files of a directory, which is made with the first one: content under its id, its kind beside it. */
+/**
+ * Blobs as files of a directory, which is made with the first one: content under its id, its kind beside it. What is read
+ * is what was kept: a file that was changed or replaced since is no blob.
+ */
 export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): Blobs {
   const pathOf = (id: string) => join(directory, id.slice("blob:".length));
+  const room = createRoom(limits, () => sizeOfAll(directory));
+  const making = new Map<string, Promise<BlobInfo>>();
+  /** How each file stood when its content was found to be whole. */
+  const whole = new Map<string, string>();
+
   const infoOf = async (id: string): Promise<BlobInfo | undefined> => {
-    if (!isBlobId(id)) return undefined;
-    const text = await readFile(`${pathOf(id)}.json`, "utf8").catch(missing);
-    const kept: unknown = text === undefined ? undefined : JSON.parse(text);
-    return isObject(kept) && typeof kept.kind === "string" && typeof kept.size_bytes === "number"
-      ? { blob_id: id, kind: kept.kind, size_bytes: kept.size_bytes }
-      : undefined;
+    const kept = isBlobId(id) ? await readInfo(`${pathOf(id)}.json`) : undefined;
+    return kept && { blob_id: id, ...kept };
   };
-  const known = async (id: string) => (await infoOf(id)) ?? unknownBlob(id);
-  let held: Promise<number> | undefined;
-  return {
-    async create(content, kind) {
-      const info = identify(content, kind);
-      if (await infoOf(info.blob_id)) return info;
-      held ??= sizeOfAll(directory);
-      refuseBeyond(limits, content.length, await held);
-      held = held.then((size) => size + content.length);
-      await writeWhole(directory, pathOf(info.blob_id), content);
-      await writeWhole(directory, `${pathOf(info.blob_id)}.json`, JSON.stringify(info));
+  const openWhole = async (id: string) => {
+    const info = (await infoOf(id)) ?? unknownBlob(id);
+    const opened = await openPlain(pathOf(id)).catch((error: unknown) => changedBlob(id, messageOf(error)));
+    try {
+      const stand = standOf(opened.stats);
+      if (whole.get(id) !== stand) await checkContent(opened.file, info);
+      if (Date.now() - opened.stats.ctimeMs > RACY_MS) whole.set(id, stand);
+      return { info, file: opened.file };
+    } catch (error) {
+      await opened.file.close();
+      throw error;
+    }
+  };
+  const isKept = async (id: string) => {
+    if (!(await infoOf(id))) return false;
+    const opened = await openWhole(id).catch(() => undefined);
+    await opened?.file.close();
+    return opened !== undefined;
+  };
+  const keep = async (info: BlobInfo, content: Uint8Array): Promise<BlobInfo> => {
+    const path = pathOf(info.blob_id);
+    if (await isKept(info.blob_id)) return info;
+    return room.hold(content.length, async () => {
+      await write(path, content);
+      await write(`${path}.json`, JSON.stringify(info));
       return info;
+    });
+  };
+  return {
+    create(content, kind) {
+      const info = identify(content, kind);
+      const { blob_id } = info;
+      const made = making.get(blob_id) ?? keep(info, content).finally(() => making.delete(blob_id));
+      making.set(blob_id, made);
+      return made;
     },
     info: infoOf,
     async read(id, offset, length) {
-      const { size_bytes } = await known(id);
-      const file = await open(pathOf(id), "r");
+      const { info, file } = await openWhole(id);
       try {
-        const bytes = Buffer.alloc(Math.max(0, Math.min(length, size_bytes - offset)));
+        const bytes = Buffer.alloc(Math.max(0, Math.min(length, info.size_bytes - offset)));
         const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
         return bytes.subarray(0, bytesRead);
       } finally {
         await file.close();
       }
     },
-    file: async (id) => pathOf((await known(id)).blob_id),
+    async file(id) {
+      const { file } = await openWhole(id);
+      await file.close();
+      return pathOf(id);
+    },
   };
 }
 
@@ -75,8 +107,76 @@ export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
 }
 
 function identify(content: Uint8Array, kind: string): BlobInfo {
-  const digest = createHash("sha256").update(kind).update("\0").update(content).digest("hex");
-  return { blob_id: `blob:${digest.slice(0, 32)}`, kind, size_bytes: content.length };
+  return { blob_id: idOf(hashOf(kind).update(content)), kind, size_bytes: content.length };
+}
+
+function hashOf(kind: string): Hash {
+  return createHash("sha256").update(kind).update("\0");
+}
+
+function idOf(hash: Hash): string {
+  return `blob:${hash.digest("hex").slice(0, 32)}`;
+}
+
+/** Undefined for what is not there, and for what is no description of a blob. */
+async function readInfo(path: string): Promise<Omit<BlobInfo, "blob_id"> | undefined> {
+  const opened = await openPlain(path).catch(() => undefined);
+  if (!opened) return undefined;
+  try {
+    const kept = parseJson(await opened.file.readFile("utf8"));
+    if (!isObject(kept) || typeof kept.kind !== "string" || typeof kept.size_bytes !== "number") return undefined;
+    return { kind: kept.kind, size_bytes: kept.size_bytes };
+  } finally {
+    await opened.file.close();
+  }
+}
+
+const CHUNK = 1024 * 1024;
+
+/** Throws where it does not hold what its id stands for. */
+async function checkContent(file: FileHandle, { blob_id, kind, size_bytes }: BlobInfo): Promise<void> {
+  const hash = hashOf(kind);
+  const chunk = Buffer.alloc(CHUNK);
+  let size = 0;
+  for (let read = -1; read !== 0 && size <= size_bytes; size += read) {
+    read = (await file.read(chunk, 0, CHUNK, size)).bytesRead;
+    hash.update(chunk.subarray(0, read));
+  }
+  if (size !== size_bytes || idOf(hash) !== blob_id) changedBlob(blob_id, "its content is another");
+}
+
+/** A second change within one tick of the system's clock leaves no trace in a file's times. */
+const RACY_MS = 2000;
+
+/** Changes with every later change of a file's content, and with the file itself. */
+function standOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
+}
+
+function changedBlob(id: string, why: string): never {
+  throw new SkillflowError("blob.unknown", `the blob ${id} is not what was kept: ${why}`);
+}
+
+/** What there is room for: reserved before it is written, and free again where writing failed. */
+function createRoom(limits: BlobLimits, measure: () => Promise<number>) {
+  let held = 0;
+  let measured: Promise<void> | undefined;
+  return {
+    async hold<Value>(size: number, write: () => Promise<Value>): Promise<Value> {
+      measured ??= measure().then((found) => {
+        held += found;
+      });
+      await measured;
+      refuseBeyond(limits, size, held);
+      held += size;
+      try {
+        return await write();
+      } catch (error) {
+        held -= size;
+        throw error;
+      }
+    },
+  };
 }
 
 function refuseBeyond({ mostBytes, quotaBytes }: BlobLimits, size: number, held: number): void {
@@ -99,20 +199,16 @@ function missing(error: NodeJS.ErrnoException): undefined {
 async function sizeOfAll(directory: string): Promise<number> {
   const names = (await readdir(directory).catch(missing)) ?? [];
   const sizes = await Promise.all(
-    names.map(async (name) => (await stat(join(directory, name)).catch(missing))?.size ?? 0),
+    names.map(async (name) => (await lstat(join(directory, name)).catch(missing))?.size ?? 0),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Whole or not at all, also after a crash. */
-async function writeWhole(directory: string, path: string, content: Uint8Array | string): Promise<void> {
-  const draft = join(directory, `.${randomUUID()}`);
+/** Whole or not at all, also after a crash; never through a link that stands in the place of the blobs' folder. */
+async function write(path: string, content: Uint8Array | string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true });
-    await writeFile(draft, content, { flush: true });
-    await rename(draft, path);
+    await replaceFile(path, content, { root: dirname(dirname(path)) });
   } catch (error) {
-    await rm(draft, { force: true }).catch(missing);
     throw new SkillflowError("blob.refused", `a blob could not be kept: ${messageOf(error)}`, { cause: error });
   }
 }

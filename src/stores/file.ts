@@ -10,22 +10,25 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmdirSync,
   rmSync,
-  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
-import { SkillflowError } from "../core/errors.ts";
+import { dirname, join } from "node:path";
+import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, ProcessMark, Store, StoredRun } from "../core/ports.ts";
 import { isObject } from "../core/values.ts";
-import { createJournal } from "./journal.ts";
+import { makeFolder, openPlainNow, realFolder } from "../files.ts";
+import { createJournal, newestFirst } from "./journal.ts";
 
 export interface FileStoreOptions {
   readonly directory: string;
+  /** What the directory must lie in, links followed, if it does by its path; undefined where it may lead anywhere. */
+  readonly root?: string | undefined;
   readonly self: ProcessMark;
   /** Whether a process of this host still lives. */
   readonly isAlive: (mark: ProcessMark) => boolean;
@@ -37,8 +40,9 @@ export interface FileStoreOptions {
  * (fdatasync) before it counts. The torn tail of a crash is dropped; `<run>.lock` names the process that drives the run.
  */
 export function fileStore(options: FileStoreOptions): Store {
-  const { directory, now = () => new Date() } = options;
-  const pathOf = (run: string) => join(directory, `${checkRunId(run)}.jsonl`);
+  const { directory, root, now = () => new Date() } = options;
+  const pathOf = (run: string) => join(checkDirectory(directory, root), `${checkRunId(run)}.jsonl`);
+  const lockOf = (run: string) => lock(join(directory, `${run}.lock`), run, options);
 
   const drive = (run: string, file: number, stored: Stored, unlock: () => void): Journal => {
     let length = stored.length;
@@ -60,13 +64,12 @@ export function fileStore(options: FileStoreOptions): Store {
   return {
     async create(record) {
       const path = pathOf(record.run);
-      prepareDirectory(directory);
+      prepareDirectory(directory, root);
       refuseExisting(path, record.run);
-      const unlock = lock(join(directory, `${record.run}.lock`), record.run, options);
+      const unlock = lockOf(record.run);
       try {
         refuseExisting(path, record.run);
         const { file, length } = createFile(path, `${JSON.stringify(record)}\n`);
-        syncDirectory(directory);
         return drive(record.run, file, { record, events: [], length }, unlock);
       } catch (error) {
         unlock();
@@ -76,10 +79,9 @@ export function fileStore(options: FileStoreOptions): Store {
     async open(run) {
       const path = pathOf(run);
       if (!existsSync(path)) throw unknownRun(run, directory);
-      const unlock = lock(join(directory, `${run}.lock`), run, options);
+      const unlock = lockOf(run);
       try {
-        const stored = readRun(path, run);
-        const file = openFile(path, stored.length);
+        const { file, stored } = openFile(path, run);
         return { ...stored, journal: drive(run, file, stored, unlock) };
       } catch (error) {
         unlock();
@@ -89,23 +91,23 @@ export function fileStore(options: FileStoreOptions): Store {
     async read(run) {
       const path = pathOf(run);
       if (!existsSync(path)) throw unknownRun(run, directory);
-      return readRun(path, run);
+      return reading(path, (file) => parseRun(readBytes(file, path), path, run));
     },
     async list() {
-      if (!existsSync(directory)) return [];
+      if (!existsSync(checkDirectory(directory, root))) return [];
       const names = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
-      const dated = names.map((name) => ({
-        name,
-        at: statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+      const runs = names.map((name) => ({
+        run: name.slice(0, -".jsonl".length),
+        at: beginningOf(join(directory, name))?.at ?? "",
       }));
-      const newestFirst = dated.sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1));
-      return newestFirst.map(({ name }) => name.slice(0, -".jsonl".length));
+      return newestFirst(runs);
     },
     async remove(run) {
       const path = pathOf(run);
       if (!existsSync(path)) throw unknownRun(run, directory);
-      const unlock = lock(join(directory, `${run}.lock`), run, options);
+      const unlock = lockOf(run);
       try {
+        if (!beginningOf(path)) throw noRun(path, run);
         // The run goes last: what a crash leaves behind can be removed again.
         rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
         rmSync(path, { force: true });
@@ -123,6 +125,19 @@ export function blobsOfRun(directory: string, run: string): string {
   return join(directory, `${run}.blobs`);
 }
 
+/** A folder of the project that is a link to elsewhere would have us write, and remove, there. */
+function checkDirectory(directory: string, root: string | undefined): string {
+  try {
+    realFolder(directory, root);
+    return directory;
+  } catch (error) {
+    throw new SkillflowError("store.failed", `the run directory ${messageOf(error)}`, {
+      hint: "name the place itself with --store",
+      cause: error,
+    });
+  }
+}
+
 function readDirectory(directory: string): string[] {
   try {
     return readdirSync(directory);
@@ -134,7 +149,7 @@ function readDirectory(directory: string): string[] {
 /** A recording outside a store: a run's file that was copied somewhere. */
 export function readRecording(path: string): StoredRun {
   if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no recording ${path}`);
-  return readRun(path, path);
+  return parseRun(readBytes(path, path), path, path);
 }
 
 export function checkRunId(run: string): string {
@@ -149,14 +164,9 @@ interface Stored extends StoredRun {
   readonly length: number;
 }
 
-function readRun(path: string, run: string): Stored {
-  const bytes = readBytes(path);
+function parseRun(bytes: Buffer, path: string, run: string): Stored {
   const record = readLine<RunRecord>(bytes, 0);
-  if (record?.value.schema !== "skillflow.run/1") {
-    throw new SkillflowError("recording.invalid", `${run} is no recorded run: its first line is not a run's record`, {
-      hint: `see ${path}`,
-    });
-  }
+  if (record?.value.schema !== "skillflow.run/1") throw noRun(path, run);
   const events: RunEvent[] = [];
   let whole = { events: 0, length: record.end };
   for (let start = record.end; start < bytes.length; ) {
@@ -186,20 +196,62 @@ function readLine<Value>(bytes: Buffer, start: number): { readonly value: Value;
   }
 }
 
-function readBytes(path: string): Buffer {
+function readBytes(file: number | string, path: string): Buffer {
   try {
-    return readFileSync(path);
+    return readFileSync(file);
   } catch (error) {
     throw storeError(error, `${path} cannot be read`);
   }
 }
 
-function prepareDirectory(directory: string): void {
+/** The record that a file begins with; undefined where it begins with anything else, or is no file of its own. */
+function beginningOf(path: string): RunRecord | undefined {
   try {
-    mkdirSync(directory, { recursive: true });
-    const ignore = join(directory, ".gitignore");
-    if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+    const record = reading(path, (file) => readLine<RunRecord>(firstLine(file), 0)?.value);
+    return record?.schema === "skillflow.run/1" ? record : undefined;
   } catch (error) {
+    if (error instanceof SkillflowError) return undefined;
+    throw error;
+  }
+}
+
+const CHUNK = 64 * 1024;
+
+/** With its end; the whole file where it has but one line. */
+function firstLine(file: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let isOver = false; !isOver; ) {
+    const chunk = Buffer.alloc(CHUNK);
+    const read = readSync(file, chunk, 0, CHUNK, null);
+    chunks.push(chunk.subarray(0, read));
+    isOver = read === 0 || chunk.includes(10);
+  }
+  return Buffer.concat(chunks);
+}
+
+function reading<Value>(path: string, work: (file: number) => Value): Value {
+  const file = openStored(path, "r");
+  try {
+    return work(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openStored(path: string, access: "r" | "r+"): number {
+  try {
+    return openPlainNow(path, access);
+  } catch (error) {
+    throw storeError(error, `${path} cannot be ${access === "r" ? "read" : "written"}`);
+  }
+}
+
+function prepareDirectory(directory: string, root: string | undefined): void {
+  try {
+    makeFolder(directory, { root });
+    writeFileSync(join(directory, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return;
     throw storeError(error, `the run directory ${directory} cannot be made`);
   }
 }
@@ -214,24 +266,29 @@ function refuseExisting(path: string, run: string): void {
 /** The file appears with its first line whole, so that there never is a run without its record. */
 function createFile(path: string, line: string): { readonly file: number; readonly length: number } {
   const draft = `${path}.${randomUUID()}`;
+  let file: number | undefined;
   try {
-    const file = openSync(draft, "wx");
+    file = openSync(draft, "wx", 0o600);
     const length = appendDurably(file, 0, line);
     renameSync(draft, path);
+    syncDirectory(dirname(path));
     return { file, length };
   } catch (error) {
+    if (file !== undefined) closeSync(file);
     rmSync(draft, { force: true });
     throw storeError(error, `${path} cannot be written`);
   }
 }
 
 /** Opens a run's file to go on after its whole records. */
-function openFile(path: string, length: number): number {
+function openFile(path: string, run: string): { readonly file: number; readonly stored: Stored } {
+  const file = openStored(path, "r+");
   try {
-    const file = openSync(path, "r+");
-    ftruncateSync(file, length);
-    return file;
+    const stored = parseRun(readBytes(file, path), path, run);
+    ftruncateSync(file, stored.length);
+    return { file, stored };
   } catch (error) {
+    closeSync(file);
     throw storeError(error, `${path} cannot be written`);
   }
 }
@@ -272,6 +329,11 @@ function storeError(error: unknown, what: string): SkillflowError {
   return new SkillflowError("store.failed", `${what}: ${message}`, { cause: error });
 }
 
+function noRun(path: string, run: string): SkillflowError {
+  const message = `${run} is no recorded run: its first line is not a run's record`;
+  return new SkillflowError("recording.invalid", message, { hint: `see ${path}` });
+}
+
 function unknownRun(run: string, directory: string): SkillflowError {
   return new SkillflowError("run.unknown", `there is no run ${run} in ${directory}`, { hint: "skillflow runs list" });
 }
@@ -306,8 +368,8 @@ function parseName(name: string): ProcessMark | undefined {
 function moveIn(path: string, mine: string): boolean {
   const draft = `${path}.${randomUUID()}`;
   try {
-    mkdirSync(draft);
-    writeFileSync(join(draft, mine), "");
+    mkdirSync(draft, { mode: 0o700 });
+    writeFileSync(join(draft, mine), "", { mode: 0o600 });
     renameSync(draft, path);
     return true;
   } catch (error) {

@@ -1,5 +1,5 @@
 import { SkillflowError } from "../core/errors.ts";
-import type { Envelope, EventBody, RunEvent } from "../core/event.ts";
+import type { Envelope, EventBody, RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal } from "../core/ports.ts";
 
 export interface JournalParts {
@@ -67,6 +67,12 @@ export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
     open = [];
   }
   return records;
+}
+
+/** The ids of runs by when they began, the newest first. */
+export function newestFirst(runs: readonly Pick<RunRecord, "run" | "at">[]): string[] {
+  const dated = runs.map(({ run, at }) => ({ run, at: Date.parse(at) || 0 }));
+  return dated.sort((a, b) => b.at - a.at || (a.run < b.run ? 1 : -1)).map(({ run }) => run);
 }
 
 function diverged(run: string, recorded: string | undefined, wanted: string): SkillflowError {

@@ -1,7 +1,7 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, Store } from "../core/ports.ts";
-import { createJournal } from "./journal.ts";
+import { createJournal, newestFirst } from "./journal.ts";
 
 export interface MemoryStore extends Store {
   /** As if the process that drives the runs had died: its locks are gone, what it recorded stays. */
@@ -47,7 +47,7 @@ export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
       const { record, events } = find(run);
       return { record, events: [...events] };
     },
-    list: async () => [...runs.keys()].reverse(),
+    list: async () => newestFirst([...runs.values()].map(({ record }) => record)),
     async remove(run) {
       find(run);
       if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven`);

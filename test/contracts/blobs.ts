@@ -77,6 +77,14 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       expect(await make(blobs, "blob 0")).toMatchObject({ size_bytes: 6 });
     });
 
+    test("made at the same time stay within what all may hold", async () => {
+      const blobs = open({ mostBytes: 10, quotaBytes: 45 });
+      const ends = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, n) => make(blobs, String(n).padStart(10, "x"))),
+      );
+      expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(4);
+    });
+
     test("made at the same time are all there", async () => {
       const blobs = open();
       const contents = Array.from({ length: 50 }, (_, n) => `content ${n % 10}`);

@@ -148,6 +148,19 @@ export function describeStore(name: string, makeWorld: () => StoreWorld): void {
         expect(await store.list()).toEqual(["run-3", "run-2", "run-1"]);
       });
 
+      it("are listed by when they began, whatever was made or carried on later", async () => {
+        const { store } = open();
+        const begin = async (run: string, at: string) => (await store.create({ ...recordOf(run), at })).close();
+        await begin("noon", "2026-11-20T12:00:00.000Z");
+        await begin("morning", "2026-11-20T08:00:00.000Z");
+        await begin("evening", "2026-11-20T20:00:00.000Z");
+        await begin("abroad", "2026-11-20T23:30:00.000+09:00");
+        const { journal } = await store.open("morning");
+        await journal.record("one", does(warning("carried on")));
+        await journal.close();
+        expect(await store.list()).toEqual(["evening", "abroad", "noon", "morning"]);
+      });
+
       it("are removed, and can be made anew", async () => {
         const { store } = open();
         expect(await codeOf(store.remove("a"))).toBe("run.unknown");

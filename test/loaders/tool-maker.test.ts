@@ -114,7 +114,7 @@ describe("keeping a tool", () => {
     const elsewhere = makeFolder();
     const root = makeFolder();
     symlinkSync(elsewhere, join(root, "skills"));
-    await expect(defineMade(made(), shelf(root))).rejects.toThrow("a link that leads out of the project");
+    await expect(defineMade(made(), shelf(root))).rejects.toThrow("a link that leads out of");
     const second = makeFolder({ "skills/.keep": "" });
     await defineMade(made(), shelf(elsewhere));
     symlinkSync(join(elsewhere, "skills/fetch-weather"), join(second, "skills/fetch-weather"));

@@ -44,6 +44,16 @@ describe("blobs in files", () => {
     });
   });
 
+  test("that could not be written take no room", async () => {
+    const path = directory();
+    const blobs = fileBlobs(path, { mostBytes: 10, quotaBytes: 25 });
+    writeFileSync(path, "");
+    for (let n = 0; n < 5; n++) await expect(blobs.create(Buffer.alloc(10, n), "text/plain")).rejects.toThrow("kept");
+    rmSync(path);
+    for (const n of [0, 1]) await blobs.create(Buffer.alloc(10, n), "text/plain");
+    await expect(blobs.create(Buffer.alloc(10, 2), "text/plain")).rejects.toThrow("together");
+  });
+
   test("that cannot be written are refused in words", async () => {
     const path = directory();
     writeFileSync(path, "a file in the way");

@@ -1,5 +1,14 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -150,6 +159,25 @@ describe("a run's file", () => {
     await (await store.open("a")).journal.close();
     expect(readdirSync(directory).sort()).toEqual([".gitignore", "a.jsonl"]);
     expect(readFileSync(join(directory, ".gitignore"), "utf8")).toBe("*\n");
+  });
+
+  it.runIf(existsSync("/proc/self/fd"))("is closed again where it is no run", async () => {
+    const { store, path } = await makeRun();
+    const open = () => readdirSync("/proc/self/fd").length;
+    const before = open();
+    mkdirSync(join(path, "..", "b.jsonl"));
+    writeFileSync(join(path, "..", "c.jsonl"), "no record\n");
+    for (let n = 0; n < 20; n++) {
+      for (const run of ["b", "c"]) expect(await codeOf(store.open(run))).not.toBe("");
+    }
+    expect(open()).toBe(before);
+  });
+
+  it.runIf(existsSync("/usr/bin/prlimit"))("is closed again where the disk has no room for its first line", () => {
+    const program = fileURLToPath(new URL("./crowded.ts", import.meta.url));
+    const argv = ["--fsize=100", process.execPath, "--import", "tsx", program, makeDirectory()];
+    const { stdout, stderr } = spawnSync("/usr/bin/prlimit", argv, { encoding: "utf8" });
+    expect(JSON.parse(stdout), stderr).toEqual({ codes: ["store.full", "store.full", "store.full"], left: 0 });
   });
 
   it("that something else put into the folder does not keep the runs from being listed", async () => {

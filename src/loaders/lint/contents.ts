@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { Diagnostic } from "../../core/errors.ts";
-import { isWithin } from "../contain.ts";
+import { isWithin } from "../../files.ts";
 import { SKIPPED, type SkillFolder } from "../skill-folder.ts";
 
 const MOST_FILES = 2000;

@@ -1,0 +1,40 @@
+import { hostname } from "node:os";
+import { describe, expect, it } from "vitest";
+import { prepareRun, resumeRun, startRun, type Watch } from "../src/app.ts";
+import type { Host } from "../src/project.ts";
+import { openProject } from "../src/project.ts";
+import { memoryStore } from "../src/stores/memory.ts";
+import { FLOW, WORKING } from "./cli/flows.ts";
+import { makeFolder } from "./loaders/foreign.ts";
+import { sandboxHost } from "./sandbox/host.ts";
+
+describe("a run that cannot be driven", () => {
+  const cwd = makeFolder({ "flow.yml": FLOW, "script.json": WORKING });
+  const self = { pid: 1, host: hostname(), started: "" };
+  const hostWith = (env: Host["env"]): Host => ({ ...sandboxHost, env, cwd, self, isAlive: () => true });
+  const projectWith = (env: Host["env"]) =>
+    openProject(hostWith(env), { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+  const quiet = () => undefined;
+  const watch: Watch = {
+    observers: [],
+    signal: new AbortController().signal,
+    onPromptChanged: quiet,
+    loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
+  };
+
+  it("is left for the next who tries, whatever kept it from being driven", async () => {
+    const store = memoryStore();
+    const prepared = await prepareRun(projectWith({}), {
+      file: "flow.yml",
+      input: () => ({ service: "shop" }),
+      runId: "r",
+      choices: { model: "script:script.json", offline: false, requireSkills: false },
+      connect: undefined,
+    });
+    const broken = projectWith({ HTTPS_PROXY: "http://[" });
+    await expect(startRun(broken, store, prepared, watch)).rejects.toThrow();
+    await expect(resumeRun(broken, store, prepared, watch, undefined)).rejects.toThrow();
+    const { journal } = await store.open("r");
+    await journal.close();
+  });
+});
