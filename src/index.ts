@@ -16,4 +16,15 @@ export {
 export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
 export type { Workflow } from "./core/workflow.ts";
 export { type Inside, openInside, type Refused, resolveInside } from "./loaders/contain.ts";
-export { clip, jsonSize, type Patience, patiently, retryAfter, trim, untoldPause } from "./skill-http.ts";
+export {
+  callDigest,
+  clip,
+  jsonSize,
+  markerOf,
+  type Patience,
+  patiently,
+  retryAfter,
+  trim,
+  untoldPause,
+  withoutMarkers,
+} from "./skill-http.ts";

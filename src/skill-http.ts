@@ -1,7 +1,12 @@
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ToolContext } from "./core/skill.ts";
 import type { Json, JsonObject } from "./core/values.ts";
 
-/** What every skill that talks to a service over HTTP does in the same way: wait, and keep its results small. */
+/**
+ * What every skill that talks to a service over HTTP does in the same way: wait, keep its results small, and mark what it
+ * writes, so that the same call, made again, finds its own work.
+ */
 
 const ATTEMPTS = 3;
 const LONGEST_PAUSE_MS = 30_000;
@@ -108,4 +113,23 @@ function longestList(members: Readonly<Record<string, Json>>): readonly [string,
   );
   const longest = lists.sort((a, b) => b.size - a.size)[0];
   return [longest?.key ?? "", longest?.list ?? []];
+}
+
+/** Names a call and what it was given, in 24 hex digits: calls of other runs may bear the same id. */
+export function callDigest({ callId }: Pick<ToolContext, "callId">, input: unknown): string {
+  return digest([callId, input], 24);
+}
+
+/** A line that names the call which wrote a text, invisible where Markdown is shown. */
+export function markerOf({ callId }: Pick<ToolContext, "callId">, input: unknown): string {
+  const call = encodeURIComponent(callId).replaceAll("-", "%2D").slice(0, 200);
+  return `<!-- skillflow:${call}:${digest(input, 12)} -->`;
+}
+
+export function withoutMarkers(text: string): string {
+  return text.replace(/\n*<!-- skillflow:[^\s>]+ -->/g, "");
+}
+
+function digest(value: unknown, length: number): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, length);
 }

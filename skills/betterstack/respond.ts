@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { defineTool, type ToolContext } from "skillflow";
+import { callDigest, defineTool, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { type Ask, withBetterStack } from "./client.ts";
 import { BetterStackFailure } from "./failure.ts";
@@ -65,7 +64,7 @@ export const respondTools = [
     }),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
-        const marker = markerOf(context, input);
+        const marker = callMark(context, input);
         const known = await findIncident(ask, marker);
         if (known) return { ...unmarked(known, marker), existing: true };
         const ways = { call: false, sms: false, email: true, push: true };
@@ -106,12 +105,8 @@ async function findIncident(ask: Ask, marker: string): Promise<Incident | undefi
 }
 
 /** Names the call that reported an incident, in the one line that Better Stack hands back. */
-function markerOf({ callId }: ToolContext, input: unknown): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([callId, input]))
-    .digest("hex")
-    .slice(0, 12);
-  return `[skillflow ${digest}]`;
+function callMark(context: ToolContext, input: unknown): string {
+  return `[skillflow ${callDigest(context, input).slice(0, 12)}]`;
 }
 
 function unmarked(incident: Incident, marker: string) {

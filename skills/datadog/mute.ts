@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { defineTool, type ToolContext } from "skillflow";
+import { callDigest, defineTool, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { type Ask, withDatadog } from "./client.ts";
@@ -30,7 +29,7 @@ export const muteTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const monitor = wholeNumber(input.monitor_id);
-        const marker = markerOf(context, input);
+        const marker = callMark(context, input);
         const known = await findDowntime(ask, monitor, marker);
         const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor, marker }));
         const { scope, schedule } = downtime.attributes;
@@ -116,10 +115,6 @@ function plain(reason: string): string {
 }
 
 /** Names the call that made a downtime: the same call, made again, finds its own work. */
-function markerOf({ callId }: ToolContext, input: unknown): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([callId, input]))
-    .digest("hex")
-    .slice(0, 24);
-  return `(skillflow call ${digest})`;
+function callMark(context: ToolContext, input: unknown): string {
+  return `(skillflow call ${callDigest(context, input)})`;
 }

@@ -1,8 +1,7 @@
-import { clip, defineTool } from "skillflow";
+import { clip, defineTool, markerOf, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { assignees, body, issueNumber, labels, limit, page, paging, repository, timestamp, title } from "./fields.ts";
-import { markerOf, withMarker, withoutMarkers } from "./marker.ts";
 import { searchQuery } from "./search.ts";
 
 export const issueTools = [
@@ -50,7 +49,7 @@ export const issueTools = [
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { data } = await rest.issues.get({ ...at, issue_number: input.number });
-        return { ...briefOf(data), closed_at: data.closed_at, body: withoutMarkers(data.body) };
+        return { ...briefOf(data), closed_at: data.closed_at, body: withoutMarkers(data.body ?? "") };
       }),
   }),
   defineTool({
@@ -174,7 +173,12 @@ function briefOf(issue: Issue) {
 const EXCERPT_LENGTH = 300;
 
 function excerptOf(text: string | null | undefined): string {
-  return clip(withoutMarkers(text).replace(/\s+/g, " ").trim(), EXCERPT_LENGTH);
+  return clip(
+    withoutMarkers(text ?? "")
+      .replace(/\s+/g, " ")
+      .trim(),
+    EXCERPT_LENGTH,
+  );
 }
 
 interface Comment {
@@ -186,7 +190,7 @@ interface Comment {
 }
 
 function commentOf({ id, user, created_at, html_url, body: text }: Comment) {
-  return { id, author: user?.login, created_at, url: html_url, body: withoutMarkers(text) };
+  return { id, author: user?.login, created_at, url: html_url, body: withoutMarkers(text ?? "") };
 }
 
 /** Search would lag behind, and an installation token cannot ask for its own name: the newest issues of anyone. */
@@ -207,4 +211,8 @@ async function findComment({ rest, at }: RepositoryClient, number: number, marke
     if (found) return found;
   }
   return undefined;
+}
+
+function withMarker(body: string | undefined, marker: string): string {
+  return body ? `${body}\n\n${marker}` : marker;
 }

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
@@ -16,7 +16,6 @@ import {
   safeRef,
   title,
 } from "./fields.ts";
-import { withoutMarkers } from "./marker.ts";
 
 export const pullTools = [
   defineTool({
@@ -117,7 +116,7 @@ function detailsOf(pull: PullRequest) {
     deletions: pull.deletions,
     comments: pull.comments,
     review_comments: pull.review_comments,
-    body: withoutMarkers(pull.body),
+    body: withoutMarkers(pull.body ?? ""),
   };
 }
 

@@ -49,7 +49,8 @@ export default defineSkill({
   category: "observability",
   config: {
     LOGS_ROOT: {
-      description: "A directory of log files beside the working directory; also one whose name begins with a dot, or a former run's.",
+      description:
+        "A directory of log files beside the working directory; also one whose name begins with a dot, or a former run's.",
       env: "LOGS_ROOT",
       secret: false,
     },

@@ -1,8 +1,7 @@
-import { defineTool } from "skillflow";
+import { defineTool, markerOf } from "skillflow";
 import * as z from "zod";
 import { type Sentry, withSentry } from "./client.ts";
 import { issue, organization } from "./fields.ts";
-import { markerOf } from "./marker.ts";
 
 export const commentTools = [
   defineTool({

@@ -1,4 +1,4 @@
-import { withoutMarkers } from "./marker.ts";
+import { withoutMarkers } from "skillflow";
 
 /** An issue as Sentry has it, and what a model gets of it. */
 

@@ -3,7 +3,7 @@ import { fieldPath } from "./errors.ts";
 import { checkJsonSchema } from "./json-schema.ts";
 import { CATEGORIES, type SkillDefinition } from "./skill.ts";
 import { isObject } from "./values.ts";
-import { mcpServerSchema } from "./workflow.ts";
+import { mcpServerSchema, PARSED_ONCE } from "./workflow.ts";
 
 /** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
 
@@ -47,7 +47,7 @@ export const skillDefinitionSchema = z.looseObject({
 export function checkSkillDefinition(
   value: unknown,
 ): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
-  const checked = skillDefinitionSchema.safeParse(value);
+  const checked = skillDefinitionSchema.safeParse(value, PARSED_ONCE);
   const problems = checked.success ? [] : checked.error.issues.map(describeIssue);
   const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
   problems.push(...tools.flatMap(checkTool), ...checkNames(tools));

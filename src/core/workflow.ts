@@ -4,8 +4,8 @@ import { DURATION_PATTERN, type JsonSchema } from "./values.ts";
 
 /** The workflow document (workflow-format), declared once: type, validator and published schema. */
 
-// A process reads few documents: compiling validators for speed would take longer than they save.
-z.config({ jitless: true });
+/** How a document is parsed: a process reads few, and compiling validators would take longer than they save. */
+export const PARSED_ONCE = { jitless: true } as const;
 
 const text = z.string().min(1);
 const flag = z.boolean();

@@ -3,7 +3,9 @@ import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
+import { PARSED_ONCE } from "../core/workflow.ts";
 import { isWithin } from "../files.ts";
+import { isWithin } from "./contain.ts";
 import { readYaml } from "./yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
@@ -70,7 +72,7 @@ function readConfig(path: string): ProjectConfig {
   } catch (error) {
     throw new SkillflowError("config.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
   }
-  const checked = projectConfigSchema.safeParse(value);
+  const checked = projectConfigSchema.safeParse(value, PARSED_ONCE);
   if (checked.success) return checked.data;
   const problems = checked.error.issues.flatMap((issue) => {
     if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path as string[])}: ${issue.message}`];

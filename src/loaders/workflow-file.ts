@@ -4,7 +4,7 @@ import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject, nearest } from "../core/values.ts";
-import { type Workflow, workflowSchema } from "../core/workflow.ts";
+import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/workflow.ts";
 import { type Place, parseYaml } from "./yaml-text.ts";
 
 export interface LoadedWorkflow {
@@ -69,7 +69,7 @@ export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: str
     ...parsed.position(diagnostic.path),
     ...(file ? { file } : {}),
   });
-  const checked = workflowSchema.safeParse(parsed.value);
+  const checked = workflowSchema.safeParse(parsed.value, PARSED_ONCE);
   const schemaFindings = [
     ...verifyFindings(parsed.value),
     ...(checked.success ? [] : checked.error.issues.flatMap((issue) => describeIssue(issue, parsed.value))),
