@@ -5,11 +5,12 @@ import type { SandboxHost } from "./host.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { livingProcesses } from "./processes.ts";
 import { hostsOf } from "./relay.ts";
+import { filterLoader, seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
 
 /**
- * Through the tools of util-linux, which every Linux has. Slower than bubblewrap, and without its filter of system calls
- * (seccomp.ts); its loopback network is up only where the command names hosts, by a tool that nearly every Linux has.
+ * Through the tools of util-linux, which every Linux has. Slower than bubblewrap; the filter of system calls is loaded by
+ * perl or Python, and its loopback network is up only where the command names hosts, by a tool that nearly every Linux has.
  */
 export function unshareSandbox(host: SandboxHost): Sandbox {
   return isolatingSandbox(host, "unshare", (parts) => enclose(host, parts));
@@ -29,6 +30,7 @@ mount -t tmpfs -o size=4m,mode=755,nosuid,nodev sandbox "$root"
 mkdir "$root/proc" "$root/dev" "$root/old"
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
 echo 1 > "$root/proc/sys/user/max_user_namespaces"
+exec 7< "$root/proc/sys/user"
 for name in sys sysrq-trigger irq bus; do
   [ ! -e "$root/proc/$name" ] || { mount --bind "$root/proc/$name" "$root/proc/$name"
     mount -o remount,bind,ro,nosuid,nodev,noexec "$root/proc/$name"; }
@@ -74,14 +76,18 @@ echo begun >&3
 exec 3>&- 5<&0 6>&2 2>/dev/null
 set +e
 "$@" <&5 2>&6 5<&- 6>&- &
-exec <&- >&- 5<&- 6>&-
+exec <&- >&- 5<&- 6>&- 7<&-
 wait $!
 `;
+
+/** In the program's own user namespace, before it loses its rights there: no further one, by a way that is gone then. */
+const CLOSE = 'echo 0 > /proc/self/fd/7/max_user_namespaces; exec 7<&-; exec "$@"';
 
 function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): Enclosure {
   const root = join(folder, "root");
   mkdirSync(root);
   let status = "";
+  const filter = seccompFilter();
   const steps = [...(hostsOf(command) ? ["loopback"] : []), ...view.flatMap(stepOf)];
   const entries = Object.entries(innerEnvironment(host, command)).map(([name, value]) => `${name}=${value}`);
   const spaces = [
@@ -98,8 +104,10 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
       ...["/usr/bin/setpriv", "--pdeathsig=KILL", "--"],
       ...["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--"],
       ...["/bin/sh", "-c", BUILD, "build", root, `${SHM_BYTES}`, ...steps, "-", command.cwd],
-      ...["/usr/bin/unshare", "--user", `--map-user=${INNER_ID}`, `--map-group=${INNER_ID}`, "--"],
-      ...["/usr/bin/setpriv", "--no-new-privs", "--"],
+      ...["/usr/bin/unshare", "--user", `--map-user=${INNER_ID}`, `--map-group=${INNER_ID}`, "--keep-caps", "--"],
+      ...["/bin/sh", "-ec", CLOSE, "close"],
+      ...["/usr/bin/setpriv", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--"],
+      ...(filter ? filterLoader(filter) : []),
       ...["/usr/bin/setsid", "--wait", "/bin/sh", "-c", becomeWith(entries.length), "become"],
     ],
     // Under names that mean nothing to the launcher: LD_PRELOAD is for the program alone.

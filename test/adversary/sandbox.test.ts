@@ -150,6 +150,10 @@ function attack(sandbox: Sandbox): void {
       expect(ended).toMatchObject({ code: 1, stdout: "" });
     });
 
+    it.skipIf(sandbox.name !== "unshare")("may make none by the kernel's own count", async () => {
+      expect(await inside(["cat", "/proc/sys/user/max_user_namespaces"])).toBe("0\n");
+    });
+
     it.skipIf(!hasPython)("makes no mount, changes none, and enters no other namespace", async () => {
       const code = `
 import ctypes, os
@@ -180,7 +184,41 @@ except OSError: print("held")
     });
   });
 
-  describe.skipIf(sandbox.name !== "bubblewrap" || !seccompFilter() || !hasPython)("the kernel's other doors", () => {
+  describe.skipIf(!seccompFilter() || !hasPython)("the kernel's other doors", () => {
+    it("show no keys of the session that we were started in", () => {
+      // The session keyring is given on to whatever a program starts; what is in it can be used by whoever has it.
+      const code = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.syscall(int(sys.argv[1]), 1, None)
+libc.syscall(int(sys.argv[2]), b"user", b"${CANARY}", b"content", 7, -3)
+os.execvp("node", ["node", "--import", "tsx", *sys.argv[3:]])
+`;
+      const numbers = process.arch === "x64" ? ["250", "248"] : ["219", "217"];
+      const argv = ["-c", code, ...numbers, LAUNCHER, sandbox.name, "cat /proc/keys; grep -c . /proc/self/status"];
+      const stdio = ["ignore", "pipe", "inherit", ...Array(6).fill("ignore"), "ignore"] as const;
+      const launched = spawnSync("/usr/bin/python3", argv, { cwd: REPOSITORY, stdio: [...stdio], encoding: "utf8" });
+      const [held, stdout] = JSON.parse(launched.stdout);
+      expect(held).toContain(CANARY);
+      expect(stdout).not.toContain(CANARY);
+      expect(stdout).toMatch(/\d+\n$/);
+    });
+
+    it("give no room on the disk that nobody counts", async () => {
+      const code = `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+for mode in (0, 1, 0x10):
+  file = os.open("/workspace/file", os.O_RDWR | os.O_CREAT)
+  print(libc.fallocate(file, mode, 0, 50_000_000), os.fstat(file).st_blocks)
+os.posix_fallocate(file, 0, 1_000_000)
+print(os.fstat(file).st_size)
+`;
+      const told = await inside(python(code), { mounts: [shown("/workspace", true)] });
+      expect(told).toBe("-1 0\n-1 0\n-1 0\n1000000\n");
+    });
+
     it("are shut: sockets that no network namespace holds, keyrings, tracing, rings", async () => {
       const code = `
 import ctypes, socket, sys
