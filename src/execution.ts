@@ -5,6 +5,7 @@ import { SkillflowError } from "./core/errors.ts";
 import type { Blobs } from "./core/ports.ts";
 import { createRedactor } from "./core/redact.ts";
 import { schemaProblems } from "./core/schema.ts";
+import type { Skill } from "./core/skill.ts";
 import type { Json, JsonObject } from "./core/values.ts";
 import { invokeSkill, listServerTools } from "./invocation.ts";
 import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/package-run.ts";
@@ -22,7 +23,10 @@ export function openBlobs(folder: string): Blobs {
   return fileBlobs(folder);
 }
 
-/** Single executions for other programs: of one skill, or of code that they wrote. As many at once as there are cores. */
+/**
+ * Single executions for other programs: of one skill, or of code that they wrote. As many at once as there are cores. Where
+ * nothing can isolate them, they throw `sandbox.missing`.
+ */
 export interface Execution {
   execute(wanted: SkillExecution): Promise<ExecutionReport>;
   runCode(wanted: CodeExecution): Promise<ExecutionReport>;
@@ -62,6 +66,7 @@ const LOG_PREVIEW = 4000;
 
 export function openExecution(project: Project, blobs: Blobs): Execution {
   const { inTurn, settled } = createQueue(availableParallelism(), MOST_WAITING);
+  const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(project, entry, signal));
   const parts = async (wanted: Wanted) => ({
     host: project.skills.host,
     args: wanted.args,
@@ -87,8 +92,25 @@ export function openExecution(project: Project, blobs: Blobs): Execution {
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
         return report(outcome, { project, entry: undefined, blobs });
       }, wanted.signal),
-    withTools: async (entry, signal) => (entry.skill.mcp ? listServerTools(project, entry, signal) : entry),
+    withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
     settled,
+  };
+}
+
+/** A server is not started for each caller that asks what it has. */
+const TOOLS_KEPT_MS = 60_000;
+
+type List = (entry: SkillEntry, signal: AbortSignal) => Promise<SkillEntry>;
+
+/** What was listed of a skill a while ago; what could not be reached is asked again. */
+function keepFor(keptMs: number, list: List): List {
+  const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
+  return async (entry, signal) => {
+    const known = kept.get(entry.skill);
+    if (known && performance.now() < known.until) return known.listed;
+    const listed = await list(entry, signal);
+    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + keptMs, listed });
+    return listed;
   };
 }
 
@@ -142,6 +164,7 @@ async function report(outcome: RunOutcome, { project, entry, blobs }: Reporting)
   const redactor = createRedactor(secretsOf(project.host.env, [entry], project));
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {
+    if (outcome.error.notStarted) throw new SkillflowError("sandbox.missing", outcome.error.message);
     return failed({ type: redactor.text(outcome.error.type), message: redactor.text(outcome.error.message) }, logs);
   }
   const ids = new Set<string>();

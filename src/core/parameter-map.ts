@@ -6,9 +6,6 @@ import { isObject, type Json, type JsonObject, type JsonSchema } from "./values.
 
 /** The JSON Schema that a parameter map means, or what is wrong with the map: here nothing doubtful passes. */
 export function parameterSchema(map: Json): JsonSchema | string {
-  if (isObject(map) && map.type === "object") {
-    return "the parameters are a JSON Schema; write a map of name to {type, description, optional?}";
-  }
   const { schema, diagnostics } = translateParameters(map);
   const wrong = diagnostics
     .filter(({ path }) => path.at(-1) !== "description")
@@ -23,6 +20,11 @@ export function translateParameters(parameters: unknown): {
 } {
   if (!isObject(parameters)) {
     return { schema: undefined, diagnostics: [skippedTool([], "the parameters must be a map of parameters")] };
+  }
+  // A parameter called `type` has a map here (skill-formats 6.1).
+  if (typeof parameters.type === "string") {
+    const message = "the parameters are a JSON Schema; write a map of name to {type, description, optional?}";
+    return { schema: undefined, diagnostics: [skippedTool([], message)] };
   }
   const entries = Object.entries(parameters).filter(([name]) => name !== WORK_DIR);
   const translated = entries.map(([name, definition]) => ({ name, ...translateParameter(name, definition) }));

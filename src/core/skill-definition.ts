@@ -47,14 +47,27 @@ export const skillDefinitionSchema = z.looseObject({
 export function checkSkillDefinition(
   value: unknown,
 ): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
-  const checked = skillDefinitionSchema.safeParse(value, PARSED_ONCE);
-  const problems = checked.success ? [] : checked.error.issues.map(describeIssue);
-  const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
-  problems.push(...tools.flatMap(checkTool), ...checkNames(tools));
-  if (isObject(value) && value.probe !== undefined && typeof value.probe !== "function") {
-    problems.push("probe is not a function");
-  }
+  const problems = definitionFaults(value).map(({ message }) => message);
   return problems.length > 0 ? { problems } : { definition: value as unknown as SkillDefinition };
+}
+
+/** One thing that keeps a value from being a definition, and where it is. */
+export interface DefinitionFault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export function definitionFaults(value: unknown): readonly DefinitionFault[] {
+  const checked = skillDefinitionSchema.safeParse(value, PARSED_ONCE);
+  const faults: DefinitionFault[] = checked.success
+    ? []
+    : checked.error.issues.map((issue) => ({ path: issue.path, message: describeIssue(issue) }));
+  const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
+  faults.push(...tools.flatMap(checkTool), ...checkNames(tools));
+  if (isObject(value) && value.probe !== undefined && typeof value.probe !== "function") {
+    faults.push({ path: ["probe"], message: "probe is not a function" });
+  }
+  return faults;
 }
 
 function describeIssue({ path, message }: z.core.$ZodIssue): string {
@@ -68,23 +81,32 @@ function optionsOf(message: string): string {
   return [...message.matchAll(/"([^"]+)"/g)].map(([, option]) => option).join(", ");
 }
 
-function checkTool(tool: unknown, index: number): string[] {
+function checkTool(tool: unknown, index: number): DefinitionFault[] {
   if (!isObject(tool)) return [];
   const place = `tools[${index}]`;
-  const handler = typeof tool.handler === "function" ? [] : [`${place}.handler is not a function`];
+  const fault = (key: string, message: string) => [
+    { path: ["tools", index, key], message: `${place}.${key} ${message}` },
+  ];
   const { input_schema: input, output_schema: output } = tool;
   return [
-    ...handler,
-    ...(isObject(input) && !isZod(input) ? checkInputSchema(input, `${place}.input_schema`) : []),
-    ...(isZod(output) ? [`${place}.output_schema must be a JSON Schema`] : []),
+    ...(typeof tool.handler === "function" ? [] : fault("handler", "is not a function")),
+    ...(isObject(input) && !isZod(input) ? checkInputSchema(input, ["tools", index, "input_schema"]) : []),
+    ...(isZod(output) ? fault("output_schema", "must be a JSON Schema") : []),
   ];
 }
 
 /** Tools are called with named arguments. */
-function checkInputSchema(schema: { readonly [key: string]: unknown }, place: string): string[] {
-  const findings = checkJsonSchema(schema, [place]).map(({ message }) => message);
+function checkInputSchema(
+  schema: { readonly [key: string]: unknown },
+  path: readonly [string, number, string],
+): DefinitionFault[] {
+  const place = fieldPath(path);
+  const faults = checkJsonSchema(schema, [place]).map(({ path: [, ...inner], message }) => ({
+    path: [...path, ...inner],
+    message,
+  }));
   const isOther = schema.type !== undefined && schema.type !== "object";
-  return isOther ? [...findings, `${place} must be of type object`] : findings;
+  return isOther ? [...faults, { path: [...path, "type"], message: `${place} must be of type object` }] : faults;
 }
 
 /** Whether a value is a schema of zod, of version 4 or 3. */
@@ -92,8 +114,12 @@ export function isZod(value: unknown): boolean {
   return isObject(value) && ("_zod" in value || "_def" in value);
 }
 
-function checkNames(tools: readonly unknown[]): string[] {
-  const names = tools.flatMap((tool) => (isObject(tool) && typeof tool.name === "string" ? [tool.name] : []));
-  const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
-  return [...twice].map((name) => `two tools are named ${name}`);
+function checkNames(tools: readonly unknown[]): DefinitionFault[] {
+  const names = tools.map((tool) => (isObject(tool) && typeof tool.name === "string" ? tool.name : undefined));
+  const again = names.flatMap((name, index) => (name !== undefined && names.indexOf(name) < index ? [index] : []));
+  const twice = new Map(again.map((index) => [names[index], index]));
+  return [...twice].map(([name, index]) => ({
+    path: ["tools", index, "name"],
+    message: `two tools are named ${name}`,
+  }));
 }

@@ -7,15 +7,15 @@ import { type JsonText, parseJsonText } from "./json-text.ts";
 import type { SkillFolder } from "./skill-folder.ts";
 
 /**
- * What a tools.json is, read or not. A list is Skill Tools, but for one with a companion or with JSON Schemas; text that
- * is no JSON is a list if it begins like one.
+ * What a tools.json is, read or not. A list is Skill Tools, but for one with a companion or with nothing but tools of a
+ * descriptor; text that is no JSON is a list if it begins like one.
  */
 export function descriptorRoot(folder: SkillFolder): "descriptor" | "list" | "other" {
   if (COMPANIONS.some((name) => folder.names.has(name))) return "descriptor";
   const text = readTools(folder).replace(/^\uFEFF/, "");
   const value = parseJson(text);
   if (value === undefined) return /^\s*\[/.test(text) ? "list" : "descriptor";
-  if (Array.isArray(value)) return value.some(hasJsonSchema) ? "descriptor" : "list";
+  if (Array.isArray(value)) return value.length > 0 && value.every(isDescribed) ? "descriptor" : "list";
   return hasParts(value) ? "descriptor" : "other";
 }
 
@@ -30,10 +30,10 @@ function readTools(folder: SkillFolder): string {
 
 const COMPANIONS = ["allowlist.json", "execution.json"];
 
-/** A Skill Tools parameter that is called `type` is a map. */
-function hasJsonSchema(tool: Json): boolean {
-  const parameters = isObject(tool) ? tool.parameters : undefined;
-  return isObject(parameters) && typeof parameters.type === "string";
+/** With a JSON Schema for its parameters, and without a script. */
+function isDescribed(tool: Json): boolean {
+  if (!isObject(tool) || tool.script !== undefined) return false;
+  return isObject(tool.parameters) && typeof tool.parameters.type === "string";
 }
 
 function hasParts(value: unknown): boolean {

@@ -4,7 +4,7 @@ import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { isWithin } from "../files.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import type { Contents } from "./skill-contents.ts";
-import { openRealFolder, openSkillFolder, SKIPPED, type SkillFolder, skipped } from "./skill-folder.ts";
+import { openRealFolder, openSkillFolder, SKIPPED, type SkillFolder, skipped, UNNAMED } from "./skill-folder.ts";
 
 /** A place where skills are looked for. */
 export interface SkillLevel {
@@ -41,11 +41,20 @@ export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat
   const found: FoundSkill[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const path of skillFolders(level, diagnostics)) {
-    const loaded = loadFolder(path, formats, host);
+    const loaded = named(level, loadFolder(path, formats, host));
     if ("severity" in loaded) diagnostics.push(loaded);
     else found.push({ path: path.directory, loaded, contents: path.contents });
   }
   return { found, diagnostics };
+}
+
+/** In our own places of skills a document names its skill itself (S12); elsewhere its folder may. */
+function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSkill | Diagnostic {
+  if ("severity" in loaded || !/[\\/]\.(?:skillflow|sweny)[\\/]skills$/.test(path)) return loaded;
+  const found = loaded.diagnostics.find(({ code }) => code === UNNAMED);
+  if (!found) return loaded;
+  const { hint: _, ...about } = found;
+  return { ...about, code: "SKILL_SKIPPED", message: `skipped: ${found.message}` };
 }
 
 /** What the first format that recognises a folder reads of it; the diagnostic says why it is skipped. */
@@ -56,7 +65,7 @@ export function loadFolder(
 ): LoadedSkill | Diagnostic {
   try {
     const format = formats.find((candidate) => candidate.recognises(folder));
-    return format?.load(folder, host) ?? skipped(folder.directory, "it is no skill");
+    return format?.load(folder, host) ?? skipped(folder.directory, almostSkill(folder) ?? "it is no skill");
   } catch (error) {
     return skipped(folder.directory, messageOf(error).split("\n")[0] ?? "");
   }
@@ -75,7 +84,14 @@ const MARKS = [
   "skill.mjs",
 ];
 
-/** Folders of skills, in the order of their names; looked for in folders that are none themselves. */
+/** Why a folder that looks like a skill's is none; undefined for what does not look like one. */
+function almostSkill({ names }: SkillFolder): string | undefined {
+  const document = [...names].find((name) => name.toLowerCase() === "skill.md");
+  if (document !== undefined) return `its document is named ${document}: the name must be SKILL.md`;
+  return names.has("tools.json") ? "it has a tools.json and no SKILL.md" : undefined;
+}
+
+/** Folders of skills, and those that are almost one, in the order of their names; looked for in folders that are none themselves. */
 export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
   const folders: SkillFolder[] = [];
   const root = level.root === undefined ? undefined : realpathOf(level.root);
@@ -86,9 +102,11 @@ export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): Skil
     if (!folder) return;
     if (root !== undefined && !isWithin(root, folder.directory)) {
       diagnostics.push(skipped(path, "it is a link that leads out of the project"));
-    } else if (MARKS.some((mark) => folder.names.has(mark))) {
-      folders.push(folder);
-    } else if (depth < MOST_DEPTH) {
+      return;
+    }
+    const isSkill = MARKS.some((mark) => folder.names.has(mark));
+    if (isSkill || almostSkill(folder) !== undefined) folders.push(folder);
+    if (!isSkill && depth < MOST_DEPTH) {
       for (const { name, isLink } of subfolders(folder.directory)) {
         const below = join(folder.directory, name);
         const openBelow = () => (isLink ? openSkillFolder(below) : openRealFolder(below, name));

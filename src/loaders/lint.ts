@@ -118,7 +118,7 @@ function recognises(format: FolderFormat, folder: SkillFolder): boolean {
 function isTold(strict: readonly Diagnostic[], { file, line, code }: Diagnostic, folder: SkillFolder): boolean {
   const isOfFolder = file === folder.directory;
   return strict.some((told) => {
-    if (told.code === code) return told.file === file && told.line === line;
+    if (told.code === code || code === "TOOL_DOUBTFUL") return told.file === file && told.line === line;
     if (told.severity !== "error" || (told.file !== file && !isOfFolder)) return false;
     return COVERED.has(code) || WHOLE.has(told.code);
   });
@@ -131,7 +131,6 @@ const COVERED: ReadonlySet<string> = new Set([
   "SKILL_YAML_REPAIRED",
   "TOOLS_INVALID",
   "TOOL_SKIPPED",
-  "TOOL_DOUBTFUL",
 ]);
 /** What makes a file useless as a whole. */
 const WHOLE: ReadonlySet<string> = new Set(["MANIFEST_UNREADABLE", "TOOLS_SHAPE", "TOOL_PARAMETERS"]);

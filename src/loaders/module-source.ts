@@ -1,16 +1,44 @@
+import { isObject } from "../core/values.ts";
+
 /** What the text of a module tells without running it. */
 
+/** What only running the module would tell. */
+export const UNTOLD = Symbol("untold");
+
+/** A value of the text: JSON as far as it stands there, with `UNTOLD` for the rest. */
+export type Told =
+  | typeof UNTOLD
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Told[]
+  | { readonly [key: string]: Told };
+
+/** The definition of a skill as the text of its module has it. */
+export interface ToldDefinition {
+  readonly value: Told;
+  /** Lists and objects that spreads and computed keys may add to. */
+  readonly open: ReadonlySet<unknown>;
+}
+
 /**
- * The id of the skill that a module defines: the `id` of the first object literal that is given to `defineSkill`, or
- * exported by default. Undefined where the text does not say it plainly.
+ * What the first object literal says that is given to `defineSkill`, or exported by default. Undefined where there is
+ * none.
  */
-export function readModuleId(source: string): string | undefined {
+export function readDefinition(source: string): ToldDefinition | undefined {
   const tokens = tokenize(source);
-  const starts = tokens.flatMap((_, index) => {
-    const at = definitionAt(tokens, index);
-    return at === undefined ? [] : [at];
-  });
-  return starts[0] === undefined ? undefined : idOf(tokens, starts[0]);
+  const start = tokens.map((_, index) => definitionAt(tokens, index)).find((at) => at !== undefined);
+  if (start === undefined) return undefined;
+  const open = new Set<unknown>();
+  return { value: valueAt(tokens, start, open).value, open };
+}
+
+/** The id of the skill that a module defines; undefined where the text does not say it plainly. */
+export function readModuleId(source: string): string | undefined {
+  const { value } = readDefinition(source) ?? {};
+  const id = isObject(value) && Object.hasOwn(value, "id") ? value.id : undefined;
+  return typeof id === "string" ? id : undefined;
 }
 
 interface Token {
@@ -104,23 +132,86 @@ function definitionAt(tokens: readonly Token[], index: number): number | undefin
   return undefined;
 }
 
-/** The text of the key `id` of the object that begins here, not of objects within it. */
-function idOf(tokens: readonly Token[], start: number): string | undefined {
-  let depth = 0;
-  for (let at = start; at < tokens.length; at++) {
-    const token = tokens[at];
-    if (token?.kind === "mark" && "{[(".includes(token.text)) depth++;
-    if (token?.kind === "mark" && "}])".includes(token.text)) depth--;
-    if (depth === 0) return undefined;
-    const beginsKey = depth === 1 && [",", "{"].includes(tokens[at - 1]?.text ?? "") && token?.text === "id";
-    if (beginsKey && tokens[at + 1]?.text === ":") return literalAt(tokens, at + 2);
-  }
-  return undefined;
+interface Read {
+  readonly value: Told;
+  /** The token after the value. */
+  readonly next: number;
 }
 
-/** A value that is one string and nothing more, so no `"a" + b`. */
-function literalAt(tokens: readonly Token[], at: number): string | undefined {
-  const value = tokens[at];
-  const after = tokens[at + 1]?.text ?? "";
-  return value?.kind === "text" && [",", "}", "as"].includes(after) ? value.text : undefined;
+/** The value that begins at a token and ends before a comma, a closing bracket or an `as`. */
+function valueAt(tokens: readonly Token[], at: number, open: Set<unknown>): Read {
+  const read = plainValue(tokens, at, open);
+  const after = tokens[read.next]?.text ?? "";
+  if (["as", "satisfies"].includes(after)) return { ...read, next: skipValue(tokens, read.next) };
+  return ["", ",", "}", "]", ")", ";"].includes(after) ? read : { value: UNTOLD, next: skipValue(tokens, at) };
+}
+
+const WORDS: Readonly<Record<string, Told>> = { true: true, false: false, null: null };
+
+function plainValue(tokens: readonly Token[], at: number, open: Set<unknown>): Read {
+  const { kind, text } = tokens[at] ?? { kind: "mark", text: "" };
+  if (kind === "text") return { value: text, next: at + 1 };
+  if (kind === "opaque" && /^\d/.test(text) && Number.isFinite(Number(text)))
+    return { value: Number(text), next: at + 1 };
+  if (kind === "word" && Object.hasOwn(WORDS, text)) return { value: WORDS[text] ?? null, next: at + 1 };
+  if (kind === "mark" && text === "[") return listAt(tokens, at, open);
+  if (kind === "mark" && text === "{") return objectAt(tokens, at, open);
+  if (kind === "word" && text === "defineTool" && tokens[at + 1]?.text === "(") {
+    const inner = valueAt(tokens, at + 2, open);
+    return { ...inner, next: inner.next + 1 };
+  }
+  return { value: UNTOLD, next: at };
+}
+
+function listAt(tokens: readonly Token[], start: number, open: Set<unknown>): Read {
+  const items: Told[] = [];
+  let at = start + 1;
+  while (at < tokens.length && tokens[at]?.text !== "]") {
+    if (tokens[at]?.text === ".") open.add(items);
+    else if (tokens[at]?.text !== ",") {
+      const item = valueAt(tokens, at, open);
+      items.push(item.value);
+      at = item.next;
+      continue;
+    }
+    at = tokens[at]?.text === "," ? at + 1 : skipValue(tokens, at);
+  }
+  return { value: items, next: at + 1 };
+}
+
+function objectAt(tokens: readonly Token[], start: number, open: Set<unknown>): Read {
+  const entries: [string, Told][] = [];
+  const value: { [key: string]: Told } = {};
+  let at = start + 1;
+  while (at < tokens.length && tokens[at]?.text !== "}") {
+    const key = tokens[at];
+    const after = tokens[at + 1]?.text;
+    const isNamed = key?.kind === "word" || key?.kind === "text";
+    if (isNamed && after === ":") {
+      const read = valueAt(tokens, at + 2, open);
+      entries.push([key.text, read.value]);
+      at = read.next;
+    } else if (key?.text === "," && key.kind === "mark") at++;
+    else {
+      if (isNamed && ["(", ",", "}"].includes(after ?? "")) entries.push([key.text, UNTOLD]);
+      else if (isNamed && key.text === "async") entries.push([after ?? "", UNTOLD]);
+      else open.add(value);
+      at = skipValue(tokens, at);
+    }
+  }
+  for (const [name, told] of entries) if (name !== "__proto__") value[name] = told;
+  return { value, next: at + 1 };
+}
+
+/** The first comma or closing bracket after a token that belongs to what stands around it. */
+function skipValue(tokens: readonly Token[], start: number): number {
+  let depth = 0;
+  for (let at = start; at < tokens.length; at++) {
+    const { kind, text } = tokens[at] ?? { kind: "mark", text: "" };
+    if (kind !== "mark") continue;
+    if (depth === 0 && ",}])".includes(text)) return at;
+    if ("{[(".includes(text)) depth++;
+    if ("}])".includes(text)) depth--;
+  }
+  return tokens.length;
 }

@@ -80,6 +80,8 @@ export interface RunError {
   /** The name of what was thrown, or of what ended it: `ValueError`, `TimeoutError`, … */
   readonly type: string;
   readonly message: string;
+  /** Nothing ran: there is no sandbox, or no program. */
+  readonly notStarted?: true;
 }
 
 /** What the code handed back beside its result (`runtime.blobs.create`). */
@@ -162,7 +164,8 @@ async function runIn(workspace: string, run: RunParts, program: Program): Promis
     return outcome.status === "failed" ? outcome : await withMade(outcome, workspace);
   } catch (error) {
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
-    return failed("SandboxError", [error.message, ...(error.hint ? [error.hint] : [])].join("; "));
+    const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
+    return { status: "failed", output: null, logs: "", error: { type: "SandboxError", message, notStarted: true } };
   }
 }
 

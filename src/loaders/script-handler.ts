@@ -150,7 +150,7 @@ function typescriptFolder(): string {
   return dirname(createRequire(import.meta.url).resolve("jiti/package.json"));
 }
 
-function isExecutable(path: string): boolean {
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

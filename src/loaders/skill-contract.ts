@@ -26,14 +26,17 @@ export const skillContract: FolderFormat = {
 
 const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
 
-/** Dotted or kebab-case: `filesystem.search`, `file-search`. */
+/** `filesystem.search`, `file-search`, `FileSearch_2`: what a flag or a path could take for something else does not begin one. */
 export function isContractId(id: unknown): id is string {
-  return typeof id === "string" && id.length <= 128 && /^[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(id);
+  return typeof id === "string" && /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(id);
 }
 
 function refuseId({ value, finding }: Manifest): Diagnostic {
   const what = value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is no id of a contract`;
-  return { ...finding(["id"], `skipped: ${what}: use dotted or kebab-case lowercase words`), code: "SKILL_SKIPPED" };
+  return {
+    ...finding(["id"], `skipped: ${what}: use letters, digits, ".", "-" and "_", 128 at most`),
+    code: "SKILL_SKIPPED",
+  };
 }
 
 function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host: LoaderHost): LoadedSkill {

@@ -88,7 +88,7 @@ export interface SkillDocument {
   position(path: readonly (string | number)[]): Place;
 }
 
-/** Reads a folder's SKILL.md, leniently (S12, D27, D34); a diagnostic says why the skill is skipped. */
+/** Reads a folder's SKILL.md, leniently (skill-formats 7.1, D27, D34); a diagnostic says why the skill is skipped. */
 export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnostic {
   const file = join(folder.directory, "SKILL.md");
   try {
@@ -96,7 +96,7 @@ export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnost
     if (text === undefined) return skipped(file, "there is no such file");
     const parsed = parseFrontmatter(text);
     if ("message" in parsed) return { ...skipped(file, parsed.message), ...placeOf(parsed) };
-    return readFields(file, parsed);
+    return readFields(folder, file, parsed);
   } catch (error) {
     return skipped(file, messageOf(error).split("\n")[0] ?? "");
   }
@@ -111,20 +111,24 @@ function placeOf({ line, column }: Place): Place {
   return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 
-function readFields(file: string, { fields, body, repaired, position }: Frontmatter): SkillDocument | Diagnostic {
-  const { name, description, category, config, mcp } = fields;
+function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): SkillDocument | Diagnostic {
+  const { fields, body, repaired, position } = parsed;
+  const { description, category, config, mcp } = fields;
   const refuse = (key: string, message: string) => ({ ...skipped(file, message), path: [key], ...position([key]) });
-  if (typeof name !== "string" || name === "") return refuse("name", "its frontmatter has no name");
-  if (!isSkillId(name)) {
-    return refuse("name", `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`);
-  }
+  const fault = nameFault(fields.name);
+  const id = fault === undefined ? String(fields.name) : folder.name;
+  if (fault !== undefined && !isSkillId(id)) return refuse("name", fault);
   const server = mcp === undefined ? undefined : mcpServerSchema.safeParse(mcp);
   if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
   const instruction = body.trim();
-  const diagnostics = [...(repaired ? [repairedYaml(file, repaired)] : []), ...configProblems(file, config, position)];
+  const diagnostics = [
+    ...(fault === undefined ? [] : [folderNamed(id, fault, { file, ...position(["name"]) })]),
+    ...(repaired ? [repairedYaml(file, repaired)] : []),
+    ...configProblems(file, config, position),
+  ];
   return {
-    id: name,
-    description: typeof description === "string" && description.trim() ? description : `Custom skill: ${name}`,
+    id,
+    description: typeof description === "string" && description.trim() ? description : `Custom skill: ${id}`,
     category: CATEGORIES.find((known) => known === category) ?? "general",
     config: readConfig(config),
     instruction: instruction === "" ? undefined : instruction,
@@ -133,6 +137,20 @@ function readFields(file: string, { fields, body, repaired, position }: Frontmat
     diagnostics,
     position,
   };
+}
+
+function nameFault(name: unknown): string | undefined {
+  if (typeof name !== "string" || name === "") return "its frontmatter has no name";
+  if (isSkillId(name)) return undefined;
+  return `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`;
+}
+
+/** The code of a document whose name is no id: where its folder's stands in for it is a matter of the place (S12). */
+export const UNNAMED = "SKILL_NAME";
+
+function folderNamed(id: string, fault: string, at: Pick<Diagnostic, "file"> & Place): Diagnostic {
+  const hint = `it is known by its folder's name; write name: ${id}`;
+  return { severity: "warning", code: UNNAMED, path: ["name"], message: fault, hint, ...at };
 }
 
 /** S12: kebab-case, 64 characters at most. */

@@ -102,7 +102,9 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
     name: document.title ?? name,
     description,
     category: "general",
-    config: Object.fromEntries(found.secrets.map((secret) => [secret, { description: "a secret", env: secret }])),
+    config: Object.fromEntries(
+      found.secrets.map((secret) => [secret, { description: "a secret", required: true, env: secret }]),
+    ),
     tools: kind === "action" && !fault ? [packageTool(found, host)] : [],
     version,
     ...(document.body === "" ? {} : { instruction: document.body }),

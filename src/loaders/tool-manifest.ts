@@ -41,13 +41,6 @@ export function parseManifest(text: string, checkScript: CheckScript): Manifest 
 function checkManifest(root: Json, checkScript: CheckScript): Manifest {
   if (!Array.isArray(root)) return { tools: [], diagnostics: [invalidManifest([], "it must be an array of tools")] };
   const entries: readonly Json[] = root;
-  const foreign = entries.findIndex((entry) => isObject(entry) && hasJsonSchema(entry));
-  if (foreign !== -1) {
-    const message =
-      "these parameters are a JSON Schema, as tool descriptors have it, whose allowlist.json and execution.json are " +
-      "missing; Skill Tools take a map: parameter -> {type, description}";
-    return { tools: [], diagnostics: [invalidManifest([foreign, "parameters"], message)] };
-  }
   const tools = new Map<string, ToolDeclaration>();
   const diagnostics = entries.flatMap((entry, index) => {
     const { tool, diagnostics } = checkTool(entry, { before: tools, checkScript });
@@ -55,11 +48,6 @@ function checkManifest(root: Json, checkScript: CheckScript): Manifest {
     return diagnostics.map((found) => below(index, found));
   });
   return { tools: [...tools.values()], diagnostics };
-}
-
-/** A parameter called `type` would have an object here (skill-formats 6.1). */
-function hasJsonSchema({ parameters }: { readonly [key: string]: unknown }): boolean {
-  return isObject(parameters) && parameters.type === "object";
 }
 
 interface ToolSurroundings {

@@ -22,9 +22,8 @@ export interface Catalog {
 
 const UNVERSIONED = "0.0.0";
 
-export async function openCatalog({ skills, choices }: Project): Promise<Catalog> {
-  const shown = [...skills.ids].filter((name) => !choices.disabled.includes(name));
-  const names = shown.sort((a, b) => (a < b ? -1 : 1));
+export async function openCatalog({ skills }: Project): Promise<Catalog> {
+  const names = [...skills.ids].sort((a, b) => (a < b ? -1 : 1));
   const entries = await Promise.all(names.map((name) => skills.find(name)));
   const served = entries.flatMap((entry) => (entry ? [serve(entry)] : []));
   const byName = new Map(served.map((skill) => [skill.name, skill]));

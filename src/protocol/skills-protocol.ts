@@ -1,4 +1,5 @@
 import { isBlobKind, wholeText } from "../core/blob.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
 import { describeTools } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
@@ -73,13 +74,16 @@ function nameOf({ name, version }: ServedSkill): JsonObject {
 
 function summaryOf(skill: ServedSkill): JsonObject {
   const { namespace, kind, entry } = skill;
-  return { ...nameOf(skill), description: entry.skill.description, namespace, kind };
+  const reason = faultOf(entry);
+  const summary = { ...nameOf(skill), description: entry.skill.description, namespace, kind };
+  return reason === undefined ? summary : { ...summary, available: false, reason };
 }
 
 async function describeSkill({ catalog, execution }: Service, params: JsonObject, signal: AbortSignal): Promise<Json> {
-  const found = await catalog.find(requiredText(params, "name"), optionalText(params, "version"));
-  const skill = { ...found, entry: await execution.withTools(found.entry, signal) };
+  const wanted = [requiredText(params, "name"), optionalText(params, "version")] as const;
   const detail = choice(params, "detail", ["summary", "manifest", "full"]);
+  const found = await catalog.find(...wanted);
+  const skill = { ...found, entry: await execution.withTools(found.entry, signal) };
   const { frontmatter = {}, skill: own } = skill.entry;
   return {
     skill: {
@@ -93,16 +97,14 @@ async function describeSkill({ catalog, execution }: Service, params: JsonObject
 function manifestOf(skill: ServedSkill): JsonObject {
   const { entry } = skill;
   const own = entry.package;
-  const reason = entry.unavailable ?? entry.withheld;
   const tools = describeTools(entry.skill, entry.skill.tools);
   const isMany = tools.length > 1 || entry.skill.mcp !== undefined;
   const only = isMany ? undefined : tools[0];
   return {
     ...(own ? (own.manifest as JsonObject) : {}),
-    ...summaryOf(skill),
     format: entry.format,
-    available: reason === undefined,
-    ...(reason === undefined ? {} : { reason }),
+    available: true,
+    ...summaryOf(skill),
     ...(own ? { input_schema: own.input } : {}),
     ...(!own && only ? { input_schema: only.input_schema } : {}),
     ...(only?.output_schema ? { output_schema: only.output_schema } : {}),
@@ -117,8 +119,9 @@ function manifestOf(skill: ServedSkill): JsonObject {
 }
 
 async function readFile({ catalog }: Service, params: JsonObject): Promise<Json> {
+  const wanted = [requiredText(params, "name"), optionalText(params, "version")] as const;
   const path = requiredText(params, "path");
-  const { name, version, entry } = await catalog.find(requiredText(params, "name"), optionalText(params, "version"));
+  const { name, version, entry } = await catalog.find(...wanted);
   return { name, version, path, content: await readSkillFile(entry, path).catch(refuseFile) };
 }
 
@@ -134,11 +137,30 @@ async function executeSkill(
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<Json> {
-  const wanted = requiredText(params, "name");
-  const version = optionalText(params, "version");
-  const { skill, tool } = await findExecutable(catalog, wanted, version);
+  const given = fromEnvelope(params);
+  const wanted = [requiredText(given, "name"), optionalText(given, "version")] as const;
+  const input = readInput(given);
+  const { skill, tool } = await findExecutable(catalog, ...wanted);
   refuseUnlessExecutable(skill, tool);
-  return execution.execute({ entry: skill.entry, tool, ...(await readWanted(blobs, params)), signal });
+  await findBlobs(blobs, input.blobs);
+  return execution.execute({ entry: skill.entry, tool, ...input, signal }).catch(refuseUnstarted);
+}
+
+function refuseUnstarted(error: unknown): never {
+  if (!(error instanceof SkillflowError && error.code === "sandbox.missing")) throw error;
+  throw new RpcError(-32005, "NotExecutable", error.message);
+}
+
+/** The uniform envelope of the declarative contract, `{skill, arguments}`, says the same in other words. */
+function fromEnvelope(params: JsonObject): JsonObject {
+  const { skill, arguments: args, ...rest } = params;
+  if (skill === undefined) return params;
+  const twice = [
+    ["name", rest.name],
+    ["args", rest.args],
+  ].find(([, value]) => value !== undefined);
+  if (twice) throw invalidParams(`${twice[0]} is said twice: write name and args, or skill and arguments`);
+  return { ...rest, name: skill, ...(args === undefined ? {} : { args }) };
 }
 
 function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string | undefined): void {
@@ -151,20 +173,22 @@ function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string
   if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
 }
 
-/** Why code of a skill cannot run at all, whatever it is given. */
-function faultOf({ withheld, package: own, unavailable }: SkillEntry): string | undefined {
-  return withheld ?? (own ? unavailable : undefined);
+/** Why a skill cannot run at all, whatever it is given. */
+function faultOf({ withheld, unavailable }: SkillEntry): string | undefined {
+  return unavailable ?? withheld;
 }
 
-/** What every execution may be given; blobs have to be there. */
-async function readWanted(blobs: Blobs, params: JsonObject, limits = params) {
-  const ids = [...new Set(texts(params, "input_blobs"))];
-  for (const id of ids) await findBlob(blobs, id);
+/** What every execution may be given. */
+function readInput(params: JsonObject, limits = params) {
   return {
     args: optionalObject(params, "args") ?? {},
-    blobs: ids,
+    blobs: [...new Set(texts(params, "input_blobs"))],
     timeoutMs: positiveInteger(limits, "timeout_ms"),
   };
+}
+
+async function findBlobs(blobs: Blobs, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await findBlob(blobs, id);
 }
 
 async function findBlob(blobs: Blobs, id: string): Promise<BlobInfo> {
@@ -195,14 +219,13 @@ function ownerOf(catalog: Catalog, name: string): readonly [skill: string, tool?
 async function runCode(service: Service, params: JsonObject, signal: AbortSignal): Promise<Json> {
   requiredText(params, "language");
   choice(params, "language", ["python"]);
+  const code = requiredText(params, "code");
+  const entrypoint = optionalText(params, "entrypoint") ?? "main";
   const names = [...new Set(texts(params, "mount_skills"))];
-  return service.execution.runCode({
-    code: requiredText(params, "code"),
-    entrypoint: optionalText(params, "entrypoint") ?? "main",
-    packages: await Promise.all(names.map((name) => findMountable(service, name))),
-    ...(await readWanted(service.blobs, params, optionalObject(params, "limits") ?? {})),
-    signal,
-  });
+  const input = readInput(params, optionalObject(params, "limits") ?? {});
+  const packages = await Promise.all(names.map((name) => findMountable(service, name)));
+  await findBlobs(service.blobs, input.blobs);
+  return service.execution.runCode({ code, entrypoint, packages, ...input, signal }).catch(refuseUnstarted);
 }
 
 async function findMountable({ catalog }: Service, name: string): Promise<RunnablePackage> {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -153,10 +153,34 @@ describe("an Agent Skill", () => {
   test.each([
     [".env", "TOKEN=x", "error SKILL_SECRET .env"],
     ["references/keys.md", `a\nghp_${"a".repeat(36)}`, "error SKILL_SECRET references/keys.md:2"],
-    ["key.pem", "-----BEGIN RSA PRIVATE KEY-----", "error SKILL_SECRET key.pem:1"],
+    ["key.pem", `-----BEGIN RSA PRIVATE KEY-----\n${"MIIEow".repeat(10)}\n`, "error SKILL_SECRET key.pem:1"],
+    ["key.json", `{"key": "-----BEGIN PRIVATE KEY-----\\n${"MIIEow".repeat(10)}"}`, "error SKILL_SECRET key.json:1"],
   ])("may not carry secrets: %s", (path, text, says) => {
     writeSkill("agent-skills", { [path]: text });
     expect(problems()).toEqual([says]);
+  });
+
+  test.each([
+    ["-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"],
+    ["  tls.key: |\n    -----BEGIN RSA PRIVATE KEY-----\n    <base64 of the key>\n"],
+    ["-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg...\n"],
+    ["AKIAIOSFODNN7EXAMPLE"],
+  ])("may show where a secret goes: %j", (text) => {
+    writeSkill("agent-skills", { "references/keys.md": text });
+    expect(problems()).toEqual([]);
+  });
+
+  test.each([
+    ["See [the other](../other/SKILL.md)", ["warning SKILL_LINK_OUTSIDE SKILL.md:7"]],
+    ["See [the other](../other/references/x.md)", ["warning SKILL_LINK_OUTSIDE SKILL.md:7"]],
+    ["See [none](../none/SKILL.md)", ["error SKILL_LINK_OUTSIDE SKILL.md:7"]],
+    ["See [none](../other/../../secret.md)", ["error SKILL_LINK_OUTSIDE SKILL.md:7"]],
+    ["Checks assets/code and references/citations", []],
+    ["Such as scripts/rotate.py, which would turn a page", []],
+  ])("whose text says %j: %j", (text, says) => {
+    writeSkill("agent-skills", change("agent-skills", ["SKILL.md", "Count the words", text]));
+    write("other/SKILL.md", "---\nname: other\ndescription: Another\n---\nText.");
+    expect(problems(join(directory, ID))).toEqual(says);
   });
 
   test("may carry an example of its variables", () => {
@@ -180,18 +204,18 @@ describe("a skill of Skill Tools", () => {
       "tools.json",
       '"string", "description": "The text"',
       '"text", "description": "The text"',
-      "error PARAMETER_TYPE tools.json:7",
+      "warning PARAMETER_TYPE tools.json:7",
     ],
     [
       "tools.json",
       '"string", "description": "The text"',
       '"integer", "description": "The text"',
-      "error PARAMETER_TYPE tools.json:7",
+      "warning PARAMETER_TYPE tools.json:7",
     ],
-    ["tools.json", ', "description": "The text"', "", "error PARAMETER_DESCRIPTION tools.json:7"],
-    ["tools.json", '["words", "lines"]', "[]", "error PARAMETER_ENUM tools.json:11"],
-    ["tools.json", '["words", "lines"]', "[1, 2]", "error PARAMETER_ENUM tools.json:11"],
-    ["tools.json", '"optional": true', '"optional": "yes"', "error PARAMETER_OPTIONAL tools.json:12"],
+    ["tools.json", ', "description": "The text"', "", "warning PARAMETER_DESCRIPTION tools.json:7"],
+    ["tools.json", '["words", "lines"]', "[]", "warning PARAMETER_ENUM tools.json:11"],
+    ["tools.json", '["words", "lines"]', "[1, 2]", "warning PARAMETER_ENUM tools.json:11"],
+    ["tools.json", '"optional": true', '"optional": "yes"', "warning PARAMETER_OPTIONAL tools.json:12"],
     ["tools.json", '"optional": true', '"default": "words"', "warning MANIFEST_KEY_UNKNOWN tools.json:12"],
     ["tools.json", '"parameters": {', '"parameters": { "type": "object",', "error TOOL_PARAMETERS tools.json:6"],
     ["tools.json", '"script"', '"effect": "read", "script"', "warning MANIFEST_KEY_UNKNOWN tools.json:5"],
@@ -216,6 +240,14 @@ describe("a skill of Skill Tools", () => {
     ],
     ["SKILL.md", "name: word-count", "name: word-count\nowner: me", "error SKILL_KEY_UNKNOWN SKILL.md:3"],
   ]);
+
+  test("may have a handler that is a program of its own", () => {
+    const tools = (filesOf("skill-tools")["tools.json"] ?? "").replace("count_words.js", "count");
+    writeSkill("skill-tools", { "tools.json": tools, "scripts/count": "#!/bin/sh\necho '{}'\n" });
+    expect(problems()).toEqual(["error TOOL_SCRIPT tools.json:5"]);
+    chmodSync(join(directory, ID, "scripts/count"), 0o755);
+    expect(problems()).toEqual([]);
+  });
 
   test("should keep its handlers in scripts/", () => {
     const tools = (filesOf("skill-tools")["tools.json"] ?? "").replace("scripts/count_words.js", "count.py");
@@ -378,6 +410,29 @@ describe("a skill as code", () => {
   describeChanges("module", [
     ["skill.mjs", "export default {", "const skill = {", "error MODULE_EXPORT skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "", "error MODULE_ID skill.mjs"],
+    ["skill.mjs", '  id: "word-count",\n', "  id: ID,\n", "warning MODULE_ID skill.mjs"],
+    ["skill.mjs", '  id: "word-count",\n', "  ...rest,\n", "warning MODULE_ID skill.mjs"],
+    ["skill.mjs", 'id: "word-count"', 'id: "word count"', "error MODULE_DEFINITION skill.mjs"],
+    ["skill.mjs", /category: "\w+"/, 'category: "words"', "error MODULE_DEFINITION skill.mjs"],
+    ["skill.mjs", /category: "\w+"/, "category"],
+    ["skill.mjs", /effect: "\w+"/, 'effect: "none"', "error MODULE_DEFINITION skill.mjs"],
+    ["skill.mjs", /(\n\s*)handler/, "$1handle", "error MODULE_DEFINITION skill.mjs"],
     ["SKILL.md", "name: word-count", "name: other", "warning SKILL_FOLDER_NAME SKILL.md:2"],
   ]);
+
+  const tool = (name: string, more = "") =>
+    `{ name: "${name}", description: "d", input_schema: { type: "object" }, handler: () => 1 ${more}}`;
+  test.each([
+    [`[${tool("a")}, ${tool("b")}]`, []],
+    [`[${tool("a")}, ${tool("a")}]`, ["skill.mjs: two tools are named a"]],
+    [`[defineTool(${tool("a")}), defineTool(${tool("a")})]`, ["skill.mjs: two tools are named a"]],
+    [`[{ ...${tool("a")}, name: prefix + "a" }, ${tool("a")}]`, []],
+    ["tools.map(build)", []],
+    [`[...more, ${tool("a", ", output_schema: { type: 'object', $ref: '#/nowhere' }")}]`, [/is no JSON Schema/]],
+  ])("tells what the loader refuses of the tools %s", (tools, says) => {
+    const code = `export default { id: "${ID}", name: "n", description: "d", category: "general", config: {}, tools: ${tools} };`;
+    write(`${ID}/skill.mjs`, code);
+    const found = lint().flatMap((skill) => skill.problems.map(({ message }) => message));
+    expect(found).toEqual(says.map((said) => (typeof said === "string" ? said : expect.stringMatching(said))));
+  });
 });

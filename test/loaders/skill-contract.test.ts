@@ -93,6 +93,10 @@ describe("a contract", () => {
     expect(loadSound({ [name]: JSON.stringify({ ...rest, input }) }).skill.id).toBe("a");
   });
 
+  it.each(["FileSystem.Search", "file_search", "a-b_c.D", "2fa", "a".repeat(128)])("may have the id %s", (id) => {
+    expect(loadSound({ ...FILES, "contract.yml": CONTRACT.replace("filesystem.search", id) }).skill.id).toBe(id);
+  });
+
   it("takes instruction and config from its SKILL.md, whatever that is named", () => {
     const document =
       "---\nname: Anything goes\nconfig:\n  TOKEN: { description: t, required: true, env: FS_TOKEN }\n---\nUse it well.\n";
@@ -109,7 +113,9 @@ describe("a contract", () => {
 
   it.each<[string, string, string]>([
     ["no id", CONTRACT.replace("id: filesystem.search\n", ""), "the contract has no id"],
-    ["an id in capitals", CONTRACT.replace("filesystem.search", "FileSystem"), "is no id of a contract"],
+    ["an id with a blank", CONTRACT.replace("filesystem.search", "file system"), "is no id of a contract"],
+    ["an id that is an option", CONTRACT.replace("filesystem.search", "-x"), "is no id of a contract"],
+    ["an id of 129 characters", CONTRACT.replace("filesystem.search", "a".repeat(129)), "is no id of a contract"],
     ["an id that is a path", CONTRACT.replace("filesystem.search", "../x"), "is no id of a contract"],
     ["broken YAML", "id: [x", "skipped"],
     ["a list", "- id: x", "it is no map of fields"],

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { discoverSkills } from "../../src/loaders/discover.ts";
 import type { LoaderHost } from "../../src/loaders/format.ts";
 import { splitFrontmatter } from "../../src/loaders/frontmatter.ts";
 import { skillDocument } from "../../src/loaders/skill-document.ts";
@@ -94,8 +95,6 @@ describe("a SKILL.md, read leniently", () => {
   });
 
   test.each([
-    ["name: Bad Name", 2, 1],
-    ["description: x\nname: Bad Name", 3, 1],
     ["name: x\nmcp: { args: [y] }", 3, 1],
     ["name: x\na: [1, 2", 3, undefined],
   ])("a fault in %j has its line and column", (yaml, line, column) => {
@@ -120,6 +119,41 @@ describe("a folder that is a SKILL.md", () => {
       skill: { id: "other" },
       diagnostics: [{ severity: "warning", code: "SKILL_FOLDER_NAME", line: 2, column: 1 }],
     });
+  });
+
+  test.each([
+    ["name: A Title", /"A Title" is no skill id/, 2],
+    ["name: 7", /no name/, 2],
+    ["description: d\nname: UPPER", /"UPPER" is no skill id/, 3],
+    ["description: d", /no name/, undefined],
+  ])("whose frontmatter is %j is known by its folder's name, with a warning at the name", (yaml, message, line) => {
+    expect(load(yaml)).toMatchObject({
+      skill: { id: "folder" },
+      diagnostics: [
+        { severity: "warning", code: "SKILL_NAME", message: expect.stringMatching(message), ...(line ? { line } : {}) },
+      ],
+    });
+  });
+
+  test("is skipped where neither its name nor its folder's is an id", () => {
+    const loaded = skillDocument.load(
+      folderOf(skill("My Folder", "name: A Title")),
+      undefined as unknown as LoaderHost,
+    );
+    expect(loaded).toMatchObject({ code: "SKILL_SKIPPED", line: 2, column: 1 });
+  });
+
+  test.each([
+    [".skillflow/skills", []],
+    [".sweny/skills", []],
+    [".claude/skills", ["titled"]],
+    ["skills", ["titled"]],
+  ])("whose name is a title is skipped in our own places alone: %s", (place, ids) => {
+    write(`${place}/titled/SKILL.md`, "---\nname: A Title\n---\nText.");
+    const level = { kind: "project", path: join(directory, place), trusted: false } as const;
+    const { found, diagnostics } = discoverSkills(level, [skillDocument], undefined as unknown as LoaderHost);
+    expect(found.map(({ loaded }) => loaded.skill.id)).toEqual(ids);
+    expect(diagnostics.map(({ code }) => code)).toEqual(ids.length > 0 ? [] : ["SKILL_SKIPPED"]);
   });
 
   test.each([

@@ -82,16 +82,16 @@ describe("a SKILL.md", () => {
   });
 
   test.each(["A", "a_b", "-a", "a-", "a--b", "a b", "ä", "a.b", "a/b", "../a", "x".repeat(65), "a\\n"])(
-    "%s is no id: skipped with a diagnostic (S12)",
+    "%s is no id: the folder's name is, with a diagnostic",
     (id) => {
-      expect(read(`name: "${id}"`)).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED" });
+      expect(read(`name: "${id}"`)).toMatchObject({
+        id: "x",
+        diagnostics: [{ severity: "warning", code: "SKILL_NAME" }],
+      });
     },
   );
 
   test.each([
-    ["no name", "description: x"],
-    ["an empty name", "name: ''"],
-    ["a name that is no text", "name: 7"],
     ["bad YAML", "name: [x"],
     ["a duplicate key", "name: x\nname: y"],
     ["a list", "- name: x"],
@@ -182,16 +182,40 @@ describe("a set of skills", () => {
 
   test("what is no skill is skipped, and the rest goes on (S12)", () => {
     skill("own/b", "name: good");
-    skill("own/a", "name: Bad Name");
+    skill("own/A", "name: Bad Name");
     write("own/c/README.md", "no skill");
     mkdirSync(join(directory, "own/d/SKILL.md"), { recursive: true });
     const { ids, diagnostics } = open(["own"]);
     expect([...ids]).toEqual(["good"]);
     const left = diagnostics.filter(({ code }) => code === "SKILL_SKIPPED");
     expect(left.map(({ file }) => file)).toEqual([
-      join(directory, "own/a/SKILL.md"),
+      join(directory, "own/A/SKILL.md"),
       join(directory, "own/d/SKILL.md"),
     ]);
+  });
+
+  test.each([
+    ["own/a/tools.json", "it has a tools.json and no SKILL.md"],
+    ["own/a/skill.md", "its document is named skill.md: the name must be SKILL.md"],
+    ["own/a/Skill.md", "its document is named Skill.md: the name must be SKILL.md"],
+  ])("what is almost a skill is told, and what lies below it is found: %s", (path, why) => {
+    write(path, "[]");
+    skill("own/a/below", "name: below");
+    const { ids, diagnostics } = open(["own"]);
+    expect([...ids]).toEqual(["below"]);
+    expect(diagnostics).toMatchObject([
+      { severity: "warning", code: "SKILL_SKIPPED", message: `skipped: ${why}`, file: join(directory, "own/a") },
+    ]);
+  });
+
+  test("a package that lacks a secret is unavailable, and says which", async () => {
+    write(
+      "own/p/skill.toml",
+      'name = "a.b"\nversion = "1.0.0"\ndescription = "d"\nkind = "instruction"\n[permissions]\nsecrets = ["A", "B"]\n',
+    );
+    write("own/p/SKILL.md", "---\nname: A\nshort_description: s\n---\nText.");
+    expect((await open(["own"], { env: { A: "1" } }).find("a.b"))?.unavailable).toBe("B is not set");
+    expect((await open(["own"], { env: { A: "1", B: "2" } }).find("a.b"))?.unavailable).toBeUndefined();
   });
 
   test("of two folders of one level the first by name wins, with a diagnostic (D33)", async () => {

@@ -50,12 +50,20 @@ describe("a manifest", () => {
     expect(diagnostics[0]?.message).toContain(message);
   });
 
-  test("whose parameters are a JSON Schema is no Skill Tools manifest (skill-formats 6.1)", () => {
+  test("loses a tool whose parameters are a JSON Schema, and keeps the others (skill-formats 6.1)", () => {
     const parameters = { type: "object", properties: { q: text }, required: ["q"] };
     const manifest = `[\n ${JSON.stringify(tool())},\n ${JSON.stringify(tool({ name: "find", parameters }))}]`;
     const { tools, diagnostics } = parseManifest(manifest, anyScript);
-    expect(tools).toEqual([]);
-    expect(diagnostics).toMatchObject([{ severity: "error", code: "TOOLS_INVALID", path: [1, "parameters"], line: 3 }]);
+    expect(tools.map(({ name }) => name)).toEqual([tool().name]);
+    expect(diagnostics).toMatchObject([
+      {
+        severity: "error",
+        code: "TOOL_SKIPPED",
+        path: [1, "parameters"],
+        line: 3,
+        message: expect.stringContaining("are a JSON Schema"),
+      },
+    ]);
   });
 
   test("may have parameters called type, properties and required", () => {

@@ -1,13 +1,15 @@
-import { symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/values.ts";
 import { openExecution } from "../../src/execution.ts";
+import type { LoaderHost } from "../../src/loaders/format.ts";
 import { openProject } from "../../src/project.ts";
 import { openCatalog } from "../../src/protocol/catalog.ts";
 import { answerRpc } from "../../src/protocol/json-rpc.ts";
 import { skillsProtocol } from "../../src/protocol/skills-protocol.ts";
+import { firstThatWorks } from "../../src/sandbox/choose.ts";
 import { NO_FLAGS } from "../../src/skill-choices.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { makeFolder } from "../loaders/foreign.ts";
@@ -23,7 +25,9 @@ const TOOLS = ["add", "negate"].map((name) => {
   return { name, description: `To ${name}`, script: `scripts/${name}.mjs`, parameters: {} };
 });
 
-const LOOKER = `---\nname: looker\ndescription: Looks.\nmcp: ${JSON.stringify(stdioServer({}))}\n---\nLook.\n`;
+const starts = join(makeFolder(), "starts");
+const SERVER = stdioServer({ start: (_, io) => io.note("start") }, starts);
+const LOOKER = `---\nname: looker\ndescription: Looks.\nmcp: ${JSON.stringify(SERVER)}\n---\nLook.\n`;
 
 const FILES = {
   ".skillflow.yml": "skills: { disabled: [off.limits] }\n",
@@ -52,8 +56,8 @@ writeFileSync(join(directory, "skills/notes/large.md"), "x".repeat(1024 * 1024 +
 symlinkSync("/etc/passwd", join(directory, "skills/notes/passwd"));
 const { signal } = new AbortController();
 
-async function openMethods(blobs = memoryBlobs()) {
-  const project = openProject(
+async function openMethods(blobs = memoryBlobs(), host: Partial<LoaderHost> = {}) {
+  const opened = openProject(
     {
       ...sandboxHost,
       env: { PATH: process.env.PATH },
@@ -72,6 +76,7 @@ async function openMethods(blobs = memoryBlobs()) {
       },
     },
   );
+  const project = { ...opened, skills: { ...opened.skills, host: { ...opened.skills.host, ...host } } };
   const execution = openExecution(project, blobs);
   return skillsProtocol({ catalog: await openCatalog(project), blobs, execution });
 }
@@ -104,12 +109,12 @@ async function page(params: object): Promise<Page> {
 const namesOf = ({ skills }: Page) => skills.map(({ name }) => name);
 
 describe("list_skills", () => {
-  it("gives names and versions in the order of the names, the latest version of each, and no disabled skill", async () => {
+  it("gives names and versions in the order of the names, the latest version of each", async () => {
     const all = await page({});
     const own = namesOf(all).filter((name) => /[.]|looker|notes|tally/.test(name));
     expect(own).toEqual([
-      ...["acme.how", "acme.text", "acme.text.count", "acme.textual", "faulty.act", "looker", "notes", "sales.sync"],
-      ...["skills.protocol.guide", "stranger.act", "tally"],
+      ...["acme.how", "acme.text", "acme.text.count", "acme.textual", "faulty.act", "looker", "notes"],
+      ...["off.limits", "sales.sync", "skills.protocol.guide", "stranger.act", "tally"],
     ]);
     expect(namesOf(all)).toEqual(namesOf(all).toSorted((a, b) => (a < b ? -1 : 1)));
     expect(all.skills).toContainEqual({ name: "acme.text", version: "0.10.0" });
@@ -140,8 +145,16 @@ describe("list_skills", () => {
         description: "Does sales.sync.",
         namespace: "crm.leads",
         kind: "action",
+        available: false,
+        reason: "SYNC_TOKEN is not set",
       },
     ]);
+  });
+
+  it("lists a disabled skill, and says that it is", async () => {
+    const { skills } = await page({ namespace: "off", detail: "summary" });
+    expect(skills).toMatchObject([{ name: "off.limits", available: false, reason: "disabled in .skillflow.yml" }]);
+    expect((await described({ name: "off.limits" })).skill.manifest).toMatchObject({ available: false });
   });
 
   it("gives every skill once over pages of any size, whatever detail each page asks for", async () => {
@@ -287,13 +300,14 @@ describe("a wrong request", () => {
     ["describe_skill", { name: 1 }, -32602, "InvalidParams"],
     ["describe_skill", { name: "notes", detail: "names" }, -32602, "InvalidParams"],
     ["describe_skill", { name: "nobody" }, -32001, "SkillNotFound"],
-    ["describe_skill", { name: "off.limits" }, -32001, "SkillNotFound"],
+    ["describe_skill", { name: "nobody", detail: "names" }, -32602, "InvalidParams"],
     ["describe_skill", { name: "toString" }, -32001, "SkillNotFound"],
     ["describe_skill", { name: "acme.text", version: "0.11.0" }, -32002, "VersionNotFound"],
     ["describe_skill", { name: "acme.text", version: "^0.9.0" }, -32002, "VersionNotFound"],
     ["describe_skill", { name: "acme.text", version: "0.9" }, -32002, "VersionNotFound"],
     ["describe_skill", { name: "notes", version: "1.0.0" }, -32002, "VersionNotFound"],
     ["read_skill_file", { name: "notes" }, -32602, "InvalidParams"],
+    ["read_skill_file", { name: "nobody" }, -32602, "InvalidParams"],
     ["read_skill_file", { name: "nobody", path: "SKILL.md" }, -32001, "SkillNotFound"],
     ["execute_skill", {}, -32602, "InvalidParams"],
     ["execute_skill", { name: "nobody" }, -32001, "SkillNotFound"],
@@ -303,6 +317,16 @@ describe("a wrong request", () => {
     ["execute_skill", { name: "acme.text", timeout_ms: -1 }, -32602, "InvalidParams"],
     ["execute_skill", { name: "acme.text", input_blobs: "blob:x" }, -32602, "InvalidParams"],
     ["execute_skill", { name: "acme.text", input_blobs: [`blob:${"0".repeat(32)}`] }, -32003, "BlobNotFound"],
+    ["execute_skill", { name: "nobody", args: [1] }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "nobody", timeout_ms: "1" }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "nobody", input_blobs: [1] }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "nobody", input_blobs: [`blob:${"0".repeat(32)}`] }, -32001, "SkillNotFound"],
+    ["execute_skill", { skill: "nobody", arguments: {} }, -32001, "SkillNotFound"],
+    ["execute_skill", { skill: "acme.text", arguments: [1] }, -32602, "InvalidParams"],
+    ["execute_skill", { skill: "acme.text", name: "acme.text" }, -32602, "InvalidParams"],
+    ["execute_skill", { skill: "acme.text", arguments: {}, args: {} }, -32602, "InvalidParams"],
+    ["execute_skill", { name: "off.limits" }, -32005, "NotExecutable"],
+    ["execute_skill", { name: "sales.sync" }, -32005, "NotExecutable"],
     ["execute_skill", { name: "acme.how" }, -32005, "NotExecutable"],
     ["execute_skill", { name: "faulty.act" }, -32005, "NotExecutable"],
     ["execute_skill", { name: "stranger.act" }, -32005, "NotExecutable"],
@@ -316,6 +340,8 @@ describe("a wrong request", () => {
     ["run_code", { language: "python", code: "x", entrypoint: 1 }, -32602, "InvalidParams"],
     ["run_code", { language: "python", code: "x", limits: 5 }, -32602, "InvalidParams"],
     ["run_code", { language: "python", code: "x", limits: { timeout_ms: "1" } }, -32602, "InvalidParams"],
+    ["run_code", { language: "python", mount_skills: ["nobody"] }, -32602, "InvalidParams"],
+    ["run_code", { language: "python", code: "x", mount_skills: ["nobody"], args: 1 }, -32602, "InvalidParams"],
     ["run_code", { language: "python", code: "x", mount_skills: ["nobody"] }, -32001, "SkillNotFound"],
     ["run_code", { language: "python", code: "x", mount_skills: ["notes"] }, -32005, "NotExecutable"],
     ["run_code", { language: "python", code: "x", mount_skills: ["stranger.act"] }, -32005, "NotExecutable"],
@@ -349,15 +375,18 @@ describe("a wrong request", () => {
 });
 
 describe("an execution", () => {
-  it("without a declared secret has failed", async () => {
-    const { result } = await ask("execute_skill", { name: "sales.sync" });
-    expect(result).toMatchObject({
-      status: "failed",
-      run_id: expect.stringMatching(/^run_/),
-      summary: expect.stringContaining("MissingSecretError"),
-      error: { type: "MissingSecretError", message: expect.stringContaining("SYNC_TOKEN") },
-      logs_preview: "",
-    });
+  it.each<[string, object]>([
+    ["execute_skill", { name: "acme.text" }],
+    ["run_code", { language: "python", code: "def main(args):\n    return 1\n" }],
+  ])("where there is no sandbox is refused, and says what to install: %s", async (method, params) => {
+    const { run: runForeign } = await firstThatWorks([]);
+    const { error } = await ask(method, params, optionsOf(await openMethods(memoryBlobs(), { runForeign })));
+    expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/bubblewrap/) });
+  });
+
+  it("without a declared secret is refused, and the secret is named", async () => {
+    const { error } = await ask("execute_skill", { name: "sales.sync" });
+    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining("SYNC_TOKEN is not set") });
   });
 
   it("whose arguments do not fit has failed, and says where", async () => {
@@ -373,11 +402,15 @@ describe("an execution", () => {
 });
 
 it("a skill that is an MCP server is described with the tools that it has, and each can be executed", async () => {
+  expect((await ask("describe_skill", { name: "looker", detail: "all" })).error.code).toBe(-32602);
+  expect(existsSync(starts)).toBe(false);
   expect((await described({ name: "looker" })).skill.manifest).toMatchObject({
     kind: "action",
     available: true,
     tools: [{ name: "looker.look", description: "Looks." }],
   });
+  await described({ name: "looker", detail: "full" });
+  expect(readFileSync(starts, "utf8")).toBe("start\n");
   expect((await ask("execute_skill", { name: "looker.look" })).result).toMatchObject({
     status: "completed",
     output: "seen",

@@ -39,12 +39,16 @@ function realpathOf(file: string): string | undefined {
   }
 }
 
+/** With the beginning of what it holds: a header alone, or with dots below, shows where a key goes. */
+const PRIVATE_KEY =
+  /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----(?:\s|\\[nr]|["'+,])*(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/]{40}/;
+
 const SECRETS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}/, "an API key"],
   [/\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{40,})/, "a GitHub token"],
-  [/\bAKIA[0-9A-Z]{16}\b/, "an AWS key"],
+  [/\bAKIA(?!\w*EXAMPLE)[0-9A-Z]{16}\b/, "an AWS key"],
   [/\bxox[abprs]-[A-Za-z0-9-]{20,}/, "a Slack token"],
-  [/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/, "a private key"],
+  [PRIVATE_KEY, "a private key"],
 ];
 
 function checkSecrets(file: string, name: string): Diagnostic[] {

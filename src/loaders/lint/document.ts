@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseDocument, visit } from "yaml";
 import * as z from "zod";
@@ -276,15 +276,29 @@ function checkReferences({ folder, body, bodyLine, problem }: Document): Diagnos
     told.add(path);
     const fault = faultOfReference(folder, path);
     if (fault === undefined) return [];
-    const isOutside = fault === "outside";
-    const code = isOutside ? "SKILL_LINK_OUTSIDE" : "SKILL_FILE_MISSING";
-    const message = isOutside ? `${path} leads out of the skill's folder` : `there is no file ${path} in the folder`;
-    return [{ ...problem(isOutside ? "error" : "warning", code, [], message), line: bodyLine + line, column }];
+    const at = { line: bodyLine + line, column };
+    if (fault === "missing") {
+      return [{ ...problem("warning", "SKILL_FILE_MISSING", [], `there is no file ${path} in the folder`), ...at }];
+    }
+    const sibling = siblingOf(folder, path);
+    const where =
+      sibling === undefined ? "out of the skill's folder" : `to the skill ${sibling}, which may not be there`;
+    const severity = sibling === undefined ? "error" : "warning";
+    return [{ ...problem(severity, "SKILL_LINK_OUTSIDE", [], `${path} leads ${where}`), ...at }];
   });
 }
 
+/** The skill beside this one that a path leads to. */
+function siblingOf({ directory }: SkillFolder, path: string): string | undefined {
+  const [, name] = /^\.\.\/([^/]+)\/(?!.*(?:^|\/)\.\.(?:\/|$))/.exec(path) ?? [];
+  if (name === undefined || name === "..") return undefined;
+  return existsSync(join(directory, "..", name, "SKILL.md")) ? name : undefined;
+}
+
 const LINK = /\]\(\s*<?([^()\s<>]+)>?[^()]*\)/g;
-const PATH = /(?<![\w/.-])((?:\.\/)?(?:scripts|references|assets)\/[\w./-]*\w)/g;
+const PATH = /(?<![\w/.-])((?:\.\/)?(?:scripts|references|assets)\/[\w./-]*\.\w+)(?![\w/-])/g;
+/** Words of a sentence that tells what could be there. */
+const SUPPOSED = /\b(?:e\.g\.|for example|such as|would)/i;
 
 /** What links to look at: in code a link is an example, a path is still a path. */
 function referencesIn(body: string) {
@@ -292,7 +306,8 @@ function referencesIn(body: string) {
   return body.split("\n").flatMap((text, line) => {
     if (/^\s*(```|~~~)/.test(text)) isFenced = !isFenced;
     const prose = isFenced ? "" : text.replace(/`[^`]*`/g, (code) => " ".repeat(code.length));
-    const matches = [...prose.matchAll(LINK), ...text.matchAll(PATH)];
+    const paths = SUPPOSED.test(prose) ? [] : text.matchAll(PATH);
+    const matches = [...prose.matchAll(LINK), ...paths];
     return matches.map((match) => ({ reference: match[1] ?? "", line, column: match.index + 1 }));
   });
 }

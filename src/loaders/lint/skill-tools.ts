@@ -1,6 +1,7 @@
-import { extname, posix } from "node:path";
+import { extname, join, posix } from "node:path";
 import type { Diagnostic } from "../../core/errors.ts";
 import { isObject } from "../../core/values.ts";
+import { isExecutable } from "../script-handler.ts";
 import type { SkillFolder } from "../skill-folder.ts";
 import { faultOfFile } from "./contents.ts";
 import { type Complain, openManifest, type Path, unknownKey } from "./manifest.ts";
@@ -72,20 +73,23 @@ function checkParameter(problem: Complain, parameter: unknown, path: Path, name:
   const found = Object.keys(parameter)
     .filter((key) => !PARAMETER_KEYS.includes(key))
     .map((key) => unknownKey(problem, "warning", [...path, key], PARAMETER_KEYS));
-  const refuse = (code: string, key: string, message: string, hint?: string) =>
-    found.push(problem("error", code, [...path, key], { message, hint }));
-  if (name === "__workDir") refuse("TOOL_PARAMETERS", "type", "__workDir is what the runtime adds; take another name");
-  if (typeof type !== "string" || !TYPES.includes(type)) {
-    refuse("PARAMETER_TYPE", "type", `parameter ${name} has no known type`, `known are ${TYPES.join(", ")}`);
+  const doubt = (code: string, key: string, message: string, hint?: string) =>
+    found.push(problem("warning", code, [...path, key], { message, hint }));
+  if (name === "__workDir") doubt("TOOL_PARAMETERS", "type", "__workDir is what the runtime adds; take another name");
+  if (typeof type !== "string") {
+    const said = { message: `parameter ${name} has no type`, hint: `known are ${TYPES.join(", ")}` };
+    found.push(problem("error", "PARAMETER_TYPE", [...path, "type"], said));
+  } else if (!TYPES.includes(type)) {
+    doubt("PARAMETER_TYPE", "type", `parameter ${name} has no known type`, `known are ${TYPES.join(", ")}`);
   }
   if (typeof description !== "string" || description.trim() === "") {
-    refuse("PARAMETER_DESCRIPTION", "description", `parameter ${name} has no description`);
+    doubt("PARAMETER_DESCRIPTION", "description", `parameter ${name} has no description`);
   }
   if (allowed !== undefined && !isEnumOf(allowed, type)) {
-    refuse("PARAMETER_ENUM", "enum", `the enum of parameter ${name} must be a list of values of its type`);
+    doubt("PARAMETER_ENUM", "enum", `the enum of parameter ${name} must be a list of values of its type`);
   }
   if (optional !== undefined && typeof optional !== "boolean") {
-    refuse("PARAMETER_OPTIONAL", "optional", `optional of parameter ${name} must be true or false`);
+    doubt("PARAMETER_OPTIONAL", "optional", `optional of parameter ${name} must be true or false`);
   }
   return found;
 }
@@ -101,8 +105,8 @@ function checkScript(folder: SkillFolder, problem: Complain, script: unknown, pa
   if (fault === "outside") return [problem("error", "TOOL_SCRIPT", path, `${script} leads out of the skill's folder`)];
   if (fault === "missing") return [problem("error", "TOOL_SCRIPT", path, `there is no file ${script}`)];
   const extension = extname(script);
-  if (!EXTENSIONS.includes(extension)) {
-    const message = `nothing is known to run "${extension}" files`;
+  if (!EXTENSIONS.includes(extension) && !isExecutable(join(folder.directory, script))) {
+    const message = `nothing is known to run "${extension}" files, and ${script} is not executable`;
     return [problem("error", "TOOL_SCRIPT", path, { message, hint: `known are ${EXTENSIONS.join(", ")}` })];
   }
   const found: Diagnostic[] = [];
@@ -126,7 +130,7 @@ function textOf(folder: SkillFolder, path: string): string {
 /** Told from the text, without running it. */
 function missingHandler(extension: string, text: string): string | undefined {
   if (extension === ".py") return /^def\s+handler\s*\(/m.test(text) ? undefined : "defines no function handler(args)";
-  if (extension === ".sh") return undefined;
+  if (extension === ".sh" || !EXTENSIONS.includes(extension)) return undefined;
   return /\bexport\s+default\b|\bas\s+default\b/.test(text) ? undefined : "has no default export";
 }
 
