@@ -11,6 +11,7 @@ import { codeSkill } from "./loaders/code.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
 import { mcpCaller } from "./loaders/mcp-call.ts";
+import type { Processes } from "./loaders/mcp-process.ts";
 import {
   isInCheckout,
   type LoadedConfig,
@@ -20,6 +21,7 @@ import {
 } from "./loaders/project-config.ts";
 import type { SkillEntry, Withheld } from "./loaders/skill-entry.ts";
 import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
+import { sweepTemporaries } from "./loaders/temporary-folders.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import {
   readTrustMemory,
@@ -29,6 +31,7 @@ import {
   rememberTrust as writeTrust,
 } from "./loaders/trust-memory.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
+import { followProcess } from "./sandbox/processes.ts";
 import { createTimeBound } from "./sandbox/time-bound.ts";
 import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
@@ -74,6 +77,7 @@ export interface ProjectOptions {
 }
 
 export function openProject(host: Host, options: ProjectOptions): Project {
+  sweepTemporaries(host);
   setTimeBound(createTimeBound());
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
@@ -100,10 +104,11 @@ export function openProject(host: Host, options: ProjectOptions): Project {
     env: host.env,
     host: {
       cwd: host.cwd,
+      self: host.self,
       options: choices.formats,
       ...openRunners(host),
       nodePath: host.execPath,
-      callMcp: mcpCaller({ kill: host.kill, isAlive: (pid) => host.isAlive({ ...host.self, pid, started: "" }) }),
+      callMcp: mcpCaller(processesOf(host)),
     },
   });
   const findings = [...choices.findings.map(configFinding), ...missingFolders(levels)];
@@ -125,6 +130,11 @@ function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
     const message = `there is no folder ${path} to look for skills in`;
     return { severity: "warning", code: "SKILLS_FOLDER_NOT_FOUND", path: [], message };
   });
+}
+
+/** What MCP servers are ended with. */
+export function processesOf({ self, kill, isAlive }: Host): Processes {
+  return { self, kill, isAlive: (pid) => isAlive({ ...self, pid, started: "" }), follow: followProcess };
 }
 
 /** The sandboxes, opened when something is first run in them. */

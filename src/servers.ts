@@ -2,7 +2,7 @@ import { messageOf, SkillflowError } from "./core/errors.ts";
 import { OWN_TOOLS } from "./core/own-tools.ts";
 import { exposedName, type Skill, type Tool } from "./core/skill.ts";
 import type { McpConnection } from "./loaders/mcp-client.ts";
-import type { Host, SkillEntries, SkillEntry } from "./project.ts";
+import { type Host, processesOf, type SkillEntries, type SkillEntry } from "./project.ts";
 
 /** The MCP servers of a run's skills, connected. */
 export interface Servers {
@@ -57,8 +57,7 @@ async function connectSkill(
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
   const { openMcp } = await import("./loaders/mcp-client.ts");
-  const { env, cwd, kill } = host;
-  const isAlive = (pid: number) => host.isAlive({ ...host.self, pid, started: "" });
+  const { env, cwd } = host;
   try {
     return await openMcp({
       id: skill.id,
@@ -66,7 +65,7 @@ async function connectSkill(
       env,
       cwd,
       check: () => contents?.check(),
-      processes: { kill, isAlive },
+      processes: processesOf(host),
       fetch,
       signal,
       onWarning,

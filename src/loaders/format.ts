@@ -1,6 +1,6 @@
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
-import type { JavaScriptCall, JavaScriptEnd, Sandbox } from "../core/ports.ts";
+import type { JavaScriptCall, JavaScriptEnd, ProcessMark, Sandbox } from "../core/ports.ts";
 import type { Format, McpServerConfig, Skill, SkillKind, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { SkillFolder } from "./skill-folder.ts";
@@ -54,6 +54,8 @@ export interface LoaderHost {
   /** Where a skill's own MCP server starts. */
   readonly cwd: string;
   readonly options: FormatOptions;
+  /** Ours: the names of temporary folders tell it. */
+  readonly self: ProcessMark;
   /** Runs the operator's own programs, as the operator: not isolated. */
   readonly runProgram: Sandbox["run"];
   /** Runs code that came with a skill: isolated. */

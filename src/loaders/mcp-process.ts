@@ -6,6 +6,8 @@ import type { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { messageOf } from "../core/errors.ts";
+import type { ProcessMark } from "../core/ports.ts";
+import { temporaryName } from "../core/temporary-name.ts";
 import { isObject, parseJson } from "../core/values.ts";
 
 export interface ServerCommand {
@@ -20,12 +22,16 @@ export interface ServerCommand {
 
 /** What ending a process takes. A negative id means the group of a process. */
 export interface Processes {
+  /** Ours: the names of temporary folders tell it. */
+  readonly self: ProcessMark;
   /** One that is gone is no error. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly isAlive: (pid: number) => boolean;
+  /** Tells again and again who lives of a process and all that it started, or that has this in its environment. */
+  readonly follow: (pid: number, mark: string) => () => readonly number[];
 }
 
-/** An MCP server as a process: the whole of its group is gone when `close` resolves. */
+/** An MCP server as a process: it and all that it started are gone when `close` resolves. */
 export interface ServerProcess extends Transport {
   /** Why it is of no more use and what it printed, in words; empty while there is nothing to tell. */
   describe(): string;
@@ -55,7 +61,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
   };
   const end = async () => {
     const started = await starting?.catch(() => undefined);
-    if (started) await endGroup(started, server.processes);
+    if (started) await endAll(started, server.processes);
     transport.onclose?.();
   };
   const failWith = (what: string) => {
@@ -148,10 +154,12 @@ interface Started {
   /** How it ended, once it has and all that it said was read. */
   readonly exited: Promise<string>;
   readonly temporary: string;
+  /** It and all that it started, as far as they live. */
+  readonly living: () => readonly number[];
 }
 
-async function startProcess({ command, args, env, cwd }: ServerCommand): Promise<Started> {
-  const temporary = mkdtempSync(join(env.TMPDIR || tmpdir(), "skillflow-mcp-"));
+async function startProcess({ command, args, env, cwd, processes }: ServerCommand): Promise<Started> {
+  const temporary = mkdtempSync(join(env.TMPDIR || tmpdir(), temporaryName("mcp", processes.self)));
   try {
     // A group of its own: wrappers such as npx leave children behind.
     const child = spawn(command, [...args], { cwd, env: { ...env, TMPDIR: temporary }, detached: true });
@@ -170,7 +178,8 @@ async function startProcess({ command, args, env, cwd }: ServerCommand): Promise
       child.once("spawn", resolve);
       child.once("error", reject);
     });
-    return { child, pid: child.pid ?? 0, exited, temporary };
+    const pid = child.pid ?? 0;
+    return { child, pid, exited, temporary, living: processes.follow(pid, `TMPDIR=${temporary}`) };
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
     const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
@@ -179,15 +188,24 @@ async function startProcess({ command, args, env, cwd }: ServerCommand): Promise
 }
 
 /** Asked by the end of its input, told by SIGTERM, ended by SIGKILL; and all that it started with it. */
-async function endGroup({ child, pid, exited, temporary }: Started, { kill, isAlive }: Processes): Promise<void> {
+async function endAll({ child, pid, exited, temporary, living }: Started, { kill, isAlive }: Processes): Promise<void> {
+  // Once it is gone, nobody's parent tells whose they were.
+  living();
   child.stdin.end();
   const quiet = new AbortController();
   await Promise.race([exited, delay(GRACE_MS, undefined, { signal: quiet.signal }).catch(() => undefined)]);
   quiet.abort();
-  if (isAlive(-pid)) {
-    kill(-pid, "SIGTERM");
-    for (let waited = 0; waited < GRACE_MS && isAlive(-pid); waited += 20) await delay(20);
-    kill(-pid, "SIGKILL");
+  const isLeft = () => isAlive(-pid) || living().length > 0;
+  const tell = (signal: "SIGTERM" | "SIGKILL") => {
+    for (const member of [-pid, ...living()]) kill(member, signal);
+  };
+  if (isLeft()) {
+    tell("SIGTERM");
+    for (let waited = 0; waited < GRACE_MS && isLeft(); waited += 20) await delay(20);
+    for (let waited = 0; waited < GRACE_MS && isLeft(); waited += 20) {
+      tell("SIGKILL");
+      await delay(20);
+    }
     await exited;
   }
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isBlobKind } from "../core/blob.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { Blobs, ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../core/ports.ts";
+import { temporaryName } from "../core/temporary-name.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
@@ -42,7 +43,7 @@ export interface MountedBlob {
 }
 
 interface RunParts {
-  readonly host: Pick<LoaderHost, "runForeign" | "nodePath">;
+  readonly host: Pick<LoaderHost, "runForeign" | "nodePath" | "self">;
   readonly args: JsonObject;
   /** Other packages that the code may import. */
   readonly mounts: readonly RunnablePackage[];
@@ -145,7 +146,7 @@ interface Program {
 }
 
 async function runRequest(run: RunParts, program: Program): Promise<RunOutcome> {
-  const workspace = mkdtempSync(join(tmpdir(), "skillflow-workspace-"));
+  const workspace = mkdtempSync(join(tmpdir(), temporaryName("workspace", run.host.self)));
   const outcome = await runIn(workspace, run, program);
   try {
     await removeWorkspace(workspace);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import type { MadeTool } from "../core/state.ts";
+import { temporaryName } from "../core/temporary-name.ts";
 import { MAKER_TOOLS, skillOf, TOOL_MAKER } from "../core/tool-maker.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { makeFolder } from "../files.ts";
@@ -148,7 +149,7 @@ export async function runMade(
   { workDir, signal }: ToolContext,
   host: LoaderHost,
 ): Promise<Json> {
-  const directory = await realpath(await mkdtemp(join(tmpdir(), "skillflow-tool-")));
+  const directory = await realpath(await mkdtemp(join(tmpdir(), temporaryName("tool", host.self))));
   try {
     await writeFile(join(directory, "handler.mjs"), handlerText(code));
     return await callScript(host, { directory, file: "handler.mjs" }, input, {

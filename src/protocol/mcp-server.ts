@@ -7,6 +7,7 @@ import type { Diagnostic } from "../core/errors.ts";
 import type { Blobs, Observer } from "../core/ports.ts";
 import type { RunChoices } from "../core/settings.ts";
 import type { Logger } from "../core/skill.ts";
+import { temporaryName } from "../core/temporary-name.ts";
 import { isNestedBeyond, type JsonObject, nearest } from "../core/values.ts";
 import { openBlobs } from "../execution.ts";
 import type { Project } from "../project.ts";
@@ -49,7 +50,7 @@ export async function openMcpService(project: Project, options: McpOptions): Pro
   const files = findWorkflows(project, options.workflows);
   const [sdk, folder] = await Promise.all([
     import("@modelcontextprotocol/server"),
-    mkdtemp(join(tmpdir(), "skillflow-mcp-")),
+    mkdtemp(join(tmpdir(), temporaryName("offer", project.host.self))),
   ]);
   const stopping = new AbortController();
   const world = { ...options, project, blobs: openBlobs(folder), signal: stopping.signal };

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryName } from "../core/temporary-name.ts";
 import { openBlobs, openExecution } from "../execution.ts";
 import type { Project } from "../project.ts";
 import { openCatalog } from "./catalog.ts";
@@ -26,7 +27,7 @@ const MOST_CALLS = 100;
 /** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
 export async function openService(project: Project, options: ServiceOptions): Promise<OpenedService> {
   const catalog = await openCatalog(project);
-  const folder = await mkdtemp(join(tmpdir(), "skillflow-serve-"));
+  const folder = await mkdtemp(join(tmpdir(), temporaryName("serve", project.host.self)));
   const forget = () => rm(folder, { recursive: true, force: true });
   const blobs = openBlobs(folder);
   const execution = openExecution(project, blobs);

@@ -3,6 +3,7 @@ import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
+import { temporaryName } from "../core/temporary-name.ts";
 import { checkCommand } from "./command.ts";
 import { openEgress } from "./egress.ts";
 import type { SandboxHost } from "./host.ts";
@@ -43,7 +44,7 @@ export function isolatingSandbox(
       const network = hostsOf(asked)?.length === 0 ? false : asked.network;
       const command = { ...asked, network, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // Where we are root, another user must be able to reach it.
-      const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), "skillflow-"));
+      const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), temporaryName("box", host.self)));
       try {
         chmodSync(folder, 0o755);
         return await withEgress(command, folder, () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
+import { temporaryName } from "../core/temporary-name.ts";
 import { checkCommand } from "./command.ts";
 import type { SandboxHost } from "./host.ts";
 import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";
@@ -20,7 +21,7 @@ export function processSandbox(host: SandboxHost): Sandbox {
       checkCommand(command);
       checkMounts(command);
       checkNetwork(command);
-      const temporary = mkdtempSync(join(tmpdir(), "skillflow-"));
+      const temporary = mkdtempSync(join(tmpdir(), temporaryName("process", host.self)));
       try {
         return await runIn(host, command, temporary);
       } finally {

@@ -41,6 +41,34 @@ export function startedWith(pid: number, entry: string): boolean {
   return readProcess(pid, "environ").split("\0").includes(entry);
 }
 
+/** Follows a process and all that it starts: each call tells who of them lives, also who left its group and its parent. */
+export function followProcess(root: number, mark: string): () => readonly number[] {
+  const known = new Map<number, string>();
+  const first = livingProcess(root);
+  if (first) known.set(root, first.started);
+  return () => {
+    findMembers(known, root, mark);
+    return [...known.keys()];
+  };
+}
+
+/** Brings `known` up to date: takes out who is gone, and takes in whoever belongs to those that live. */
+export function findMembers(known: Map<number, string>, root: number, mark: string | undefined): void {
+  const living = livingProcesses();
+  const before = new Map(known);
+  known.clear();
+  for (const { pid, started } of living) if (before.get(pid) === started) known.set(pid, started);
+  const strangers = () => living.filter(({ pid }) => !known.has(pid));
+  const isMarked = (pid: number) => mark !== undefined && startedWith(pid, mark);
+  for (const { pid, group, session, started } of strangers()) {
+    if (group === root || session === root || isMarked(pid)) known.set(pid, started);
+  }
+  for (let size = -1; size !== known.size; ) {
+    size = known.size;
+    for (const { pid, parent, started } of strangers()) if (known.has(parent)) known.set(pid, started);
+  }
+}
+
 export interface Usage {
   readonly processes: number;
   /** Memory; what processes share counts once where that is worth finding out: when it would be more than this. */

@@ -5,15 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
 import type { SandboxHost } from "./host.ts";
-import {
-  inheritedFiles,
-  livingProcess,
-  livingProcesses,
-  startedWith,
-  type Usage,
-  usageInside,
-  usageOf,
-} from "./processes.ts";
+import { findMembers, inheritedFiles, livingProcess, type Usage, usageInside, usageOf } from "./processes.ts";
 
 /** A program to start, and with it everything that it starts. */
 export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | "cwd" | "limits" | "signal"> {
@@ -161,23 +153,6 @@ function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Lau
       return first === undefined ? undefined : usageInside(first);
     },
   };
-}
-
-/** Brings `known` up to date: takes out who is gone, and takes in whoever belongs to those that live. */
-function findMembers(known: Map<number, string>, root: number, mark: string | undefined): void {
-  const living = livingProcesses();
-  const before = new Map(known);
-  known.clear();
-  for (const { pid, started } of living) if (before.get(pid) === started) known.set(pid, started);
-  const strangers = () => living.filter(({ pid }) => !known.has(pid));
-  const isMarked = (pid: number) => mark !== undefined && startedWith(pid, mark);
-  for (const { pid, group, session, started } of strangers()) {
-    if (group === root || session === root || isMarked(pid)) known.set(pid, started);
-  }
-  for (let size = -1; size !== known.size; ) {
-    size = known.size;
-    for (const { pid, parent, started } of strangers()) if (known.has(parent)) known.set(pid, started);
-  }
 }
 
 interface Output {

@@ -5,9 +5,11 @@ import { openMcp } from "../../src/loaders/mcp-client.ts";
 import { openServerContents } from "../../src/loaders/mcp-contents.ts";
 import { openContents } from "../../src/loaders/skill-contents.ts";
 import { openSkillSet } from "../../src/loaders/skill-set.ts";
+import { followProcess } from "../../src/sandbox/processes.ts";
 import { toolContext } from "../../src/testing.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 import { foreignHost, makeFolder } from "../loaders/foreign.ts";
+import { sandboxHost } from "../sandbox/host.ts";
 
 /** A yes is given to files in one place: whatever else would run, in another place or later, needs another one. */
 
@@ -336,7 +338,7 @@ describe("code that was rewritten after the start does not run", () => {
       cwd: root,
       check: contents.check,
       fetch,
-      processes: { kill: (pid, signal) => void process.kill(pid, signal), isAlive: () => false },
+      processes: { ...sandboxHost, isAlive: () => false, follow: followProcess },
       onWarning: () => undefined,
     });
     write(root, "server.mjs", `require("node:fs").writeFileSync("ran-server", "");${SERVER}`);

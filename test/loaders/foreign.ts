@@ -18,6 +18,7 @@ const { run } = processSandbox(sandboxHost);
 export const foreignHost: LoaderHost = {
   env: {},
   cwd: tmpdir(),
+  self: sandboxHost.self,
   options: { descriptor: "current", allowScripts: false },
   runProgram: run,
   runForeign: run,

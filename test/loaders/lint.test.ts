@@ -38,6 +38,7 @@ const OPTIONS = {
   host: {
     env: { PATH: process.env.PATH },
     cwd: process.cwd(),
+    self: { pid: 1, host: "here", started: "1" },
     options: { descriptor: "current", allowScripts: false },
     runProgram: refuse,
     runForeign: refuse,

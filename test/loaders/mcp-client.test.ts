@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { McpServerConfig } from "../../src/core/skill.ts";
 import { type McpConnection, type McpOptions, openMcp } from "../../src/loaders/mcp-client.ts";
+import { followProcess } from "../../src/sandbox/processes.ts";
 import { type Loopback, sendJson, toolContext } from "../../src/testing.ts";
 import { type Answers, httpServer, stdioServer, TOOL } from "../services/mcp.ts";
 
@@ -32,7 +33,7 @@ async function open(config: McpServerConfig, options: Partial<McpOptions> = {}):
     env: { PATH: process.env.PATH, HOME: "/", LANG: "C" },
     cwd: ROOT,
     fetch,
-    processes: { kill, isAlive: exists },
+    processes: { self: { pid: process.pid, host: "here", started: "1" }, kill, isAlive: exists, follow: followProcess },
     onWarning: (message) => warnings.push(message),
     ...options,
   });
@@ -657,6 +658,66 @@ describe("closing", () => {
     await connection.close();
     await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
     await expect(call("look")).rejects.toThrow("the run is over");
+  });
+
+  const FOREVER = 'process.on("SIGTERM", () => 0); setInterval(() => 0, 1000);';
+  it.each<[string, Answers[string]]>([
+    [
+      "left its session",
+      () => {
+        const { spawn } = require("node:child_process") as typeof import("node:child_process");
+        const child = spawn(process.execPath, ["-e", process.env.LANG ?? ""], { detached: true, stdio: "ignore" });
+        child.unref();
+        return { content: [], structuredContent: { pid: child.pid } };
+      },
+    ],
+    [
+      "left its session, and whose parent has ended",
+      () => {
+        const { execFileSync } = require("node:child_process") as typeof import("node:child_process");
+        const text = `const { spawn } = require("node:child_process");
+          const child = spawn(process.execPath, ["-e", process.env.LANG], { detached: true, stdio: "ignore" });
+          console.log(child.pid); child.unref();`;
+        const pid = Number(execFileSync(process.execPath, ["-e", text], { encoding: "utf8" }));
+        return { content: [], structuredContent: { pid } };
+      },
+    ],
+    [
+      "left its session and its environment",
+      () => {
+        const { spawn } = require("node:child_process") as typeof import("node:child_process");
+        const options = { detached: true, stdio: "ignore", env: {} } as const;
+        const child = spawn(process.execPath, ["-e", process.env.LANG ?? ""], options);
+        child.unref();
+        return { content: [], structuredContent: { pid: child.pid } };
+      },
+    ],
+  ])("ends a child that %s", async (_, answer) => {
+    const env = { PATH: process.env.PATH, HOME: "/", LANG: FOREVER };
+    const { call, connection } = await openScript({ "tools/call": answer }, { env });
+    const { pid } = (await call("look")) as { pid: number };
+    expect(isAlive(pid)).toBe(true);
+    await connection.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it("ends a child that left its session after the server itself was lost", async () => {
+    const { call, connection } = await openScript({
+      "tools/call": (_, io) => {
+        const { spawn } = require("node:child_process") as typeof import("node:child_process");
+        const child = spawn(process.execPath, ["-e", "setInterval(() => 0, 1000)"], {
+          detached: true,
+          stdio: "ignore",
+        });
+        process.stderr.write(`child ${child.pid}\n`);
+        return io.exit(1);
+      },
+    });
+    const message = await call("look").catch((error: Error) => error.message);
+    const pid = Number(/child (\d+)/.exec(String(message))?.[1]);
+    expect(pid).toBeGreaterThan(1);
+    await connection.close();
+    expect(isAlive(pid)).toBe(false);
   });
 
   it("ends what a wrapper started and outlives it", async () => {

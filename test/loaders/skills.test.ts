@@ -134,6 +134,7 @@ describe("a set of skills", () => {
       env: {},
       host: {
         cwd: directory,
+        self: { pid: 1, host: "here", started: "1" },
         options: { descriptor: "current", allowScripts: false },
         runProgram: refuse,
         runForeign: refuse,

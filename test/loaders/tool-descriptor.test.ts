@@ -62,6 +62,7 @@ function hostOf(options: Partial<FormatOptions> = {}) {
   const host: LoaderHost = {
     env,
     cwd: directory,
+    self: { pid: 1, host: "here", started: "1" },
     options: { ...CURRENT, ...options },
     runProgram: run("program"),
     runForeign: run("foreign"),

@@ -40,6 +40,7 @@ const TRUST = TRUSTED.flatMap((id) => ["--trust-skill", id]);
 interface Service {
   /** `http://host:port` */
   readonly url: string;
+  readonly cwd: string;
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   /** What it makes below the folder for temporary files. */
@@ -72,7 +73,7 @@ async function startService(
   const told = await Promise.race([once(child.stdout, "data"), ended]);
   if (!Array.isArray(told)) throw new Error(told.stderr);
   const { url } = JSON.parse(String(told[0])) as { url: string };
-  return { url, child, ended, leftovers: () => readdirSync(temporary) };
+  return { url, cwd, child, ended, leftovers: () => readdirSync(temporary) };
 }
 
 const service = await startService();
@@ -347,6 +348,20 @@ describe("the command", () => {
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) });
     expect(readdirSync(join(cwd, "tmp"))).toEqual([".keep"]);
   });
+});
+
+it("what a killed service leaves in the temporary folder is gone once another program starts", async () => {
+  const other = await startService([]);
+  const temporary = join(other.cwd, "tmp");
+  mkdirSync(join(temporary, "skillflow-of-somebody"));
+  other.child.kill("SIGKILL");
+  await other.ended;
+  expect([...other.leftovers()].sort()).toEqual([
+    "skillflow-of-somebody",
+    expect.stringMatching(/^skillflow-serve-\d+@/),
+  ]);
+  await runProgram(["skills", "list"], { cwd: other.cwd, env: { TMPDIR: temporary } });
+  expect(other.leftovers()).toEqual(["skillflow-of-somebody"]);
 });
 
 /** docs/serve.md: its files, its command and its requests with the answers that it shows. */

@@ -4,6 +4,7 @@ import type { SandboxHost } from "../../src/sandbox/host.ts";
 export const sandboxHost: SandboxHost = {
   env: process.env,
   execPath: process.execPath,
+  self: { pid: process.pid, host: "here", started: "1" },
   uid: process.geteuid?.(),
   kill: (pid, signal) => {
     try {
