@@ -34,6 +34,7 @@ const code = await import("./cli/main.ts").then(({ main }) =>
     err: (text) => write(printErr, text).catch(toldToTheWriter),
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
+    outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,
     readInput,
     input: () => process.stdin,
     reserveOutput: () => {

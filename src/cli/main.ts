@@ -4,6 +4,7 @@ import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact.ts";
 import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
+import { wrapLines } from "./wrap.ts";
 
 /** What the program is given of its process. */
 export interface Terminal extends Omit<Io, "protect" | "outText" | "command" | "redraw"> {
@@ -25,6 +26,8 @@ export interface Io {
   /** Whether the text for people goes to a terminal. */
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** Of the terminal that the output goes to; undefined where it goes elsewhere, which wraps nothing. */
+  readonly outColumns: number | undefined;
   /** What was asked for, in words for people. */
   outText(text: string): Promise<void>;
   /** A workflow command for the CI system, which reads the text for people. */
@@ -112,13 +115,14 @@ interface Inert {
 function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   let clean = (text: string) => text;
   const shown = (text: string) => forLog(clean(forPeople(text)));
+  const errColumns = terminal.isTerminal ? terminal.columns : undefined;
   let isHalted = false;
   const stops: ((reason: string) => void)[] = [];
   const io: Io = {
     ...terminal,
     out: async (text) => (isHalted ? undefined : terminal.out(clean(text)).catch(refuseOutput)),
-    outText: (text) => io.out(shown(text)),
-    err: async (text) => (isHalted ? undefined : terminal.err(shown(text))),
+    outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
+    err: async (text) => (isHalted ? undefined : terminal.err(wrapLines(shown(text), errColumns))),
     redraw: async (line) => (isHalted ? undefined : terminal.err(`\r\u001b[K${shown(line)}`)),
     command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
     ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),
@@ -161,7 +165,7 @@ function buildProgram(io: Io, course: Course): Command {
     .showSuggestionAfterError()
     .showHelpAfterError("(--help shows what is possible)")
     .configureOutput({
-      writeOut: (text) => void io.out(text).catch(leaveUnsaid),
+      writeOut: (text) => void io.outText(text).catch(leaveUnsaid),
       writeErr: (text) => void io.err(text),
     })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });

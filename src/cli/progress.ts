@@ -5,12 +5,16 @@ import { amount, duration, oneLine, type Paint } from "./terminal.ts";
 
 export interface ProgressOptions {
   readonly record: RunRecord;
+  /** Which works, after what flags changed. */
+  readonly model: string;
   readonly write: (text: string) => void;
   /** Puts a line in the place of the one that lives. */
   readonly redraw: (line: string) => void;
   readonly paint: Paint;
   readonly columns: number;
   readonly now: () => number;
+  /** The node at which a resumed run goes on. */
+  readonly resumedAt?: string | undefined;
 }
 
 /** The present state of a run, for its live line. */
@@ -21,13 +25,20 @@ interface Present {
   tokens: number;
   costUsd: number | null;
   doing: string;
+  /** Of the answer that is arriving. */
+  characters: number;
+  /** Calls under way. */
+  readonly open: Map<string, string>;
   since: number;
 }
+
+const ASKING = "asking the model";
 
 /** On a terminal: a tree that grows as the run does, above one line that lives. */
 export function liveProgress(options: ProgressOptions): Observer & { close(): void } {
   const { write, redraw, now } = options;
-  const present: Present = { node: "", turns: 0, calls: 0, tokens: 0, costUsd: 0, doing: "", since: now() };
+  const fresh = { node: "", turns: 0, calls: 0, tokens: 0, costUsd: 0, doing: ASKING, characters: 0, since: now() };
+  const present: Present = { ...fresh, open: new Map() };
   const started = now();
   let shown = false;
   const clear = () => {
@@ -41,13 +52,15 @@ export function liveProgress(options: ProgressOptions): Observer & { close(): vo
   };
   const timer = setInterval(draw, 120);
   timer.unref();
+  if (options.resumedAt !== undefined) write(`${headerOf(options)}\n`);
   return {
     onEvent(event) {
       note(present, event, now());
       const lines = describeEvent(options, event, present);
-      if (lines.length === 0) return;
-      clear();
-      write(`${lines.join("\n")}\n`);
+      if (lines.length > 0) {
+        clear();
+        write(`${lines.join("\n")}\n`);
+      }
       if (event.type !== "workflow:end") draw();
     },
     onProgress({ message }) {
@@ -55,7 +68,7 @@ export function liveProgress(options: ProgressOptions): Observer & { close(): vo
       write(`  ${options.paint("yellow", "…")} ${oneLine(message, options.columns - 4)}\n`);
     },
     onAnswering({ characters }) {
-      present.doing = `answering (${characters} characters)`;
+      present.characters = characters;
     },
     close() {
       clearInterval(timer);
@@ -70,34 +83,47 @@ function statusLine({ paint, columns, now }: ProgressOptions, present: Present, 
   const frame = FRAMES[Math.floor(now() / 120) % FRAMES.length] ?? "";
   const cost = present.costUsd === null ? "" : ` · $${present.costUsd.toFixed(4)}`;
   const spent = `${duration(elapsed)} · ${present.tokens} tokens${cost}`;
-  const text = oneLine(
-    `${present.node} · turn ${present.turns + 1} · ${present.doing || "asking the model"} · ${spent}`,
-    columns - 4,
-  );
-  return `${paint("cyan", frame)} ${paint("dim", text)}`;
+  const arriving = present.characters > 0 ? ` (${present.characters} characters)` : "";
+  const text = `${present.node} · turn ${present.turns + 1} · ${present.doing}${arriving} · ${spent}`;
+  return `${paint("cyan", frame)} ${paint("dim", oneLine(text, columns - 4))}`;
 }
 
 function note(present: Present, event: RunEvent, at: number): void {
+  present.characters = 0;
   switch (event.type) {
     case "node:enter":
-      Object.assign(present, { node: event.node, turns: 0, calls: 0, doing: "", since: at });
+      present.open.clear();
+      Object.assign(present, { node: event.node, turns: 0, calls: 0, doing: ASKING, since: at });
       break;
     case "model:reply":
       if (event.purpose === "work") present.turns += 1;
+      if (event.purpose === "work") present.doing = "checking the answer";
       present.tokens += (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
       present.costUsd = addCost(present.costUsd, event.usage?.costUsd);
-      present.doing = "";
       break;
     case "tool:call":
       present.calls += 1;
-      present.doing = event.tool;
+      present.open.set(event.id, event.tool);
+      present.doing = callsOf(present);
       break;
     case "tool:result":
-      present.doing = "";
+      present.open.delete(event.id);
+      present.doing = present.open.size > 0 ? callsOf(present) : ASKING;
+      break;
+    case "reply:rejected":
+    case "node:retry":
+      present.doing = ASKING;
+      break;
+    case "node:exit":
+      present.doing = "choosing what comes next";
       break;
     default:
       break;
   }
+}
+
+function callsOf({ open }: Present): string {
+  return `calling ${[...open.values()].join(", ")}`;
 }
 
 function addCost(sum: number | null, cost: number | null | undefined): number | null {
@@ -109,10 +135,7 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
   const cut = (text: string, used = 4) => oneLine(text, columns - used);
   switch (event.type) {
     case "workflow:start":
-      return [
-        `${paint("bold", plainText(record.workflow.name))} ${paint("dim", `· run ${record.run} · ${record.settings.model}`)}`,
-        "",
-      ];
+      return [headerOf(options)];
     case "node:enter": {
       const name = record.workflow.nodes[event.node]?.name ?? event.node;
       const again = event.iteration > 1 ? paint("dim", ` (visit ${event.iteration})`) : "";
@@ -158,6 +181,11 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
     default:
       return [];
   }
+}
+
+function headerOf({ paint, record, model, resumedAt }: ProgressOptions): string {
+  const about = [`run ${record.run}`, model, ...(resumedAt === undefined ? [] : [`resumed at ${resumedAt}`])];
+  return `${paint("bold", plainText(record.workflow.name))} ${paint("dim", `· ${about.join(" · ")}`)}\n`;
 }
 
 /** Elsewhere: one plain line per event, no cursor movement. */

@@ -10,6 +10,7 @@ import {
   type Watch,
 } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
+import type { RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
 import type { Observer, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
@@ -56,10 +57,16 @@ export const resume: Action = async (io, [given = ""], flags) => {
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
-  return watchRun(io, flags, { outputs, prepared, ...connect }, (watch) =>
+  const resumedAt = from ?? lastNode(stored.events) ?? stored.record.workflow.entry;
+  return watchRun(io, flags, { outputs, prepared, ...connect, resumedAt }, (watch) =>
     resumeRun(project, store, prepared, watch, from),
   );
 };
+
+function lastNode(events: readonly RunEvent[]): string | undefined {
+  const last = events.findLast((event) => event.type === "node:enter" || event.type === "route");
+  return last?.type === "route" ? last.to : last?.node;
+}
 
 async function findStored(project: Project, given: string): Promise<StoredRun> {
   const store = openStore(project);
@@ -121,6 +128,8 @@ interface Watched {
   readonly outputs: Outputs;
   readonly prepared: PreparedRun;
   readonly signal: AbortSignal;
+  /** The node at which a resumed run goes on. */
+  readonly resumedAt?: string | undefined;
 }
 
 /** Drives a run while people watch it, then prints and writes what was asked for. */
@@ -140,15 +149,16 @@ async function watchRun(
 async function watchPrepared(
   io: Io,
   flags: Flags,
-  { outputs, prepared, signal }: Watched,
+  watched: Watched,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
+  const { outputs, prepared, signal } = watched;
   const github = githubActions(io);
   await github?.mask(prepared.secrets.map((secret) => secret.value));
   io.protect(prepared.redactor);
   const paint = painter(io, flags);
   for (const warning of prepared.warnings) await io.err(`${plainText(warning)}\n`);
-  const progress = openProgress(io, flags, prepared, paint);
+  const progress = openProgress(io, flags, watched, paint);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
   const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
@@ -179,12 +189,21 @@ async function watchPrepared(
   return finished.result.exitCode;
 }
 
-function openProgress(io: Io, flags: Flags, { record }: PreparedRun, paint: Paint): Observer & { close(): void } {
+function openProgress(
+  io: Io,
+  flags: Flags,
+  { prepared: { record, choices }, resumedAt }: Watched,
+  paint: Paint,
+): Observer & { close(): void } {
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
-  if (!io.isTerminal) return { ...plainProgress(write), close: () => undefined };
+  if (!io.isTerminal || io.host.env.TERM === "dumb") {
+    if (resumedAt !== undefined) write(`resuming ${record.run} at ${resumedAt}\n`);
+    return { ...plainProgress(write), close: () => undefined };
+  }
   const redraw = (line: string) => void io.redraw(line);
-  return liveProgress({ record, write, redraw, paint, columns: io.columns, now: Date.now });
+  const model = choices.model ?? record.settings.model;
+  return liveProgress({ record, model, write, redraw, paint, columns: io.columns, now: Date.now, resumedAt });
 }
 
 export function skillLogger(io: Io, flags: Flags, skill: string) {

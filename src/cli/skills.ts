@@ -30,7 +30,7 @@ export async function allSkills({ skills }: Project): Promise<SkillEntry[]> {
 
 /** Lines are cut where a person sees them wrapped, and nowhere else. */
 function widthOf(io: Io): number {
-  return io.isTerminal ? io.columns : 1000;
+  return io.outColumns ?? 1000;
 }
 
 interface Column {

@@ -44,6 +44,7 @@ export async function runHere(
     },
     isTerminal,
     columns,
+    outColumns: isTerminal ? columns : undefined,
     readInput: async () => "",
     input: () => Readable.from([]),
     reserveOutput: () => undefined,

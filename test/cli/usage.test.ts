@@ -42,7 +42,7 @@ describe("a command line", () => {
     [["run", "flow.yml", ...OK, "--max-cost", "cheap"], /--max-cost takes a number above zero, not "cheap"/],
     [["run", "flow.yml", ...OK, "--max-tokens", "1.5"], /--max-tokens takes a whole number above zero/],
     [["run", "flow.yml", ...OK, "--max-steps", "-1"], /--max-steps takes a whole number above zero/],
-    [["run", "flow.yml", ...OK, "--timeout", "soon"], /--timeout takes a duration such as 500ms, 90s, 10m or 2h/],
+    [["run", "flow.yml", ...OK, "--timeout", "soon"], /--timeout takes a duration such as 500ms, 90s, 10m, 2h or 14d/],
     [["run", "flow.yml", ...OK, "--tool-timeout", "0"], /--tool-timeout takes a duration/],
     [["run", "flow.yml", ...OK, "--set", "KEY"], /--set takes KEY=VALUE, not "KEY"/],
     [["run", "flow.yml", ...OK, "-i", "service"], /-i takes KEY=VALUE, not "service"/],

@@ -1,0 +1,34 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** Lines that are too long for a terminal go on below, two further in, and break between words. */
+export function wrapLines(text: string, columns: number | undefined): string {
+  if (columns === undefined || text.length <= columns) return text;
+  return text
+    .split("\n")
+    .map((line) => (widthOf(line) > columns ? wrapLine(line, columns) : line))
+    .join("\n");
+}
+
+function wrapLine(line: string, columns: number): string {
+  const [, indent = ""] = /^( *)/.exec(line) ?? [];
+  const margin = " ".repeat(Math.min(indent.length + 2, Math.floor(columns / 2)));
+  const lines = [""];
+  let used = 0;
+  for (const word of line.match(/ *[^ ]+/g) ?? []) {
+    const width = widthOf(word);
+    const isFirst = used === 0 || lines.at(-1) === margin;
+    if (used + width > columns && !isFirst) {
+      const bare = word.trimStart();
+      lines.push(margin + bare);
+      used = margin.length + widthOf(bare);
+    } else {
+      lines[lines.length - 1] += word;
+      used += width;
+    }
+  }
+  return lines.join("\n");
+}
+
+function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length;
+}

@@ -1,0 +1,119 @@
+import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { liveProgress } from "../../src/cli/progress.ts";
+import { wrapLines } from "../../src/cli/wrap.ts";
+import type { RunEvent, RunRecord } from "../../src/core/event.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject } from "./program.ts";
+
+const FLOW = {
+  id: "flow",
+  name: "Look and post",
+  entry: "look",
+  nodes: {
+    look: { name: "Look", instruction: "Look.", skills: ["logs"] },
+    post: { name: "Post", instruction: "Post.", skills: ["slack"] },
+  },
+  edges: [{ from: "look", to: "post" }],
+};
+const HALF = { replies: [{ node: "look", text: "it is broken" }] };
+const WHOLE = { replies: [...HALF.replies, { node: "post", text: "it is posted" }] };
+
+function project() {
+  return makeProject({ "flow.yml": FLOW, "half.json": HALF, "whole.json": WHOLE });
+}
+
+describe("on a narrow terminal", () => {
+  it.each([
+    [80, ["doctor"]],
+    [60, ["doctor", "flow.yml"]],
+    [60, ["skills", "show", "logs"]],
+    [80, ["skills", "show", "supabase"]],
+    [60, ["skills", "list"]],
+    [60, ["run", "flow.yml", "--model", "script:whole.json"]],
+    [60, ["run", "flow.yml", "--model", "script:none.json"]],
+    [60, ["run", "--help"]],
+  ])("no line is wider than its %i columns and no word is broken: %j", async (columns, argv) => {
+    const cwd = project();
+    const wide = await runHere(argv, { cwd });
+    const narrow = await runHere(argv, { cwd, columns, isTerminal: true });
+    const words = new Set(`${wide.out} ${wide.err}`.split(/\s+/));
+    const lines = stripVTControlCharacters(`${narrow.out}\n${narrow.err}`).split(/[\r\n]/);
+    for (const line of lines) expect(line.length <= columns || !line.trim().includes(" "), line).toBe(true);
+    if (argv[0] === "doctor") for (const word of lines.join(" ").split(/\s+/)) expect(words).toContain(word);
+  });
+
+  it("a line is only broken between its words, and nothing is lost", () => {
+    const line = fc
+      .array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 30 })
+      .map((all) => all.join(" "));
+    fc.assert(
+      fc.property(line, fc.integer({ min: 24, max: 60 }), fc.nat(8), (text, columns, indent) => {
+        const wrapped = wrapLines(" ".repeat(indent) + text, columns);
+        expect(wrapped.split(/\s+/).filter(Boolean)).toEqual(text.split(" "));
+        for (const each of wrapped.split("\n")) expect(each.length).toBeLessThanOrEqual(columns);
+      }),
+    );
+  });
+
+  it("output that goes elsewhere is not wrapped", async () => {
+    const { out } = await runHere(["doctor"], { cwd: project(), columns: 40 });
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeGreaterThan(60);
+  });
+});
+
+describe("a terminal that knows no cursor movement", () => {
+  it("gets plain lines", async () => {
+    const argv = ["run", "flow.yml", "--model", "script:whole.json"];
+    const { err } = await runHere(argv, { cwd: project(), isTerminal: true, env: { TERM: "dumb" } });
+    expect(err).not.toMatch(/\p{Cc}(?<![\n\t])/u);
+    expect(err).toContain("node:enter look visit=1");
+  });
+});
+
+describe("a resumed run", () => {
+  it.each([
+    [true, "Look and post · run r · script:whole.json · resumed at post\n"],
+    [false, "resuming r at post\n"],
+  ])("begins with what it is and where it goes on (terminal: %s)", async (isTerminal, header) => {
+    const cwd = project();
+    await runHere(["run", "flow.yml", "--model", "script:half.json", "--run-id", "r"], { cwd });
+    const { err } = await runHere(["resume", "r", "--model", "script:whole.json"], { cwd, isTerminal, columns: 100 });
+    expect(stripVTControlCharacters(err).trimStart().startsWith(header)).toBe(true);
+  });
+});
+
+describe("the line that lives", () => {
+  const envelope = { seq: 0, epoch: 0, run: "r", at: "2026-01-01T00:00:00Z", key: "k" };
+  const entered = { ...envelope, type: "node:enter", node: "look", iteration: 1 };
+  const called = { ...envelope, type: "tool:call", node: "look", id: "c1", tool: "logs_files", input: {} };
+  const reply = { ...envelope, type: "model:reply", node: "look", purpose: "work", model: "m", parts: [], usage: null };
+  const left = { ...envelope, type: "node:exit", node: "look", result: { status: "success", data: {}, toolCalls: [] } };
+
+  it.each([
+    ["asking the model", [entered]],
+    ["calling logs_files", [entered, called]],
+    ["calling logs_files, logs_search", [entered, called, { ...called, id: "c2", tool: "logs_search" }]],
+    [
+      "asking the model",
+      [entered, called, { ...envelope, type: "tool:result", node: "look", id: "c1", tool: "logs_files", output: 1 }],
+    ],
+    ["checking the answer", [entered, reply]],
+    ["choosing what comes next", [entered, reply, left]],
+  ])("tells what is going on: %s", (phase, events) => {
+    const drawn: string[] = [];
+    const progress = liveProgress({
+      record: { workflow: FLOW, run: "r" } as unknown as RunRecord,
+      model: "m",
+      write: () => undefined,
+      redraw: (line) => void drawn.push(line),
+      paint: (_, text) => text,
+      columns: 200,
+      now: () => 0,
+    });
+    for (const event of events) progress.onEvent(event as unknown as RunEvent);
+    progress.close();
+    expect(drawn.filter((line) => line !== "").at(-1)).toContain(`· ${phase} ·`);
+  });
+});
