@@ -29,6 +29,7 @@ import {
   reachedSkills,
   readWorkflow,
   type SkillEntries,
+  unknownSkills,
 } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
 import { openFetch, proxiedFetch } from "./proxy.ts";
@@ -131,7 +132,9 @@ export async function prepareRun(
   }
   const { entries, close, ...servers } = await openServers(host, workflow, { gathered, redactor }, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
-  const said = [...configFindings(project), ...diagnostics].filter((found) => !TOLD_BY_SKILL.has(found.code));
+  const said = [...configFindings(project), ...unknownSkills(project, [workflow]), ...diagnostics].filter(
+    (found) => !TOLD_BY_SKILL.has(found.code),
+  );
   const told = [
     ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
     ...servers.warnings,
@@ -294,7 +297,8 @@ export async function prepareResume(
   await checkServingFile(model, host.cwd);
   const { entries, warnings, close } = await openServers(host, record.workflow, { gathered, redactor }, request);
   const lost = lostServers(gathered, entries).map(redactor.text);
-  return { record, entries, redactor, secrets, choices, warnings: [...warnings, ...lost], close };
+  const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
+  return { record, entries, redactor, secrets, choices, warnings: [...unknown, ...warnings, ...lost], close };
 }
 
 /** A resumed run keeps its record: that a server cannot be reached now is said beside it. */

@@ -6,6 +6,7 @@ import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import { parseSkillReference } from "./core/skill-reference.ts";
 import { setTimeBound } from "./core/time-bound.ts";
+import { nearest } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
 import { codeSkill } from "./loaders/code.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
@@ -33,7 +34,7 @@ import {
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
 import { followProcess } from "./sandbox/processes.ts";
 import { createTimeBound } from "./sandbox/time-bound.ts";
-import { chooseSkills, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
+import { chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
 export type { SkillEntry, TrustEntry };
 
@@ -250,6 +251,27 @@ const CONFIG_CODES: ReadonlySet<string> = new Set([
   "SKILLS_FOLDER_NOT_FOUND",
   "VARIABLE_REFUSED",
 ]);
+
+/**
+ * Skills that a flag or a variable names and that nobody declares, with what may have been meant. Workflows declare
+ * some themselves; while they are not known, only what is near to a skill is told.
+ */
+export function unknownSkills(
+  { skills, choices }: Project,
+  workflows: readonly (Workflow | undefined)[] | undefined,
+): Diagnostic[] {
+  const known = new Set([
+    ...skills.ids,
+    ...(workflows ?? []).flatMap((workflow) => Object.keys(workflow?.skills ?? {})),
+  ]);
+  const isUnknown = ({ id }: NamedSkill) =>
+    !known.has(id) && (workflows !== undefined || nearest(id, known) !== undefined);
+  return choices.named.filter(isUnknown).map(({ by, id }) => {
+    const near = nearest(id, known);
+    const message = `${by} ${id}: no skill has this id${near === undefined ? "" : ` (did you mean ${near}?)`}`;
+    return { severity: "warning", code: "SKILL_NAMED_UNKNOWN", path: [], message };
+  });
+}
 
 /** Where the project's own folders are: at the root of its repository, else where the program is run. */
 export function projectFolder({ cwd }: Pick<Host, "cwd">): string {

@@ -42,6 +42,14 @@ export interface SkillChoices {
   readonly formats: FormatOptions;
   /** What a project's file says and may not say (trust 6). */
   readonly findings: readonly string[];
+  /** Skills that a flag or a variable names. */
+  readonly named: readonly NamedSkill[];
+}
+
+export interface NamedSkill {
+  readonly id: string;
+  /** As people wrote it: `--trust-skill`. */
+  readonly by: string;
 }
 
 /** A plug-in as code: a path, or the name of a package that is installed for `from`. */
@@ -92,7 +100,24 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || trusting.allowScripts === true,
     },
     findings: [...untrusted.flatMap((file) => (file ? refusedOf(file) : [])), ...pinnedOf(user), ...memory.findings],
+    named: namedSkills(flags, env),
   };
+}
+
+function namedSkills({ trust, variables }: SkillFlags, env: Environment): NamedSkill[] {
+  const named = (by: string, ids: readonly string[]) => ids.map((id) => ({ by, id }));
+  return [
+    ...named("--trust-skill", trust),
+    ...named("SKILLFLOW_TRUST_SKILL", listed(env.SKILLFLOW_TRUST_SKILL)),
+    ...named(
+      "--skill-env",
+      variables.map(([id]) => id),
+    ),
+    ...named(
+      "SKILLFLOW_SKILL_ENV",
+      listedPairs(env.SKILLFLOW_SKILL_ENV).map(([id]) => id),
+    ),
+  ];
 }
 
 function oneOf<Choice extends string>(what: string, choices: readonly [Choice, ...Choice[]], given?: string): Choice {
@@ -110,15 +135,17 @@ function isOn(value: string | undefined): boolean {
   return value === "1" || value === "true";
 }
 
-/** `SKILLFLOW_SKILL_ENV` holds `ID=VAR` pairs, with commas between them. */
+/** `ID=VAR` pairs, with commas between them. */
+function listedPairs(text: string | undefined) {
+  return listed(text).map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const);
+}
+
 function gatherVariables(
   { variables }: SkillFlags,
   env: Environment,
   files: readonly (Readonly<Record<string, readonly string[]>> | undefined)[],
 ): ReadonlyMap<string, readonly string[]> {
-  const named = listed(env.SKILLFLOW_SKILL_ENV).map(
-    (pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const,
-  );
+  const named = listedPairs(env.SKILLFLOW_SKILL_ENV);
   const written = files.flatMap((file) =>
     Object.entries(file ?? {}).flatMap(([id, names]) => names.map((name) => [id, name] as const)),
   );

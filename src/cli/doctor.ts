@@ -12,6 +12,7 @@ import {
   type SkillEntries,
   type SkillEntry,
   sandboxName,
+  unknownSkills,
 } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
@@ -51,7 +52,8 @@ export const doctor: Action = async (io, [file], flags) => {
   const ok = bare.length === 0;
   const sandbox = flags.live === true ? { sandbox: await sandboxName(project) } : {};
   const paint = painter(io, flags);
-  for (const found of [...configFindings(project), ...findings]) await io.err(`${describeDiagnostic(found, paint)}\n`);
+  for (const found of [...configFindings(project), ...unknownSkills(project, [workflow]), ...findings])
+    await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     await io.out(jsonText({ skills, models, ok, ...sandbox }));
   } else {

@@ -1,5 +1,5 @@
 import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
-import { configFindings, openProject } from "../project.ts";
+import { configFindings, openProject, unknownSkills } from "../project.ts";
 import { openMcpHttp } from "../protocol/mcp-http.ts";
 import { type McpService, openMcpService } from "../protocol/mcp-server.ts";
 import { connectStreams } from "../protocol/mcp-stdio.ts";
@@ -22,7 +22,7 @@ export const mcp: Action = async (io, workflows, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   io.protect(environmentRedactor(project));
   const { tell, ...teller } = tellerOf(io, flags);
-  tell(configFindings(project));
+  tell([...configFindings(project), ...unknownSkills(project, undefined)]);
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
   const service = await openMcpService(project, {
     version: VERSION,

@@ -1,11 +1,11 @@
 import { SkillflowError } from "../core/errors.ts";
-import { openProject } from "../project.ts";
+import { openProject, unknownSkills } from "../project.ts";
 import { isLoopback } from "../protocol/http-server.ts";
 import { openService } from "../protocol/service.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
-import { amount, jsonText, painter } from "./terminal.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 
 /** What is under way when the service is told to stop may take this long. */
 const GRACE_MS = 10_000;
@@ -15,6 +15,7 @@ export const serve: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   io.protect(environmentRedactor(project));
   const paint = painter(io, flags);
+  for (const found of unknownSkills(project, [])) await io.err(`${describeDiagnostic(found, paint)}\n`);
   const onFault = (error: unknown) => void io.err(`${paint("red", "✘")} ${String(error)}\n`);
   const service = await openService(project, { ...place, onFault });
   const stopped = new Promise<string>((resolve) => io.onInterrupt(resolve));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import { describeTools } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
-import { openProject, type Project, type SkillEntry } from "../project.ts";
+import { openProject, type Project, type SkillEntry, unknownSkills } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
@@ -12,7 +12,11 @@ import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } fr
 export const listSkills: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const entries = await allSkills(project);
-  const diagnostics = [...project.skills.diagnostics, ...entries.flatMap((entry) => entry.diagnostics)];
+  const diagnostics = [
+    ...project.skills.diagnostics,
+    ...unknownSkills(project, []),
+    ...entries.flatMap((entry) => entry.diagnostics),
+  ];
   if (flags.json === true) {
     await io.out(jsonText({ skills: entries.map(skillDocument), diagnostics }));
     return 0;

@@ -1,5 +1,5 @@
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
-import { configFindings, openProject, readWorkflow } from "../project.ts";
+import { configFindings, openProject, readWorkflow, unknownSkills } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { logJson } from "./reports/inert.ts";
@@ -8,8 +8,12 @@ import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
   const found = files.map((file) => readWorkflow(project, file));
+  const unknown = unknownSkills(
+    project,
+    found.map(({ workflow }) => workflow),
+  );
   const strict = flags.strict === true;
-  const diagnostics = [...configFindings(project), ...found.flatMap((loaded) => loaded.diagnostics)].map(
+  const diagnostics = [...configFindings(project), ...unknown, ...found.flatMap((loaded) => loaded.diagnostics)].map(
     (diagnostic) => (strict ? { ...diagnostic, severity: "error" as const } : diagnostic),
   );
   const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;

@@ -242,6 +242,33 @@ describe("elsewhere", () => {
     expect(isImported(place)).toBe(false);
   });
 
+  it.each<[string, readonly string[], Record<string, string>, string]>([
+    ["--trust-skill", ["--trust-skill", "pagr"], {}, "--trust-skill pagr: no skill has this id (did you mean pager?)"],
+    [
+      "--skill-env",
+      ["--skill-env", "pagre=TOKEN"],
+      {},
+      "--skill-env pagre: no skill has this id (did you mean pager?)",
+    ],
+    [
+      "the variables",
+      [],
+      { SKILLFLOW_TRUST_SKILL: "nowhere", SKILLFLOW_SKILL_ENV: "paegr=A" },
+      "SKILLFLOW_TRUST_SKILL nowhere: no skill has this id",
+    ],
+  ])("an id that %s mistype is told, with the nearest", async (_, args, env, said) => {
+    const place = makePlace({ "inline.yml": `${FLOW}skills: { inlined: { instruction: Do. } }` });
+    const options = { ...place, env: { ...place.env, ...env } };
+    const known = ["--trust-skill", "pager", "--trust-skill", "inlined"];
+    const run = ["run", "inline.yml", "--model", "script:quiet.json", ...known, ...args];
+    for (const command of [run, ["validate", "inline.yml", ...known, ...args], ["skills", "list", ...args]]) {
+      const { code, stderr } = await runProgram(command, options);
+      expect(code, stderr).toBe(0);
+      expect(stderr).toContain(said);
+      expect(stderr.match(/no skill has this id/g)).toHaveLength(args.length > 0 ? 1 : 2);
+    }
+  });
+
   it("validate tells it at its place, and doctor with the remedy", async () => {
     const place = makePlace();
     const validated = await runProgram(["validate", "flow.yml", "--json"], place);
