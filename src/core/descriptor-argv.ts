@@ -59,16 +59,44 @@ export function readArguments(
   input: JsonObject,
   profile: DescriptorProfile,
 ): readonly ArgumentValue[] {
+  let isSkipped = false;
   return args.flatMap((mapping): ArgumentValue[] => {
-    if (mapping.kind === "literal") return [{ kind: "text", mapping, text: mapping.value ?? "" }];
-    if (mapping.kind === "flagifboolean") return [{ kind: "boolean", mapping, isOn: isOn(mapping, input) }];
+    const { kind, resolveCommand, optional, disambiguateAfterSkippedPositionals } = mapping;
+    if (kind === "literal") return [{ kind: "text", mapping, text: mapping.value ?? "" }];
+    if (kind === "flagifboolean") return [{ kind: "boolean", mapping, isOn: isOn(mapping, input) }];
     const given = own(input, mapping.param);
     const value = given ?? mapping.absentDefault ?? given;
-    if (isLeftOut(mapping, value)) return mapping.resolveCommand && mapping.optional ? [asText(mapping, "")] : [];
-    if (value === undefined) throw new Error(`missing parameter: ${mapping.param}`);
-    if (profile === "current" && given === value) refuseStrayPath(mapping, value);
-    return [asText(mapping, textOf(mapping, value))];
+    const isAbsent = isLeftOut(mapping, value);
+    if (isAbsent && !(resolveCommand && optional)) {
+      isSkipped ||= kind === "positional";
+      return [];
+    }
+    if (!isAbsent && value === undefined) throw new Error(`missing parameter: ${mapping.param}`);
+    if (!isAbsent && profile === "current" && given === value) refuseStrayPath(mapping, value as Json);
+    const text = asText(mapping, isAbsent ? "" : textOf(mapping, value as Json));
+    if (kind !== "positional") return [text];
+    const separates = isSkipped && disambiguateAfterSkippedPositionals === true;
+    isSkipped = false;
+    return separates ? [END_OF_OPTIONS, text] : [text];
   });
+}
+
+const END_OF_OPTIONS: ArgumentValue = {
+  kind: "text",
+  mapping: { param: "", kind: "literal", value: "--" },
+  text: "--",
+};
+
+/** The arguments with the defaults that the file gives to those that are absent. */
+export function withDefaults({ args }: Execution, input: JsonObject): JsonObject {
+  const absent = args.filter(
+    ({ kind, param, absentDefault }) =>
+      absentDefault !== undefined &&
+      kind !== "workingdir" &&
+      kind !== "literal" &&
+      (own(input, param) ?? null) === null,
+  );
+  return { ...input, ...Object.fromEntries(absent.map(({ param, absentDefault }) => [param, absentDefault ?? null])) };
 }
 
 function own(input: JsonObject, name: string): Json | undefined {
@@ -174,7 +202,7 @@ function positional({ mapping, text }: TextValue, optionsEnded: boolean): string
 
 function textTokens({ mapping, text }: TextValue): string[] {
   if (mapping.kind === "literal") return [text];
-  return mapping.kind === "flag" ? [flagName(mapping), text] : [];
+  return mapping.kind === "flag" || mapping.kind === "tempfile" ? [flagName(mapping), text] : [];
 }
 
 /** Leading dashes do not count: one character makes a short flag; a parameter's own name always makes a long one. */

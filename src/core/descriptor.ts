@@ -26,7 +26,12 @@ export interface DescribedTool {
 
 /** What is wrong with a descriptor, at its place in one of its parts. */
 export interface DescriptorFinding {
-  readonly code: "DESCRIPTOR_INVALID" | "DESCRIPTOR_UNSUPPORTED" | "DESCRIPTOR_MISMATCH" | "DESCRIPTOR_LAUNCHER";
+  readonly code:
+    | "DESCRIPTOR_INVALID"
+    | "DESCRIPTOR_UNSUPPORTED"
+    | "DESCRIPTOR_MISMATCH"
+    | "DESCRIPTOR_LAUNCHER"
+    | "MANIFEST_KEY_UNKNOWN";
   readonly part: DescriptorPart;
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -48,8 +53,9 @@ export function parseDescriptor(
   binGroup: number | undefined,
 ): { readonly descriptor: Descriptor | undefined; readonly findings: readonly DescriptorFinding[] } {
   const schemas = SCHEMAS[profile];
-  const tools = readEntries("tools", parts.tools, schemas.tool);
-  const execution = readEntries("execution", parts.execution, schemas.execution);
+  const isLenient = profile === "current";
+  const tools = readEntries("tools", parts.tools, { schema: schemas.tool, isLenient });
+  const execution = readEntries("execution", parts.execution, { schema: schemas.execution, isLenient });
   const allowlist = readAllowlist(parts.allowlist);
   const faults = [...tools.findings, ...execution.findings, ...allowlist.findings];
   if (profile === "seed" && faults.length > 0) return { descriptor: undefined, findings: faults };
@@ -77,7 +83,8 @@ const helperFields = {
   subcommand: z.string().optional(),
 };
 const seedHelper = z.strictObject({ ...helperFields, args: texts.default([]) });
-const helper = z.object({ ...helperFields, args: texts.default([]) });
+const helper = z.strictObject({ ...helperFields, args: texts.default([]) });
+const postProcess = z.strictObject({ ...helper.shape, emptyIsResult: z.boolean().optional() });
 /** A script of the skill, or an allowlisted command, that turns one text into another. */
 export type Helper = z.infer<typeof helper>;
 
@@ -93,13 +100,11 @@ const seedArgument = z.strictObject({
 });
 
 const argument = z
-  .object({
+  .strictObject({
     ...seedArgument.shape,
     param: z.string().default(""),
     kind: z
-      .enum(["positional", "flag", "flagifboolean", "stdin", "workingdir", "literal"], {
-        error: ({ input }) => (input === "tempfile" ? `${UNSUPPORTED}: "tempfile"` : undefined),
-      })
+      .enum(["positional", "flag", "flagifboolean", "stdin", "workingdir", "tempfile", "literal"])
       .default("positional"),
     resolveCommand: helper.optional(),
     value: z.string().optional(),
@@ -111,9 +116,9 @@ const argument = z
     readPath: z.boolean().optional(),
     writePath: z.boolean().optional(),
     unsafePath: z.boolean().optional(),
-    denyResolveCommand: unsupported(),
-    denyAlwaysResolve: unsupported(),
-    disambiguateAfterSkippedPositionals: unsupported(),
+    denyResolveCommand: z.unknown().optional(),
+    denyAlwaysResolve: z.unknown().optional(),
+    disambiguateAfterSkippedPositionals: z.boolean().optional(),
   })
   .refine(({ kind, param }) => kind === "literal" || param !== "", { path: ["param"], message: "is required" })
   .refine(({ kind, value }) => kind !== "literal" || value !== undefined, { path: ["value"], message: "is required" })
@@ -121,6 +126,12 @@ const argument = z
   .refine(({ kind, subcommandOverride }) => subcommandOverride === undefined || kind === "flagifboolean", {
     path: ["subcommandOverride"],
     message: "needs a flagifboolean",
+  })
+  .superRefine(({ denyPattern, ...mapping }, { addIssue }) => {
+    // A value that is not looked up would pass where the pattern is to stop it.
+    if (denyPattern === undefined) return;
+    const found = RESOLVED_DENIALS.find((key) => mapping[key] !== undefined && mapping[key] !== false);
+    if (found) addIssue({ code: "custom", path: [found], message: UNSUPPORTED });
   });
 /** How one parameter becomes arguments; the document's table, and what 0.5.0 added. */
 export type Argument = z.infer<typeof argument>;
@@ -134,7 +145,29 @@ const seedExecution = z.strictObject({
 });
 
 const names = z.union([texts, z.string().transform((name) => [name])]).default([]);
-const execution = z.object({
+/** What else is compared with `denyPattern`: without a pattern they say nothing. */
+const RESOLVED_DENIALS = ["denyResolveCommand", "denyAlwaysResolve"] as const;
+
+const hintCondition = z.strictObject({
+  match: z.string().optional(),
+  exitCode: z.union([z.literal("nonzero"), z.int()]).optional(),
+  notEmpty: z.boolean().optional(),
+  whenArg: z.record(z.string(), z.json()).optional(),
+  hint: z.string(),
+});
+/** A line that is added to the output of a call where all that it names is so. */
+export type HintCondition = z.infer<typeof hintCondition>;
+
+const sideRead = z.strictObject({
+  pathParam: z.string(),
+  filename: z.string().regex(/^(?!.*\.\.)[^/\\\0]+$/, "must be a file's name without folders"),
+  label: z.string().optional(),
+  oncePerSession: z.boolean().optional(),
+});
+/** A file of the folder that a parameter names, whose text is added to the output. */
+export type SideRead = z.infer<typeof sideRead>;
+
+const execution = z.strictObject({
   ...seedExecution.shape,
   args: z
     .array(argument)
@@ -144,14 +177,14 @@ const execution = z.object({
       "has two arguments for the standard input, or two working directories",
     ),
   binaryWrapper: z.tuple([program], z.string()).optional(),
-  condition: z.object({ binGroup: z.int().min(0) }).optional(),
-  paramCondition: z.object({ present: names, absent: names }).optional(),
+  condition: z.strictObject({ binGroup: z.int().min(0) }).optional(),
+  paramCondition: z.strictObject({ present: names, absent: names }).optional(),
   successExitCodes: z.array(z.int()).optional(),
-  postProcess: helper.optional(),
+  postProcess: postProcess.optional(),
   maxOutputLines: z.int().min(0).optional(),
   truncationHint: z.string().optional(),
-  hintConditions: unsupported(),
-  sideRead: unsupported(),
+  hintConditions: z.array(hintCondition).optional(),
+  sideRead: sideRead.optional(),
 });
 /** One way to carry out a tool. */
 export type Execution = z.infer<typeof execution>;
@@ -168,13 +201,8 @@ const parameters = z.custom<JsonSchema>(isObject, "must be a JSON Schema").super
 
 const SCHEMAS = {
   seed: { tool: z.strictObject({ ...toolFields, parameters }), execution: seedExecution as z.ZodType<Execution> },
-  current: { tool: z.object({ ...toolFields, parameters }), execution: execution as z.ZodType<Execution> },
+  current: { tool: z.strictObject({ ...toolFields, parameters }), execution: execution as z.ZodType<Execution> },
 } as const;
-
-/** A key whose meaning is not settled: its tool is left out rather than run half understood. */
-function unsupported() {
-  return z.undefined({ error: UNSUPPORTED }).optional();
-}
 
 function isPattern(text: string): boolean {
   try {
@@ -192,18 +220,61 @@ interface Entries<Value> {
   readonly lost: ReadonlySet<unknown>;
 }
 
-function readEntries<Value>(part: "tools" | "execution", list: unknown, schema: z.ZodType<Value>): Entries<Value> {
+function readEntries<Value>(
+  part: "tools" | "execution",
+  list: unknown,
+  { schema, isLenient }: { readonly schema: z.ZodType<Value>; readonly isLenient: boolean },
+): Entries<Value> {
   const findings: DescriptorFinding[] = [];
   const lost = new Set<unknown>();
   if (list !== undefined && !Array.isArray(list)) findings.push(invalid(part, [], "must be a list"));
   const entries = (Array.isArray(list) ? list : []).flatMap((given: unknown, index) => {
-    const parsed = schema.safeParse(part === "tools" ? withoutNulls(given, 1) : withoutNulls(given, 8));
+    const whole = withoutNulls(given, part === "tools" ? 1 : 8);
+    const known = isLenient ? withoutStrangers(whole, schema) : { value: whole, strange: [] };
+    findings.push(...known.strange.map((path) => passedOver(part, [index, ...path])));
+    const parsed = schema.safeParse(known.value);
     if (parsed.success) return [{ index, value: parsed.data }];
     if (isObject(given)) lost.add(given[part === "tools" ? "name" : "tool"]);
     findings.push(...parsed.error.issues.flatMap((issue) => describeIssue(part, index, issue)));
     return [];
   });
+  if (part === "execution") findings.push(...idleDenials(entries as unknown as Entries<Execution>["entries"]));
   return { entries, findings, lost };
+}
+
+/** Keys that nobody knows, taken out (0.5.0 passes over them). */
+function withoutStrangers(value: unknown, schema: z.ZodType): { value: unknown; strange: DescriptorFinding["path"][] } {
+  const issues = schema.safeParse(value).error?.issues ?? [];
+  const strange = issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...(issue.path as (string | number)[]), key]) : [],
+  );
+  return { value: strange.reduce(withoutKey, value), strange };
+}
+
+function withoutKey(value: unknown, [key, ...rest]: DescriptorFinding["path"]): unknown {
+  const change = (entries: [string, unknown][]) =>
+    entries.flatMap(([name, inner]): [string, unknown][] => {
+      if (name !== String(key)) return [[name, inner]];
+      return rest.length === 0 ? [] : [[name, withoutKey(inner, rest)]];
+    });
+  if (Array.isArray(value)) return change(Object.entries(value)).map(([, inner]) => inner);
+  return isObject(value) ? Object.fromEntries(change(Object.entries(value))) : value;
+}
+
+function passedOver(part: DescriptorPart, path: DescriptorFinding["path"]): DescriptorFinding {
+  const message = `${fieldPath([part, ...path])} is no key that this version knows; it is passed over`;
+  return { code: "MANIFEST_KEY_UNKNOWN", part, path, message };
+}
+
+/** Denials that look a value up and have no pattern to compare it with. */
+function idleDenials(entries: Entries<Execution>["entries"]): DescriptorFinding[] {
+  return entries.flatMap(({ index, value: { args } }) =>
+    args.flatMap((mapping, at) =>
+      RESOLVED_DENIALS.filter((key) => mapping[key] !== undefined && mapping.denyPattern === undefined).map((key) =>
+        passedOver("execution", [index, "args", at, key]),
+      ),
+    ),
+  );
 }
 
 /** A key that is null is one that is not there. */

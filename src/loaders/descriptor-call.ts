@@ -1,6 +1,8 @@
-import { lstat, stat } from "node:fs/promises";
+import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Allowlist, Argument, DescribedTool, Execution, Helper } from "../core/descriptor.ts";
+import { wholeText } from "../core/blob.ts";
+import type { Allowlist, Argument, DescribedTool, Execution, Helper, SideRead } from "../core/descriptor.ts";
 import { refusedBy } from "../core/descriptor.ts";
 import {
   type ArgumentValue,
@@ -12,12 +14,15 @@ import {
   readArguments,
   splitValue,
   subcommandTokens,
+  withDefaults,
 } from "../core/descriptor-argv.ts";
+import { addHints, limitLines } from "../core/descriptor-output.ts";
 import { messageOf } from "../core/errors.ts";
 import type { ForeignResult, Mount } from "../core/ports.ts";
+import { defined } from "../core/settings.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
-import { type Inside, type Refused, resolveInside } from "./contain.ts";
+import { type Inside, openInside, type Refused, resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
 import { declaredEnv } from "./script-handler.ts";
 
@@ -30,27 +35,49 @@ export interface DescriptorHome {
   /** Of its SKILL.md (workflow-format D51). */
   readonly config: Skill["config"];
   readonly tool: DescribedTool;
+  /** Files that were added to an output before, as `sideRead` counts them. */
+  readonly seen: Set<string>;
 }
 
 interface DescriptorCall extends DescriptorHome {
   readonly input: JsonObject;
   readonly context: ToolContext;
+  /** A folder of files for this call alone, made when it is first needed. */
+  readonly scratch: () => Promise<string>;
 }
 
 /** Runs the tool's program with the arguments in its command line, and gives what it printed; throws the call's error. */
 export async function callDescribedTool(home: DescriptorHome, input: Json, context: ToolContext): Promise<string> {
-  const { tool, host, allowlist } = home;
+  let made: Promise<string> | undefined;
+  const scratch = () => {
+    made ??= mkdtemp(join(tmpdir(), "skillflow-call-"));
+    return made;
+  };
+  const checked = checkArguments(home.tool, input, home.host.options.descriptor);
+  try {
+    return await runExecution({ ...home, input: checked, context, scratch });
+  } finally {
+    if (made) await rm(await made, { recursive: true, force: true });
+  }
+}
+
+async function runExecution(call: DescriptorCall): Promise<string> {
+  const { tool, host, allowlist, context } = call;
   const profile = host.options.descriptor;
-  const call: DescriptorCall = { ...home, input: checkArguments(tool, input, profile), context };
   const execution = chooseExecution(tool, call.input);
   const subcommand = chooseSubcommand(execution, call.input);
   const refusal = refusedBy(allowlist, execution.binary, subcommand);
   if (refusal !== undefined) throw new Error(refusal);
   const given = readArguments(execution, call.input, profile);
-  const values = await inOrder(given, (value) => resolveArgument(call, value));
-  const { argv, stdin, directory } = buildCommand(execution, subcommand, values.flat(), profile);
+  const values = (await inOrder(given, (value) => resolveArgument(call, value))).flat();
+  const { argv, stdin, directory } = buildCommand(execution, subcommand, values, profile);
   const result = await runProgram(call, { argv, stdin, cwd: directory ?? context.workDir });
-  return limitLines(execution, await postProcess(call, execution, outputOf(execution, result)));
+  const code = result.code ?? 0;
+  const printed = outputOf(execution, result);
+  const effective = { ...call, input: withDefaults(execution, call.input) };
+  const output = await postProcess(effective, execution, { printed, code });
+  const hinted = addHints(execution, { output, code, input: effective.input });
+  return addSideRead(call, execution.sideRead, { values, output: limitLines(execution, hinted) });
 }
 
 /** One after another: a later one is not started when an earlier one is refused. */
@@ -68,6 +95,8 @@ async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Prom
   const resolved = { ...value, text: await resolveText(call, mapping, value.text) };
   if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent(call, mapping)) return [];
   const parts = splitValue(resolved, call.tool.name);
+  if (mapping.kind === "tempfile")
+    return [{ ...resolved, text: await writeScratch(call, mapping.param, resolved.text) }];
   const isPath = mapping.readPath || mapping.writePath || mapping.kind === "workingdir";
   if (!isPath && isChecked(call, mapping)) for (const { text } of parts) await refuseLink(call, mapping, text);
   if (!isPath || mapping.unsafePath) return parts;
@@ -75,6 +104,13 @@ async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Prom
     ...part,
     text: await placeInside(call.context.workDir, mapping.param, part.text),
   }));
+}
+
+/** A file with the value and nothing else, for as long as the call lasts. */
+async function writeScratch({ scratch }: DescriptorCall, param: string, text: string): Promise<string> {
+  const file = join(await scratch(), param.replace(/\W/g, "_"));
+  await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  return file;
 }
 
 function isChecked({ host }: DescriptorCall, { kind, unsafePath }: Argument): boolean {
@@ -134,7 +170,7 @@ async function isThere(path: string): Promise<boolean> {
 async function runHelper(
   call: DescriptorCall,
   helper: Helper,
-  { value, stdin }: { value: string | undefined; stdin: string },
+  { value, stdin, env }: { value: string | undefined; stdin: string; env?: Command["env"] },
 ): Promise<string> {
   const { host, input, allowlist, directory, context } = call;
   const profile = host.options.descriptor;
@@ -142,13 +178,15 @@ async function runHelper(
   const { script, binary, subcommand } = helper;
   if (script !== undefined && host.options.allowScripts) {
     const file = await findScript(directory, script);
-    return printed(await runScript(call, ["sh", file, ...args], stdin));
+    return printed(
+      await runScript(call, { argv: ["sh", file, ...args], stdin, cwd: context.workDir, ...defined("env", env) }),
+    );
   }
   if (binary !== undefined && subcommand !== undefined) {
     const refusal = refusedBy(allowlist, binary, subcommand);
     if (refusal !== undefined) throw new Error(refusal);
     const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
-    return printed(await runProgram(call, { argv, stdin, cwd: context.workDir }));
+    return printed(await runProgram(call, { argv, stdin, cwd: context.workDir, ...defined("env", env) }));
   }
   if (script !== undefined) context.logger.warn(`the script ${script} does not run without --allow-scripts`);
   return "";
@@ -174,15 +212,55 @@ async function findScript(directory: string, name: string): Promise<string> {
 }
 
 /** The result of the script or command that a tool's output goes through; the output itself if that fails. */
-async function postProcess(call: DescriptorCall, { postProcess: helper }: Execution, output: string): Promise<string> {
+async function postProcess(
+  call: DescriptorCall,
+  { postProcess: helper }: Execution,
+  { printed: output, code }: { readonly printed: string; readonly code: number },
+): Promise<string> {
   if (!helper) return output;
   try {
-    const processed = await runHelper(call, helper, { value: undefined, stdin: output });
-    return processed.trim() === "" ? output : processed;
+    const env = { CHAI_EXIT_CODE: String(code) };
+    const processed = await runHelper(call, helper, { value: undefined, stdin: output, env });
+    return processed.trim() === "" && !helper.emptyIsResult ? output : processed;
   } catch (error) {
     if (call.context.signal.aborted) throw error;
     call.context.logger.warn(`postProcess of ${call.tool.name} failed: ${messageOf(error)}`);
     return output;
+  }
+}
+
+// ---- sideRead
+
+const MOST_SIDE_BYTES = 256 * 1024;
+
+/** The output with a file of the folder that a parameter names; without it where there is none, or it is not ours to read. */
+async function addSideRead(
+  { context, seen }: DescriptorCall,
+  wanted: SideRead | undefined,
+  { values, output }: { readonly values: readonly ArgumentValue[]; readonly output: string },
+): Promise<string> {
+  const folder = values.find((value) => value.kind === "text" && value.mapping.param === wanted?.pathParam);
+  if (!wanted || folder?.kind !== "text") return output;
+  const file = join(resolve(context.workDir, folder.text), wanted.filename);
+  if (wanted.oncePerSession) {
+    if (seen.has(file)) return output;
+    seen.add(file);
+  }
+  const text = await readInside(context.workDir, file);
+  if (text.trim() === "") return output;
+  const { label = wanted.filename } = wanted;
+  return `${output.trimEnd()}\n\n--- ${label} (BOF) ---\n\n${text.trimEnd()}\n\n--- ${label} (EOF) ---`;
+}
+
+async function readInside(root: string, path: string): Promise<string> {
+  const place = await resolveInside(root, path);
+  const opened = place.inside ? await openInside(place) : place;
+  if ("inside" in opened) return "";
+  try {
+    const { buffer, bytesRead } = await opened.file.read(Buffer.alloc(Math.min(opened.stats.size, MOST_SIDE_BYTES)), 0);
+    return wholeText(buffer.subarray(0, bytesRead)).text;
+  } finally {
+    await opened.file.close();
   }
 }
 
@@ -194,18 +272,19 @@ interface Command {
   readonly argv: readonly [program: string, ...args: string[]];
   readonly stdin: string;
   readonly cwd: string;
+  /** Beside what the skill declares. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** One of the operator's own programs. */
-async function runProgram(call: DescriptorCall, { argv, stdin, cwd }: Command): Promise<ForeignResult> {
-  return started(call, call.host.runProgram, { argv, stdin, cwd, mounts: [], network: true });
+async function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
+  return started(call, call.host.runProgram, { ...command, mounts: [], network: true });
 }
 
 /** A script of the skill: it sees its folder and the working directory, and changes neither. */
-async function runScript(call: DescriptorCall, argv: Command["argv"], stdin: string): Promise<ForeignResult> {
-  const cwd = call.context.workDir;
-  const mounts = [cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
-  return started(call, call.host.runForeign, { argv, stdin, cwd, mounts, network: false });
+async function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
+  const mounts = [command.cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
+  return started(call, call.host.runForeign, { ...command, mounts, network: false });
 }
 
 async function started(
@@ -216,7 +295,12 @@ async function started(
   const { signal } = call.context;
   signal.throwIfAborted();
   try {
-    const result = await run({ ...command, env: declaredEnv(call, call.context), limits: LIMITS, signal });
+    const result = await run({
+      ...command,
+      env: { ...declaredEnv(call, call.context), ...command.env },
+      limits: LIMITS,
+      signal,
+    });
     signal.throwIfAborted();
     return result;
   } catch (error) {
@@ -225,11 +309,13 @@ async function started(
   }
 }
 
-function outputOf({ successExitCodes = [] }: Execution, result: ForeignResult): string {
+/** What it printed, with what it printed as errors where hints look at that, or after an expected failure. */
+function outputOf({ successExitCodes = [], hintConditions }: Execution, result: ForeignResult): string {
   const { ended, code, stdout, stderr, truncated } = result;
   const mark = truncated ? CUT : "";
-  if (ended === "exit" && code === 0) return stdout + mark;
-  const isSuccess = ended === "exit" && code !== undefined && successExitCodes.includes(code);
+  const isSound = ended === "exit" && code === 0;
+  if (isSound && !hintConditions) return stdout + mark;
+  const isSuccess = isSound || (ended === "exit" && code !== undefined && successExitCodes.includes(code));
   if (isSuccess) return (stdout && stderr && !stdout.endsWith("\n") ? `${stdout}\n` : stdout) + stderr + mark;
   throw new Error(failureOf(result) + mark);
 }
@@ -239,13 +325,4 @@ const CUT = `\n[… the output is longer than ${LIMITS.outputBytes} bytes; the r
 function failureOf({ ended, code, stdout, stderr }: ForeignResult): string {
   if (ended !== "exit") return `exec failed: the program was ended at its limit of ${ended}\n${stdout}\n${stderr}`;
   return `exit ${code ?? "by a signal"}: ${stdout}\n${stderr}`;
-}
-
-function limitLines({ maxOutputLines, truncationHint }: Execution, output: string): string {
-  const lines = output.replace(/\n$/, "").split("\n");
-  if (maxOutputLines === undefined || lines.length <= maxOutputLines) return output;
-  const notice = `[… ${lines.length - maxOutputLines} of ${lines.length} lines left out]`;
-  return [...lines.slice(0, maxOutputLines), notice, ...(truncationHint === undefined ? [] : [truncationHint])].join(
-    "\n",
-  );
 }

@@ -147,6 +147,7 @@ function strictly(found: Diagnostic): Diagnostic {
 const ADVICE: ReadonlySet<string> = new Set([
   "SKILL_FOLDER_NAME",
   "DESCRIPTOR_LAUNCHER",
+  "MANIFEST_KEY_UNKNOWN",
   "TOOL_DOUBTFUL",
   "SKILL_NOT_IMPORTABLE",
 ]);

@@ -31,7 +31,8 @@ export const toolDescriptor: FolderFormat = {
     const { descriptor, diagnostics } = readDescriptor(folder, host.options, group);
     const { tools = [], allowlist = new Map() } = descriptor ?? {};
     const config = readConfig(document.frontmatter.config);
-    const offered = tools.map((tool) => asTool(tool, { directory: folder.directory, host, allowlist, config }));
+    const home = { directory: folder.directory, host, allowlist, config, seen: new Set<string>() };
+    const offered = tools.map((tool) => asTool(tool, home));
     return {
       skill: {
         id,

@@ -10,6 +10,7 @@ import {
   helperArguments,
   readArguments,
   splitValue,
+  withDefaults,
 } from "../../src/core/descriptor-argv.ts";
 import type { Json } from "../../src/core/values.ts";
 
@@ -374,5 +375,32 @@ describe("the arguments of a helper", () => {
       "would be read as an option",
     );
     expect(helperArguments(["-v", "--"], { value: "--x", input: {}, profile })).toEqual(["-v", "--"]);
+  });
+});
+
+describe("a positional after one that was left out", () => {
+  const REF = { param: "p", optional: true };
+  const PATH = { param: "q", optional: true, disambiguateAfterSkippedPositionals: true };
+  test.each<[string, object, readonly string[]]>([
+    ["comes after --", { q: "a.md" }, ["--", "a.md"]],
+    ["comes after -- also where it begins with a dash", { q: "-a" }, ["--", "-a"]],
+    ["comes as it is where none was left out", { p: "main", q: "a.md" }, ["main", "a.md"]],
+    ["is left out itself", { p: "main" }, ["main"]],
+  ])("%s: %j", (_, given, argv) => {
+    expect(argvOf([REF, PATH], given as Json)).toEqual(argv);
+  });
+  test("comes as it is without the key", () => expect(argvOf([REF, { param: "q" }], { q: "a" })).toEqual(["a"]));
+});
+
+describe("defaults of the file", () => {
+  test("stand for what is absent or null", () => {
+    const args = [
+      { param: "p", absentDefault: "HEAD" },
+      { param: "q", kind: "flag", absentDefault: 5 },
+      { param: "r" },
+    ];
+    const [execution] = toolOf({ args }, "current").executions;
+    expect(execution && withDefaults(execution, { p: null, r: "x" })).toEqual({ p: "HEAD", q: 5, r: "x" });
+    expect(execution && withDefaults(execution, { p: "v" })).toEqual({ p: "v", q: 5 });
   });
 });

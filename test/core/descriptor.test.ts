@@ -50,10 +50,40 @@ describe("a descriptor", () => {
       { execution: [{ ...RUN, args: [{ param: "q", resolveCommand: { shell: "x" } }] }] },
       "execution[0].args[0].resolveCommand.shell is no key of the format",
     ],
-  ])("%s costs the descriptor in the seed, and nothing today", (_, more, message) => {
+  ])("%s costs the descriptor in the seed, and is passed over today", (_, more, message) => {
     expect(parse(more, "seed")).toMatchObject({ names: undefined, said: [expect.stringContaining(message)] });
-    expect(parse(more)).toMatchObject({ names: ["find"], said: [] });
+    const place = message.split(" ")[0] ?? "";
+    expect(parse(more)).toMatchObject({
+      names: ["find"],
+      codes: ["MANIFEST_KEY_UNKNOWN"],
+      said: [`${place} is no key that this version knows; it is passed over`],
+    });
   });
+
+  test("passes over an unknown key, not over what is wrong beside it", () => {
+    const found = parse({ execution: [{ ...RUN, timeout: 1, args: [{ param: 7 }] }] });
+    expect(found.names).toEqual([]);
+    expect(found.codes).toEqual(["MANIFEST_KEY_UNKNOWN", "DESCRIPTOR_INVALID", "DESCRIPTOR_MISMATCH"]);
+  });
+
+  test.each<[string, object]>([
+    ["hints", { hintConditions: [{ match: "x", exitCode: "nonzero", notEmpty: true, whenArg: { q: 1 }, hint: "h" }] }],
+    ["a file beside the output", { sideRead: { pathParam: "q", filename: "AGENTS.md", oncePerSession: true } }],
+    ["a value in a file", { args: [{ param: "q", kind: "tempfile", flag: "from" }] }],
+    ["a separator after what is left out", { args: [{ param: "q", disambiguateAfterSkippedPositionals: true }] }],
+    ["a filter whose empty output counts", { postProcess: { script: "x", emptyIsResult: true } }],
+    ["a denial that is looked up in no case", { args: [{ param: "q", denyPattern: "x", denyAlwaysResolve: false }] }],
+  ])("of version 0.5.0 may have %s", (_, change) => {
+    expect(parse({ execution: [{ ...RUN, ...change }] })).toMatchObject({ names: ["find"], said: [] });
+  });
+
+  test.each([{ denyResolveCommand: { script: "x" } }, { denyAlwaysResolve: true }])(
+    "passes over %j where no pattern compares with it",
+    (denial) => {
+      const found = parse({ execution: [{ ...RUN, args: [{ param: "q", ...denial }] }] });
+      expect(found).toMatchObject({ names: ["find"], codes: ["MANIFEST_KEY_UNKNOWN"] });
+    },
+  );
 
   const other = { ...TOOL, name: "other" };
   const otherRun = { ...RUN, tool: "other" };
@@ -75,13 +105,15 @@ describe("a descriptor", () => {
   });
 
   test.each<[string, object, string]>([
-    ["sideRead", { sideRead: { pathParam: "q", filename: "x" } }, "execution[0].sideRead is not supported"],
-    ["hintConditions", { hintConditions: [] }, "execution[0].hintConditions is not supported"],
-    ["kind tempfile", { args: [{ param: "q", kind: "tempfile" }] }, 'is not supported: "tempfile"'],
     [
       "denyResolveCommand",
       { args: [{ param: "q", denyPattern: "x", denyResolveCommand: {} }] },
       "execution[0].args[0].denyResolveCommand is not supported",
+    ],
+    [
+      "denyAlwaysResolve",
+      { args: [{ param: "q", denyPattern: "x", denyAlwaysResolve: true }] },
+      "execution[0].args[0].denyAlwaysResolve is not supported",
     ],
   ])("%s is not half understood: its tool is left out", (_, change, message) => {
     const found = parse({ execution: [{ ...RUN, ...change }] });
@@ -106,6 +138,8 @@ describe("a descriptor", () => {
       "two arguments for the standard input",
     ],
     ["a wrapper without a program", { binaryWrapper: [] }, "execution[0].binaryWrapper"],
+    ["a hint without a text", { hintConditions: [{ match: "x" }] }, "execution[0].hintConditions[0].hint"],
+    ["a file beside that lies elsewhere", { sideRead: { pathParam: "q", filename: "../x" } }, "without folders"],
   ])("%s costs the tool", (_, change, message) => {
     const found = parse({ execution: [{ ...RUN, ...change }] });
     expect(found.names).toEqual([]);

@@ -278,8 +278,8 @@ describe("a skill of Skill Tools", () => {
 describe("a tools.json descriptor", () => {
   describeChanges("tool-descriptor", [
     ["tools.json", '"description": "Counts the words of a file.",', "", "warning TOOL_DESCRIPTION tools.json:3"],
-    ["tools.json", '"allowlist"', '"owner": 1, "allowlist"', "error MANIFEST_KEY_UNKNOWN tools.json:13"],
-    ["tools.json", '"kind": "positional"', '"knd": "flag"', "error MANIFEST_KEY_UNKNOWN tools.json:19"],
+    ["tools.json", '"allowlist"', '"owner": 1, "allowlist"', "warning MANIFEST_KEY_UNKNOWN tools.json:13"],
+    ["tools.json", '"kind": "positional"', '"knd": "flag"', "warning MANIFEST_KEY_UNKNOWN tools.json:19"],
     [
       "tools.json",
       '"param": "file"',
@@ -289,7 +289,7 @@ describe("a tools.json descriptor", () => {
     ],
     ["tools.json", '"required": ["file"]', '"required": []', "warning ARGUMENT_PARAMETER tools.json:19"],
     ["tools.json", '"positional"', '"flag", "flag": "--files0-from"', "warning ARGUMENT_FLAG tools.json:19"],
-    ["tools.json", '"positional"', '"flagifboolean"', "error ARGUMENT_FLAG tools.json:19"],
+    ["tools.json", '"positional"', '"flagifboolean"', "warning ARGUMENT_FLAG tools.json:19"],
     ["tools.json", '"positional"', '"positional", "flagIfTrue": "-x"', "warning ARGUMENT_FLAG tools.json:19"],
     [
       "tools.json",

@@ -417,6 +417,66 @@ describe("a call", () => {
   });
 });
 
+describe("what version 0.5.0 adds to a call", () => {
+  test("a hint is a line behind the output, which errors are part of", async () => {
+    program("notes", "echo out; echo warning: old >&2");
+    running({ hintConditions: [{ match: "warning", hint: "renew {query}" }] });
+    expect(await callTool({ query: "q" })).toMatchObject({ output: "out\nwarning: old\n\nhint: renew q\n" });
+  });
+
+  test("a value comes in a file of its own, which is gone afterwards", async () => {
+    program("notes", 'cat "$3"; printf "\\n%s %s" "$2" "$3"');
+    mapping({ param: "query", kind: "tempfile", flag: "from" });
+    const { output } = await callTool({ query: '-a\n"b" ' });
+    const [, text, file] = /^([\s\S]*)\n--from (.+)$/.exec(String(output)) ?? [];
+    expect(text).toBe('-a\n"b" ');
+    expect(file && existsSync(file)).toBe(false);
+    expect((await callTool({})).error).toContain("query");
+  });
+
+  describe("a file beside the output", () => {
+    const beside = async (sideRead: object, query = "docs") => {
+      running({ sideRead: { pathParam: "query", filename: "AGENTS.md", ...sideRead } });
+      return (await callTool({ query })).output;
+    };
+    const folder = (path: string, text: string) => {
+      mkdirSync(join(directory, "work", path), { recursive: true });
+      writeFileSync(join(directory, "work", path, "AGENTS.md"), text);
+    };
+
+    test("is shown between marks, and is not counted", async () => {
+      program("notes", "echo out");
+      folder("docs", "\nBe kind.\n\n");
+      expect(await beside({})).toBe("out\n\n--- AGENTS.md (BOF) ---\n\n\nBe kind.\n\n--- AGENTS.md (EOF) ---");
+      expect(await beside({ label: "Rules" })).toContain("--- Rules (BOF) ---");
+    });
+
+    test.each([["gone"], ["empty"]])("that is not there or holds nothing is passed over: %s", async (query) => {
+      program("notes", "echo out");
+      folder("empty", " \n");
+      expect(await beside({}, query)).toBe("out\n");
+    });
+
+    test("that a link leads out to is passed over", async () => {
+      program("notes", "echo out");
+      const outside = write("outside/AGENTS.md", "secret");
+      mkdirSync(join(directory, "work/linked"), { recursive: true });
+      symlinkSync(outside, join(directory, "work/linked/AGENTS.md"));
+      expect(await beside({}, "linked")).toBe("out\n");
+    });
+
+    test("is shown once where the file says so", async () => {
+      program("notes", "echo out");
+      folder("docs", "Be kind.");
+      running({ sideRead: { pathParam: "query", filename: "AGENTS.md", oncePerSession: true } });
+      const [tool] = load().skill.tools;
+      const call = () => tool?.handler({ query: "docs" } as never, toolContext({ workDir: join(directory, "work") }));
+      expect(await call()).toContain("Be kind.");
+      expect(await call()).toBe("out\n");
+    });
+  });
+});
+
 describe("a value that a command resolves", () => {
   const by = (resolveCommand: object) => mapping({ param: "query", resolveCommand });
   const COMMAND = { binary: "notes", subcommand: "find", args: ["$param", "$other"] };

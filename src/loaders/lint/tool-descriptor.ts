@@ -15,6 +15,7 @@ const ARGUMENT_KEYS = [
   ...["param", "kind", "flag", "flagIfTrue", "flagIfFalse", "normalizeNewlines", "resolveCommand"],
   ...["optional", "split", "absentDefault", "subcommandOverride", "denyPattern", "value"],
   ...["readPath", "writePath", "unsafePath", "denyResolveCommand", "denyAlwaysResolve"],
+  "disambiguateAfterSkippedPositionals",
 ];
 const RESOLVE_KEYS = ["script", "binary", "subcommand", "args"];
 
@@ -50,7 +51,7 @@ function checkThreeFiles(folder: SkillFolder, manifest: Manifest): Diagnostic[] 
 
 function unknownIn({ problem }: Manifest, entry: Entry, path: Path, known: readonly string[]): Diagnostic[] {
   const unknown = Object.keys(entry).filter((key) => !known.includes(key));
-  return unknown.map((key) => unknownKey(problem, "error", [...path, key], known));
+  return unknown.map((key) => unknownKey(problem, "warning", [...path, key], known));
 }
 
 function entriesOf(list: unknown): readonly (readonly [index: number, entry: Entry])[] {
@@ -95,17 +96,18 @@ function checkExecutions(
 }
 
 function checkArgument(folder: SkillFolder, manifest: Manifest, mapping: Entry, path: Path): Diagnostic[] {
-  const { kind = "positional", flag, flagIfTrue, flagIfFalse, resolveCommand } = mapping;
+  const { kind = "positional", flag, flagIfTrue, flagIfFalse, subcommandOverride, resolveCommand } = mapping;
   const warn = (key: string, message: string) => manifest.problem("warning", "ARGUMENT_FLAG", [...path, key], message);
   const found = unknownIn(manifest, mapping, path, ARGUMENT_KEYS);
-  if (kind === "flagifboolean" && flagIfTrue === undefined && flagIfFalse === undefined) {
-    const message = "a flagifboolean needs flagIfTrue, flagIfFalse or both";
-    found.push(manifest.problem("error", "ARGUMENT_FLAG", [...path, "kind"], message));
+  if (kind === "flagifboolean" && [flagIfTrue, flagIfFalse, subcommandOverride].every((said) => said === undefined)) {
+    found.push(warn("kind", "a flagifboolean needs flagIfTrue, flagIfFalse or both"));
   }
   if (kind !== "flagifboolean" && (flagIfTrue !== undefined || flagIfFalse !== undefined)) {
     found.push(warn("kind", "flagIfTrue and flagIfFalse count only with kind flagifboolean"));
   }
-  if (kind !== "flag" && flag !== undefined) found.push(warn("flag", "flag counts only with kind flag"));
+  if (kind !== "flag" && kind !== "tempfile" && flag !== undefined) {
+    found.push(warn("flag", "flag counts only with kind flag or tempfile"));
+  }
   if (typeof flag === "string" && flag.startsWith("-")) {
     found.push(warn("flag", `flag is a name without dashes: "${flag.replace(/^-+/, "")}"`));
   }
@@ -133,6 +135,12 @@ function checkResolve(folder: SkillFolder, { problem }: Manifest, resolve: Entry
   return refuse(`there is no file scripts/${script}${faults.includes("outside") ? " inside of the folder" : ""}`);
 }
 
+/** Parameters that reach a script or a command by `$name`. */
+function substituted(entry: Entry): string[] {
+  const names = JSON.stringify(entry).matchAll(/"\$([A-Za-z_]\w*)"/g);
+  return [...names].map(([, name = ""]) => name);
+}
+
 interface Joined {
   readonly entry: Entry;
   readonly args: ReturnType<typeof entriesOf>;
@@ -147,16 +155,17 @@ function checkParameters({ problem }: Manifest, { entry, args, schema }: Joined,
   const found = args.flatMap(([at, { param, kind = "positional", optional, absentDefault }]) => {
     const place = [...path, "args", at, "param"];
     if (kind === "literal") return [];
+    const isNeeded = kind === "positional" && optional !== true && absentDefault === undefined;
     if (typeof param === "string" && !properties.includes(param)) {
       const message = `tool ${String(entry.tool)} has no parameter "${param}"`;
-      return [problem("error", "ARGUMENT_PARAMETER", place, message)];
+      return [problem(isNeeded ? "error" : "warning", "ARGUMENT_PARAMETER", place, message)];
     }
-    const mayMiss = !required.includes(param) && optional !== true && absentDefault === undefined;
-    if (kind !== "positional" || !mayMiss) return [];
+    if (!isNeeded || required.includes(param)) return [];
     const message = `"${String(param)}" is not required, but a call without it fails: it is positional`;
     return [problem("warning", "ARGUMENT_PARAMETER", place, message)];
   });
-  const used = new Set(args.map(([, { param }]) => param));
+  const { present = [], absent = [] } = isObject(entry.paramCondition) ? entry.paramCondition : {};
+  const used = new Set([...args.map(([, { param }]) => param), ...[present, absent].flat(), ...substituted(entry)]);
   const unused = properties.filter((name) => !used.has(name));
   return [
     ...found,
