@@ -43,6 +43,7 @@ import { blobsOfRun, fileStore, readRecording } from "./stores/file.ts";
 
 export { type InvokeOptions, invokeSkill, type OfferedSkill, offeredSkills, readOn } from "./invocation.ts";
 export { holdLarge } from "./run/large.ts";
+export { blameStray } from "./run/stray.ts";
 
 export function openStore(project: Project): Store {
   const { host, storeDirectory, storeRoot } = project;
@@ -530,7 +531,8 @@ function recordedCalls({ events }: StoredRun): CallTool {
   const results = new Map(
     events.flatMap((event) => (event.type === "tool:result" ? [[event.id, event] as const] : [])),
   );
-  return async (call) => {
+  return async (call, _signal, onBegin) => {
+    onBegin?.();
     const found = results.get(call.key);
     if (!found) return { error: `the recording has no result for ${call.tool.exposed} at step ${call.key}` };
     return found.error === undefined ? { output: found.output ?? null } : { error: found.error };

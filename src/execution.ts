@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { availableParallelism } from "node:os";
 import { describeMisfit } from "./core/contract.ts";
 import { SkillflowError } from "./core/errors.ts";
 import type { Blobs } from "./core/ports.ts";
@@ -13,6 +12,7 @@ import { handlerConfig } from "./loaders/skill-entry.ts";
 import type { Project, SkillEntry } from "./project.ts";
 import { cleanBlobs } from "./run/call.ts";
 import { cutText, holdLarge } from "./run/large.ts";
+import { inTurn } from "./run/queue.ts";
 import { secretsOf } from "./secrets.ts";
 import { fileBlobs } from "./stores/blobs.ts";
 
@@ -24,7 +24,7 @@ export function openBlobs(folder: string): Blobs {
 }
 
 /**
- * Single executions for other programs: of one skill, or of code that they wrote. As many at once as there are cores. Where
+ * Single executions for other programs: of one skill, or of code that they wrote; each takes its turn (`inTurn`). Where
  * nothing can isolate them, they throw `sandbox.missing`.
  */
 export interface Execution {
@@ -61,12 +61,16 @@ export type ExecutionReport = JsonObject;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
-const MOST_WAITING = 1000;
 const LOG_PREVIEW = 4000;
 
 export function openExecution(project: Project, blobs: Blobs): Execution {
-  const { inTurn, settled } = createQueue(availableParallelism(), MOST_WAITING);
   const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(project, entry, signal));
+  const underWay = new Set<Promise<unknown>>();
+  const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
+    const report: Promise<ExecutionReport> = inTurn(work, signal).finally(() => underWay.delete(report));
+    underWay.add(report);
+    return report;
+  };
   const parts = async (wanted: Wanted) => ({
     host: project.skills.host,
     args: wanted.args,
@@ -76,7 +80,7 @@ export function openExecution(project: Project, blobs: Blobs): Execution {
   });
   return {
     execute: (wanted) =>
-      inTurn(async () => {
+      carryOut(async () => {
         const runnable = wanted.entry.package;
         if (!runnable) return callTool(project, blobs, wanted);
         const problems = schemaProblems(runnable.input, wanted.args);
@@ -87,13 +91,13 @@ export function openExecution(project: Project, blobs: Blobs): Execution {
         return report(outcome, { project, entry: wanted.entry, blobs });
       }, wanted.signal),
     runCode: (wanted) =>
-      inTurn(async () => {
+      carryOut(async () => {
         const { code, entrypoint, packages } = wanted;
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
         return report(outcome, { project, entry: undefined, blobs });
       }, wanted.signal),
     withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
-    settled,
+    settled: async () => void (await Promise.allSettled(underWay)),
   };
 }
 
@@ -217,36 +221,4 @@ function describe(output: Json): string {
 /** The end tells more than the middle: there is the traceback. */
 function preview(logs: string): string {
   return cutText(logs, LOG_PREVIEW);
-}
-
-/** At most so many at once; the others wait in order, and no more than `mostWaiting` of them. */
-function createQueue(atOnce: number, mostWaiting: number) {
-  const waiting: (() => void)[] = [];
-  const idle: (() => void)[] = [];
-  let running = 0;
-  /** Whoever waits takes the place over. */
-  const leave = () => {
-    const next = waiting.shift();
-    if (next) return next();
-    running--;
-    if (running === 0) for (const tell of idle.splice(0)) tell();
-  };
-  return {
-    async inTurn(work: () => Promise<ExecutionReport>, signal: AbortSignal): Promise<ExecutionReport> {
-      if (running < atOnce) running++;
-      else if (waiting.length >= mostWaiting) return failed(busy(mostWaiting), "");
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        signal.throwIfAborted();
-        return await work();
-      } finally {
-        leave();
-      }
-    },
-    settled: () => (running === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve))),
-  };
-}
-
-function busy(mostWaiting: number) {
-  return { type: "BusyError", message: `${mostWaiting} executions are waiting already: try again later` };
 }

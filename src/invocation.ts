@@ -11,6 +11,7 @@ import { gatherCalled, type Project, type SkillEntry } from "./project.ts";
 import { openFetch } from "./proxy.ts";
 import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import { createCall } from "./run/call.ts";
+import { inTurn } from "./run/queue.ts";
 import { secretsOf } from "./secrets.ts";
 import { connectServers, type Servers } from "./servers.ts";
 
@@ -28,9 +29,13 @@ export interface InvokeOptions {
 
 /**
  * One call of one skill, the same whatever carries it out: redacted, limited and answered as a call in a run is. What
- * keeps it from being made is an outcome too.
+ * keeps it from being made is an outcome too, but that too many calls wait already: `calls.full`.
  */
-export async function invokeSkill(project: Project, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+export function invokeSkill(project: Project, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+  return inTurn(() => invoke(project, call, options), options.signal);
+}
+
+async function invoke(project: Project, call: Invocation, options: InvokeOptions): Promise<Outcome> {
   const { skills, host } = project;
   const named = call.version === undefined ? [] : [`${call.skill}@${call.version}`];
   const entries = await gatherCalled(skills, [call.skill, ...named]);
@@ -111,7 +116,9 @@ export async function offeredSkills(
 }
 
 /** What the tools for blobs do, by their names. */
-export function readOn(name: string, blobs: Blobs, input: JsonObject): Promise<JsonObject> {
-  if (name === "search_blob") return searchBlob(blobs, input as unknown as SearchBlob);
-  return readBlob(blobs, input as unknown as ReadBlob);
+export function readOn(name: string, blobs: Blobs, input: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  return inTurn(async () => {
+    if (name === "search_blob") return searchBlob(blobs, input as unknown as SearchBlob);
+    return readBlob(blobs, input as unknown as ReadBlob);
+  }, signal);
 }

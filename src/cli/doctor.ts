@@ -15,7 +15,7 @@ import {
   unknownSkills,
 } from "../project.ts";
 import { projectOptions } from "./flags.ts";
-import type { Action } from "./main.ts";
+import type { Action, Io } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "./terminal.ts";
@@ -43,7 +43,7 @@ export const doctor: Action = async (io, [file], flags) => {
     ? await gatherSkills(project.skills, workflow)
     : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
-  const skills = flags.live === true ? await probeAll(project, entries, examined) : examined;
+  const skills = flags.live === true ? await probeAll(io, project, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
@@ -83,8 +83,14 @@ function describeSandbox(name: string, paint: Paint): string {
 const PROBE_TIMEOUT_MS = 5000;
 
 /** Side by side: what a configured skill's own probe says. */
-async function probeAll(project: Project, entries: SkillEntries, findings: readonly Finding[]): Promise<Finding[]> {
-  const { probeSkill } = await import("../app.ts");
+async function probeAll(
+  io: Io,
+  project: Project,
+  entries: SkillEntries,
+  findings: readonly Finding[],
+): Promise<Finding[]> {
+  const { blameStray, probeSkill } = await import("../app.ts");
+  io.onStray(blameStray);
   return Promise.all(
     findings.map(async (finding): Promise<Finding> => {
       const entry = entries.get(finding.id);

@@ -7,7 +7,7 @@ import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 import { wrapLines } from "./wrap.ts";
 
 /** What the program is given of its process. */
-export interface Terminal extends Omit<Io, "protect" | "outText" | "command" | "redraw"> {
+export interface Terminal extends Omit<Io, "protect" | "outText" | "command" | "redraw" | "onStray"> {
   /** What it runs on, as it names itself. */
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Tells what was thrown where nobody waits for it, as a library may do. */
@@ -42,6 +42,8 @@ export interface Io {
   /** Asks the person at the terminal; an empty answer where they gave none. Undefined where there is nobody to ask. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;
+  /** Told of what is thrown where nobody waits for it; what it does not take ends the program. */
+  onStray(take: (error: unknown) => boolean): void;
 }
 
 export type Flags = Readonly<Record<string, unknown>>;
@@ -68,7 +70,11 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
       code = result;
     },
   });
-  const fault = new Promise<never>((_, reject) => terminal.onFault(reject));
+  const fault = new Promise<never>((_, reject) =>
+    terminal.onFault((error) => {
+      if (!guarded.takeStray(error)) reject(error);
+    }),
+  );
   try {
     refuseEnvFile(argv);
     await Promise.race([program.parseAsync([...argv], { from: "user" }), fault]);
@@ -96,6 +102,7 @@ interface Guarded {
   clean(text: string): string;
   /** Text for people, halted or not. */
   say(text: string): Promise<void>;
+  takeStray(error: unknown): boolean;
   /** The command stops as if it were interrupted, and says nothing more. */
   halt(reason: string): void;
 }
@@ -118,6 +125,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   const errColumns = terminal.isTerminal ? terminal.columns : undefined;
   let isHalted = false;
   const stops: ((reason: string) => void)[] = [];
+  let take: (error: unknown) => boolean = () => false;
   const io: Io = {
     ...terminal,
     out: async (text) => (isHalted ? undefined : terminal.out(clean(text)).catch(refuseOutput)),
@@ -133,10 +141,14 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
       stops.push(stop);
       terminal.onInterrupt(stop);
     },
+    onStray(given) {
+      take = given;
+    },
   };
   return {
     io,
     clean: (text) => clean(text),
+    takeStray: (error) => take(error),
     say: (text) => terminal.err(shown(text)),
     halt(reason) {
       isHalted = true;

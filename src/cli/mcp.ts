@@ -1,3 +1,4 @@
+import { blameStray } from "../app.ts";
 import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
 import { configFindings, openProject, unknownSkills } from "../project.ts";
 import { openMcpHttp } from "../protocol/mcp-http.ts";
@@ -23,6 +24,10 @@ export const mcp: Action = async (io, workflows, flags) => {
   io.protect(environmentRedactor(project));
   const { tell, ...teller } = tellerOf(io, flags);
   tell([...configFindings(project), ...unknownSkills(project, undefined)]);
+  io.onStray((error) => {
+    if (!blameStray(error)) teller.onFault(error);
+    return true;
+  });
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
   const service = await openMcpService(project, {
     version: VERSION,

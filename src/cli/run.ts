@@ -1,4 +1,5 @@
 import {
+  blameStray,
   type FinishedRun,
   openStore,
   type PreparedRun,
@@ -153,6 +154,7 @@ async function watchPrepared(
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
   const { outputs, prepared, signal } = watched;
+  io.onStray(blameStray);
   const github = githubActions(io);
   await github?.mask(prepared.secrets.map((secret) => secret.value));
   io.protect(prepared.redactor);

@@ -1,3 +1,4 @@
+import { blameStray } from "../app.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { openProject, unknownSkills } from "../project.ts";
 import { isLoopback } from "../protocol/http-server.ts";
@@ -17,6 +18,10 @@ export const serve: Action = async (io, _args, flags) => {
   const paint = painter(io, flags);
   for (const found of unknownSkills(project, [])) await io.err(`${describeDiagnostic(found, paint)}\n`);
   const onFault = (error: unknown) => void io.err(`${paint("red", "✘")} ${String(error)}\n`);
+  io.onStray((error) => {
+    if (!blameStray(error)) onFault(error);
+    return true;
+  });
   const service = await openService(project, { ...place, onFault });
   const stopped = new Promise<string>((resolve) => io.onInterrupt(resolve));
   if (flags.json === true) await io.out(jsonText({ url: service.url, skills: service.skills }));

@@ -26,6 +26,7 @@ const EXIT_CODES = {
   "model.silent": 4,
   "offline.refused": 4,
   "server.failed": 4,
+  "calls.full": 4,
   "blob.unknown": 4,
   "blob.refused": 4,
   "sandbox.missing": 4,

@@ -15,6 +15,9 @@ import type { WorkflowNode } from "./workflow.ts";
 const IN_DOUBT =
   "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.";
 
+/** Calls that one turn may ask for (workflow-format D66). */
+const MOST_CALLS = 64;
+
 /** Side-by-side reads, or one write: announced in one record, then carried out. */
 export function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
   const tools = toolsAt(program, state, visit.node);
@@ -63,13 +66,19 @@ function announce(program: Program, state: State, visit: Visit, calls: readonly 
   const sound: PendingCall[] = [];
   for (const call of calls) {
     const tool = tools.find(call.tool);
-    const complaint = rejection(call, tool, tools);
+    const complaint = isBeyondMost(visit, call) ? BEYOND_MOST : rejection(call, tool, tools);
     const known = complaint === undefined && tool ? seenAbove(program, state, visit, { call, tool, sound }) : undefined;
     if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
     else sound.push(call);
     if (known !== undefined) bodies.push({ type: "tool:result", node, tool: call.tool, output: known, id: call.key });
   }
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
+}
+
+const BEYOND_MOST = `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`;
+
+function isBeyondMost({ pending }: Visit, call: PendingCall): boolean {
+  return pending.indexOf(call) >= MOST_CALLS;
 }
 
 /** What a call would bring that the model has before it already, answered without a handler. */

@@ -96,6 +96,7 @@ async function perform({ method, params }: Request, { methods }: RpcOptions, sig
 }
 
 const OWN_CODES: Readonly<Record<string, readonly [code: number, type: string]>> = {
+  "calls.full": [-32000, "Busy"],
   "blob.unknown": [-32003, "BlobNotFound"],
   "blob.refused": [-32006, "PayloadTooLarge"],
 };

@@ -2,6 +2,7 @@ import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app.ts";
 import { BLOB_TOOLS } from "../core/blob.ts";
 import { describeMisfit } from "../core/contract.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { Observer } from "../core/ports.ts";
 import { createRedactor, type Redactor } from "../core/redact.ts";
 import { schemaProblems } from "../core/schema.ts";
@@ -35,6 +36,11 @@ export interface Offer {
 export interface OfferedTool {
   readonly definition: Tool;
   call(input: JsonObject, call: Calling): Promise<CallToolResult>;
+}
+
+/** More calls wait than this program takes. */
+export function isBusy(error: unknown): error is SkillflowError {
+  return error instanceof SkillflowError && error.code === "calls.full";
 }
 
 export interface Calling {
@@ -142,6 +148,11 @@ async function callTool(
   return describeOutcome(outcome, output_schema);
 }
 
+function refusal(error: Error): Outcome {
+  if (isBusy(error)) throw error;
+  return { error: error.message };
+}
+
 function describeOutcome(outcome: Outcome, schema: ToolDescriptor["output_schema"]): CallToolResult {
   if ("error" in outcome) return { isError: true, content: [{ type: "text", text: outcome.error }] };
   const { output, blobs = [] } = outcome;
@@ -171,15 +182,12 @@ function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
     name: tool.exposed,
     from: "skillflow itself",
     definition: describeTool("Large results", tool),
-    async call(input) {
+    async call(input, { signal }) {
       const problems = schemaProblems(tool.input_schema, input);
       const outcome: Promise<Outcome> =
         problems.length > 0
           ? Promise.resolve({ error: describeMisfit("invalid_input", problems) })
-          : readOn(tool.name, blobs, input).then(
-              (output) => ({ output }),
-              (error: Error) => ({ error: error.message }),
-            );
+          : readOn(tool.name, blobs, input, signal).then((output) => ({ output }), refusal);
       return describeOutcome(await outcome, undefined);
     },
   };

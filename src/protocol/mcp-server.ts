@@ -12,7 +12,7 @@ import { isNestedBeyond, type JsonObject, nearest } from "../core/values.ts";
 import { openBlobs } from "../execution.ts";
 import type { Project } from "../project.ts";
 import { FileRefused } from "../skill-file.ts";
-import { type Offer, openOffer } from "./mcp-offer.ts";
+import { isBusy, type Offer, openOffer } from "./mcp-offer.ts";
 import { describePrompts, describeResources, ReadRefused, readResource, TEMPLATES } from "./mcp-resources.ts";
 import { findWorkflows, loadWorkflows } from "./mcp-workflows.ts";
 
@@ -114,6 +114,7 @@ function createServer(service: Serving): Server {
   return server;
 }
 
+const BUSY = -32_000;
 /** Of arguments: what is nested deeper, JSON writers may fail to follow. */
 const MOST_DEPTH = 500;
 
@@ -140,6 +141,7 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
     // Older revisions take results and their schemas as objects alone.
     return server.projectCallToolResult(result, tool.definition.outputSchema);
   } catch (error) {
+    if (isBusy(error)) throw new sdk.ProtocolError(BUSY, error.message);
     if (!interrupt.aborted) options.onFault(error);
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} could not be carried out`);
   }

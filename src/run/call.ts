@@ -7,6 +7,8 @@ import type { Logger, Outcome, Tool } from "../core/skill.ts";
 import type { Call } from "../core/step.ts";
 import { type Json, type JsonSchema, toJson } from "../core/values.ts";
 import { cutText, holdLarge } from "./large.ts";
+import { inTurn } from "./queue.ts";
+import { type Suspect, suspected } from "./stray.ts";
 
 /** What carries out a tool: its handler and the one skill's config that it may see. */
 export interface Handler {
@@ -28,14 +30,20 @@ export interface CallOptions {
   readonly mostResult?: number;
 }
 
-export type CallTool = (call: Call, signal: AbortSignal) => Promise<Outcome>;
+/** `onBegin` is told when its handler begins, which may be never: calls wait for their turn. */
+export type CallTool = (call: Call, signal: AbortSignal, onBegin?: () => void) => Promise<Outcome>;
 
 /** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
 export function createCall(options: CallOptions): CallTool {
-  return async (call, signal) => {
+  return async (call, signal, onBegin) => {
     const handler = options.findHandler(call);
     if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
-    return settle(options, await runHandler(options, handler, call, signal));
+    const carryOut = () => {
+      onBegin?.();
+      return runHandler(options, handler, call, signal);
+    };
+    const outcome = await inTurn(carryOut, signal).catch((error: unknown) => ({ error: messageOf(error) }));
+    return settle(options, outcome);
   };
 }
 
@@ -51,7 +59,8 @@ async function runHandler(options: CallOptions, handler: Handler, call: Call, si
   try {
     const input = structuredClone(call.input) as never;
     const work = async () => handler.tool.handler(input, contextOf(options, handler, call, both));
-    const output = toJson(await Promise.race([work(), rejectOnAbort(both)]));
+    const astray = rejectOnStray(both);
+    const output = toJson(await Promise.race([suspected(astray, work), astray.thrown, rejectOnAbort(both)]));
     return checked(output, call.tool.output_schema);
   } catch (error) {
     return { error: both.aborted ? messageOf(both.reason) : messageOf(error) };
@@ -75,6 +84,21 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
+
+/** What the handler throws outside of its promise fails its call while that is under way. */
+function rejectOnStray(over: AbortSignal): Suspect & { readonly thrown: Promise<never> } {
+  let fail: (error: unknown) => void = () => undefined;
+  const thrown = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  return {
+    thrown,
+    take(error) {
+      fail(error);
+      return !over.aborted;
+    },
+  };
 }
 
 function checked(output: Json, schema: JsonSchema | undefined): Outcome {

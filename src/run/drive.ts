@@ -1,3 +1,4 @@
+import { messageOf } from "../core/errors.ts";
 import type { EventBody, EventOf, RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
 import { attemptTimeLeft, next, runTimeLeft } from "../core/interpreter.ts";
@@ -10,6 +11,7 @@ import { type Call, type Step, timeoutMessage } from "../core/step.ts";
 import { callEvents } from "../core/turn-calls.ts";
 import type { Ask } from "./ask.ts";
 import type { CallTool } from "./call.ts";
+import { type Suspect, suspected } from "./stray.ts";
 
 export interface Run {
   readonly program: Program;
@@ -25,7 +27,12 @@ export interface Run {
 }
 
 /** While `next` gives a step: perform it, record it, fold it, tell the observers. */
-export async function driveRun(run: Run): Promise<State> {
+export function driveRun(run: Run): Promise<State> {
+  const strays = strayWarnings();
+  return suspected(strays, () => driveSteps(run, strays.untold)).finally(strays.close);
+}
+
+async function driveSteps(run: Run, untold: EventBody[]): Promise<State> {
   const { program, journal } = run;
   const running: Running = new Map();
   let state = begin(program.record, journal.epoch);
@@ -33,12 +40,31 @@ export async function driveRun(run: Run): Promise<State> {
     const step = next(program, state) ?? resumeStep(run, state);
     if (!step) return state;
     await nextTurn();
-    const events = await journal.record(step.key, async () => redactAll(run, await perform(run, state, step, running)));
+    const events = await journal.record(step.key, async () => {
+      const bodies = await perform(run, state, step, running);
+      return redactAll(run, [...untold.splice(0), ...bodies]);
+    });
     for (const event of events) {
       state = fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
     }
   }
+}
+
+/** What was thrown where nobody waits for it, and by none of the calls under way, becomes a warning in the next record. */
+function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): void } {
+  const untold: EventBody[] = [];
+  let isOver = false;
+  return {
+    untold,
+    take(error) {
+      if (!isOver) untold.push({ type: "warning", message: `an error that nobody waited for: ${messageOf(error)}` });
+      return !isOver;
+    },
+    close() {
+      isOver = true;
+    },
+  };
 }
 
 /** Whatever the steps are, signals and timers are heard between them. */
@@ -78,18 +104,19 @@ function watch(look: () => unknown): void {
 const ignoreObserver = (_error: unknown) => undefined;
 
 async function perform(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
-  if (step.kind === "decide") return entersInVain(run, step) ? [interruption(run)] : step.bodies;
+  if (step.kind === "decide" && !step.bodies.some(isBeginning)) return step.bodies;
   const budget = openBudget(run, state);
   try {
+    if (step.kind === "decide") return budget.ended() ? [budget.event()] : step.bodies;
     return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
   } finally {
     budget.close();
   }
 }
 
-/** X10: an interrupted run enters no further node. */
-function entersInVain({ signal }: Run, { bodies }: Extract<Step, { kind: "decide" }>): boolean {
-  return signal.aborted && bodies.some((body) => body.type === "node:enter");
+/** What an interrupted run begins no more (X10), nor one without time (trust 11): an announced call would be in doubt. */
+function isBeginning({ type }: EventBody): boolean {
+  return type === "node:enter" || type === "tool:call";
 }
 
 function interruption({ signal }: Run): EventBody {
@@ -113,7 +140,13 @@ async function performAsk(
 /** Calls started and not yet recorded, by step key. */
 type Running = Map<
   StepKey,
-  { readonly call: Call; readonly done: Promise<void>; readonly stop: AbortController; outcome?: Outcome }
+  {
+    readonly call: Call;
+    readonly done: Promise<void>;
+    readonly stop: AbortController;
+    isBegun: boolean;
+    outcome?: Outcome;
+  }
 >;
 
 /** Starts what is not running yet, waits until at least one is done, gives all that are. */
@@ -134,11 +167,15 @@ async function performCalls(
   const bodies = finished.flatMap(({ call, outcome }) => callEvents(step.node, call, outcome ?? { error: "" }));
   if (!budget.ended()) return bodies;
   const ending = budget.event();
-  for (const { call, stop } of running.values()) {
-    stop.abort(new Error(budget.reason()));
-    if (ending.type === "limit:reached" && ending.limit === "node_timeout") {
-      bodies.push(...callEvents(step.node, call, { error: `was cut off: ${budget.reason()}` }));
-    }
+  const endsNode = ending.type === "limit:reached" && ending.limit === "node_timeout";
+  const cutOff = step.calls.filter(({ key }) => !finished.some(({ call }) => call.key === key));
+  for (const call of cutOff) {
+    const { isBegun = false, stop } = running.get(call.key) ?? {};
+    stop?.abort(new Error(budget.reason()));
+    // What was announced and not begun is not in doubt.
+    const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
+    const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
+    if (isSettled) bodies.push(...callEvents(step.node, call, { error }));
   }
   running.clear();
   return [...bodies, ending];
@@ -146,11 +183,14 @@ async function performCalls(
 
 function startCall(run: Run, call: Call, running: Running): void {
   const stop = new AbortController();
-  const done = run.callTool(call, stop.signal).then((outcome) => {
+  const note = (known: { isBegun: true } | { outcome: Outcome }) => {
     const entry = running.get(call.key);
-    if (entry) entry.outcome = outcome;
-  });
-  running.set(call.key, { call, done, stop });
+    if (entry) Object.assign(entry, known);
+  };
+  const done = Promise.resolve()
+    .then(() => run.callTool(call, stop.signal, () => note({ isBegun: true })))
+    .then((outcome) => note({ outcome }));
+  running.set(call.key, { call, done, stop, isBegun: false });
 }
 
 /** The time and patience that is left for the present work. */
@@ -166,7 +206,9 @@ interface Budget {
 }
 
 function openBudget(run: Run, state: State): Budget {
-  const times = { run: runTimeLeft(state), attempt: attemptTimeLeft(run.program, state) };
+  const sinceMs = sinceLastEvent(run, state);
+  const left = (ms: number | undefined) => (ms === undefined ? undefined : ms - sinceMs);
+  const times = { run: left(runTimeLeft(state)), attempt: left(attemptTimeLeft(run.program, state)) };
   const limited = times.run !== undefined || times.attempt !== undefined;
   const controller = limited ? new AbortController() : undefined;
   let ending: EventBody | undefined;
@@ -183,11 +225,11 @@ function openBudget(run: Run, state: State): Budget {
     reject(reason);
   };
   const interrupt = () => endWith(interruption(run));
-  const timers = [
-    timer(times.run, () => endWith(runTimeout(state))),
-    timer(times.attempt, () => endWith(attemptTimeout(state))),
-  ];
   if (run.signal.aborted) interrupt();
+  const timers = [
+    endAfter(times.run, () => endWith(runTimeout(state))),
+    endAfter(times.attempt, () => endWith(attemptTimeout(state))),
+  ];
   run.signal.addEventListener("abort", interrupt, { once: true });
   return {
     signal: controller?.signal ?? run.signal,
@@ -202,8 +244,16 @@ function openBudget(run: Run, state: State): Budget {
   };
 }
 
-function timer(ms: number | undefined, act: () => void): NodeJS.Timeout | undefined {
-  return ms === undefined ? undefined : setTimeout(act, Math.min(Math.max(0, ms), 2 ** 31 - 1));
+/** The state's clock stands still since the last record of this process. */
+function sinceLastEvent({ journal }: Run, { lastEvent }: State): number {
+  return lastEvent?.epoch === journal.epoch ? Math.max(0, Date.now() - lastEvent.at) : 0;
+}
+
+/** At once where no time is left. */
+function endAfter(ms: number | undefined, end: () => void): NodeJS.Timeout | undefined {
+  if (ms !== undefined && ms > 0) return setTimeout(end, Math.min(ms, 2 ** 31 - 1));
+  if (ms !== undefined) end();
+  return undefined;
 }
 
 function runTimeout(state: State): EventBody {

@@ -75,6 +75,18 @@ export default {
 const PAGER_FILES = { ...FILES, "pager.mjs": PAGER, ".skillflow.yml": { skills: { modules: ["./pager.mjs"] } } };
 const PAGER_ENV = { PAGER_TOKEN: "a-secret-of-the-pager" };
 
+describe("a tool that throws where nobody waits for it", () => {
+  it("has failed, and the server goes on", async () => {
+    const { client } = await connectStdio({ cwd: makeProject() });
+    const thrown = { name: "desk_burst", arguments: { text: "thrown" } };
+    const failed = { isError: true, content: [{ type: "text", text: "thrown" }] };
+    expect(await client.callTool(thrown)).toMatchObject(failed);
+    expect(await client.callTool(thrown)).toMatchObject(failed);
+    const look = await client.callTool({ name: "desk_look", arguments: { text: "a" } });
+    expect(look).toMatchObject({ content: [{ type: "text", text: '{"seen":"a"}' }] });
+  });
+});
+
 describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
   ["a stock client", undefined],
   ["a client of the newest revision", MODERN],

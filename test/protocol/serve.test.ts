@@ -190,6 +190,13 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     expect(await call("run_code", loop)).toMatchObject({ status: "failed", error: { type: "TimeoutError" } });
   });
 
+  it("goes on after a tool that throws where nobody waits for it, which has failed", async () => {
+    const burst = { name: "desk.burst", args: { text: "thrown" } };
+    const failed = { status: "failed", error: { type: "SkillError", message: "thrown" } };
+    expect(await call("execute_skill", burst)).toMatchObject(failed);
+    expect(await call("execute_skill", burst)).toMatchObject(failed);
+  });
+
   it("calls the function that is named, with the arguments that are given", async () => {
     const run = { language: "python", code: "def other(a): return a", entrypoint: "other", args: { n: [1] } };
     expect((await call("run_code", run)).output).toEqual({ n: [1] });

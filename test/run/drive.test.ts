@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { RunRecord } from "../../src/core/event.ts";
+import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
 import { linkProgram } from "../../src/core/program.ts";
 import { createRedactor, type Redactor } from "../../src/core/redact.ts";
@@ -9,6 +9,7 @@ import { type Script, scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";
 import { createCall } from "../../src/run/call.ts";
 import { driveRun, tellProgress } from "../../src/run/drive.ts";
+import { blameStray } from "../../src/run/stray.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { recordingObserver, toolContext } from "../../src/testing.ts";
@@ -171,6 +172,94 @@ describe("observers (X2, D42)", () => {
     tellProgress([broken, quiet, good], "a", "at work");
     expect(heard).toEqual(["a: at work"]);
   });
+});
+
+/** A store whose clock jumps by an hour with the first event of a type. */
+function jumpingStore(type: RunEvent["type"]): ReturnType<typeof memoryStore> {
+  const store = memoryStore();
+  return {
+    ...store,
+    async create(record) {
+      const journal = await store.create(record);
+      let late = 0;
+      return {
+        ...journal,
+        async record(key, work) {
+          const events = await journal.record(key, work);
+          if (events.some((event) => event.type === type)) late = 3_600_000;
+          return events.map((event) => ({ ...event, at: new Date(Date.parse(event.at) + late).toISOString() }));
+        },
+      };
+    },
+  };
+}
+
+describe("with no time left", () => {
+  const limited = { settings: { limits: { timeout_ms: 60_000 } } };
+  const script: Script["replies"] = [{ calls: [{ tool: "ops_act", input: {} }] }, { text: "t" }];
+
+  test("a write is not announced", async () => {
+    const acts: string[] = [];
+    const handlers = { act: () => acts.push("acted") };
+    const { events } = await drive(one({}, limited), { script, handlers, store: jumpingStore("model:reply") });
+    expect(lines(events)).not.toContainEqual(expect.stringContaining("tool:call"));
+    expect(lines(events).slice(-3)).toEqual(["limit:reached timeout", "node:exit a failed", "workflow:end stopped"]);
+    expect(acts).toEqual([]);
+  });
+
+  test.each([
+    ["of the run", one({}, limited), "the time limit of 60 s was reached"],
+    ["of the node", one({ timeout: "60s" }), "node a took longer than its timeout"],
+  ])("%s an announced write is not begun, and not in doubt", async (_, record, why) => {
+    const acts: string[] = [];
+    const handlers = { act: () => acts.push("acted") };
+    const { events } = await drive(record, { script, handlers, store: jumpingStore("tool:call") });
+    expect(eventsOf(events, "tool:result")).toMatchObject([{ tool: "ops_act", error: `was not begun: ${why}` }]);
+    expect(acts).toEqual([]);
+  });
+});
+
+describe("what is thrown where nobody waits for it", () => {
+  /** As the process hears of it: in the context in which it was thrown. */
+  const throwLater = <Value>(message: string, answer: Value) => {
+    setImmediate(() => blameStray(new Error(message)));
+    return answer;
+  };
+  const calls: Script["replies"] = [{ calls: [{ tool: "ops_look", input: {} }] }, { text: "t" }];
+
+  test("fails the call that it came from", async () => {
+    const handlers = { look: () => throwLater("burst", never()) };
+    const { events, state } = await drive(one(), { script: calls, handlers });
+    expect(eventsOf(events, "tool:result")).toMatchObject([{ tool: "ops_look", error: "burst" }]);
+    expect(state.end?.status).toBe("succeeded");
+  });
+
+  test("is a warning of its run once its call is over", async () => {
+    const handlers = { look: () => throwLater("late", "seen") };
+    const { events, state } = await drive(one(), { script: calls, handlers });
+    expect(eventsOf(events, "tool:result")).toMatchObject([{ output: "seen" }]);
+    expect(eventsOf(events, "warning")).toMatchObject([{ message: "an error that nobody waited for: late" }]);
+    expect(state.end?.status).toBe("succeeded");
+  });
+
+  test("is nobody's when there is no run", () => {
+    expect(blameStray(new Error("alone"))).toBe(false);
+  });
+});
+
+test("a turn carries out 64 calls, and answers the rest with an error", async () => {
+  const ran: string[] = [];
+  const asked = Array.from({ length: 400 }, () => ({ tool: "ops_look", input: {} }));
+  const { events, state } = await drive(one(), {
+    script: [{ calls: asked }, { text: "t" }],
+    handlers: { look: (_, { callId }) => ran.push(callId) },
+  });
+  const results = eventsOf(events, "tool:result");
+  expect(results).toHaveLength(400);
+  expect(ran).toHaveLength(64);
+  const beyond = "one turn carries out at most 64 calls: this one was not carried out";
+  expect(results.filter(({ error }) => error === beyond)).toHaveLength(336);
+  expect(state.end?.status).toBe("succeeded");
 });
 
 describe("tool calls", () => {

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { createRedactor } from "../../src/core/redact.ts";
+import type { Outcome, Tool } from "../../src/core/skill.ts";
+import { createCall } from "../../src/run/call.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
+import { toolContext } from "../../src/testing.ts";
+import { makeProject } from "../cli/program.ts";
+import { toolOf } from "../harness.ts";
+import { connectStdio } from "../protocol/mcp-program.ts";
+
+/** Somebody who asks for more at once than a machine can carry. */
+
+const { logger } = toolContext();
+
+/** Calls of a run or a client of its own. */
+function callerOf(handler: Tool["handler"], timeoutMs = 60_000) {
+  const tool = { ...toolOf("ops", "t"), handler };
+  const call = createCall({
+    run: "r",
+    findHandler: () => ({ tool, config: {} }),
+    timeoutMs,
+    workDir: "/",
+    fetch,
+    loggerFor: () => logger,
+    redactor: createRedactor([]),
+    blobs: memoryBlobs(),
+  });
+  return (signal = new AbortController().signal): Promise<Outcome> => call({ key: "k", tool, input: {} }, signal);
+}
+
+function times<Value>(count: number, make: () => Value): Value[] {
+  return Array.from({ length: count }, make);
+}
+
+/** Calls that are under way until they are released. */
+function holders() {
+  let release: (value: string) => void = () => undefined;
+  const released = new Promise<string>((resolve) => {
+    release = resolve;
+  });
+  return { call: callerOf(() => released), release: () => release("released") };
+}
+
+describe("tool calls of a process", () => {
+  test("are eight at once, whoever asks, and all have their turn", async () => {
+    let open = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++open);
+      await new Promise(setImmediate);
+      open -= 1;
+      return "done";
+    };
+    const callers = times(3, () => callerOf(work));
+    const outcomes = await Promise.all(callers.flatMap((call) => times(80, () => call())));
+    expect(most).toBe(8);
+    expect(outcomes).toEqual(times(240, () => ({ output: "done" })));
+  });
+
+  test("are refused where 256 wait already", async () => {
+    const { call, release } = holders();
+    const taken = times(8 + 256, () => call());
+    expect(await call()).toEqual({ error: "256 tool calls are waiting already: try again later" });
+    release();
+    expect(await Promise.all(taken)).toEqual(times(264, () => ({ output: "released" })));
+    expect(await call()).toEqual({ output: "released" });
+  });
+
+  test("have their whole time once it is their turn", async () => {
+    const hanging = times(8, () => callerOf(() => new Promise(() => undefined), 80)());
+    const patient = callerOf(() => "in time", 40)();
+    expect(await patient).toEqual({ output: "in time" });
+    expect(await Promise.all(hanging)).toEqual(times(8, () => ({ error: "the call took longer than 0.08 s" })));
+  });
+
+  test("leave the queue when nobody wants them any more", async () => {
+    const { call, release } = holders();
+    const taken = times(8, () => call());
+    const gone = new AbortController();
+    let ran = false;
+    const given = callerOf(() => (ran = true))(gone.signal);
+    gone.abort(new Error("nobody waits"));
+    expect(await given).toEqual({ error: "nobody waits" });
+    release();
+    await Promise.all(taken);
+    expect(ran).toBe(false);
+  });
+
+  test("do not wait for their own end when they call others", async () => {
+    const inner = callerOf(() => "inner");
+    const outer = callerOf(async () => (await Promise.all(times(3, () => inner()))).length);
+    expect(await Promise.all(times(20, () => outer()))).toEqual(times(20, () => ({ output: 3 })));
+  });
+});
+
+test("a client of the MCP server that asks for more than it takes is told so", async () => {
+  const { client } = await connectStdio({ cwd: makeProject() });
+  const refused: unknown[] = [];
+  const enough = new Promise<void>((resolve) => {
+    for (const _ of times(300, () => 0)) {
+      client.callTool({ name: "desk_hang", arguments: {} }).catch((error: { code?: unknown }) => {
+        refused.push(error.code);
+        if (refused.length === 300 - 8 - 256) resolve();
+      });
+    }
+  });
+  await enough;
+  expect(refused).toEqual(times(36, () => -32_000));
+});
