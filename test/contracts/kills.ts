@@ -285,7 +285,8 @@ function checkSame(
   const inDoubt = results.filter((event) => event.error?.startsWith("in doubt"));
   expect(new Set(inDoubt.map((event) => event.id)), hint).toEqual(doubts);
   for (const { id, tool, error } of results) {
-    if (doubts.has(id)) expect(effects.count(id), `${hint}: ${id} is in doubt`).toBeLessThanOrEqual(1);
+    if (isNotBegun(error)) expect(effects.count(id), `${hint}: ${id} was not begun`).toBe(0);
+    else if (doubts.has(id)) expect(effects.count(id), `${hint}: ${id} is in doubt`).toBeLessThanOrEqual(1);
     else if (isOnce({ tool })) expect(effects.count(id), `${hint}: ${id}`).toBe(1);
     else if (["desk_unknown", "tool-maker_spare"].includes(tool))
       expect(effects.count(id), `${hint}: ${error}`).toBe(0);
@@ -293,13 +294,18 @@ function checkSame(
   }
 }
 
-/** Results with what a call in doubt would have said. */
+/** Interrupted between its announcement and its begin: the model is told, and may ask again. */
+function isNotBegun(error: string | undefined): boolean {
+  return error === "was not begun: interrupted";
+}
+
+/** Results with what a call in doubt, or one that was not begun, would have said. */
 function certain(results: ReturnType<typeof describeResult>["results"]) {
   return Object.entries(results).map(([node, { toolCalls, ...rest }]) => ({
     node,
     ...rest,
     toolCalls: toolCalls.map(({ error, ...call }) =>
-      error?.startsWith("in doubt")
+      error?.startsWith("in doubt") || isNotBegun(error)
         ? { ...call, output: { did: call.tool.replace(/^.*_/, "") } }
         : { ...call, ...(error ? { error } : {}) },
     ),

@@ -431,7 +431,7 @@ describe("an interruption (X10)", () => {
 
 describe("time limits", () => {
   test("a node's timeout cuts its model's work short (O10)", async () => {
-    const { events, state } = await drive(one({ timeout: "1ms" }), { model: { provider: "script", reply: never } });
+    const { events, state } = await drive(one({ timeout: "50ms" }), { model: { provider: "script", reply: never } });
     expect(lines(events)).toContain("limit:reached node_timeout");
     expect(state.results.get("a")).toMatchObject({
       status: "failed",
@@ -441,7 +441,7 @@ describe("time limits", () => {
   });
 
   test("a node's timeout cuts its tools short, and every call has its result (O10, D41)", async () => {
-    const { events, state } = await drive(one({ timeout: "1ms" }), {
+    const { events, state } = await drive(one({ timeout: "50ms" }), {
       handlers: { look: never },
       script: [
         {
@@ -462,21 +462,21 @@ describe("time limits", () => {
   });
 
   test("a node's timeout is softened where the node says so (N39)", async () => {
-    const { state } = await drive(one({ timeout: "1ms", fail_soft: true }), {
+    const { state } = await drive(one({ timeout: "50ms", fail_soft: true }), {
       model: { provider: "script", reply: never },
     });
     expect(state.results.get("a")).toMatchObject({ status: "success", data: { fail_soft: true } });
   });
 
   test("the run's timeout interrupts running work and is never hidden (O8)", async () => {
-    const record = one({ fail_soft: true }, { settings: { limits: { timeout_ms: 1 } } });
+    const record = one({ fail_soft: true }, { settings: { limits: { timeout_ms: 50 } } });
     const { events, state } = await drive(record, { model: { provider: "script", reply: never } });
     expect(lines(events).slice(-3)).toEqual(["limit:reached timeout", "node:exit a failed", "workflow:end stopped"]);
     expect(state.end?.error?.code).toBe("limit.reached");
   });
 
   test("the run's timeout cuts tools short", async () => {
-    const record = one({}, { settings: { limits: { timeout_ms: 1 } } });
+    const record = one({}, { settings: { limits: { timeout_ms: 50 } } });
     const { events } = await drive(record, {
       handlers: { look: never },
       script: [{ calls: [{ tool: "ops_look", input: {} }] }],
