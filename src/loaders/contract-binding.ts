@@ -151,7 +151,7 @@ export type Carry = (input: JsonObject, context: ToolContext) => Promise<Json>;
 export function bindContract(binding: Binding, { folder, host, skill }: BindOptions): Carry {
   switch (binding.kind) {
     case "function": {
-      const script = { directory: folder.directory, ...binding };
+      const script = { directory: folder.directory, outside: folder.contents.outside, ...binding };
       const { network } = binding;
       return (input, context) => {
         const { workDir, signal } = context;

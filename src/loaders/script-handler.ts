@@ -20,6 +20,8 @@ export interface Script {
   readonly file: string;
   /** What the file exports: `default` for JavaScript and `handler` for Python unless told. */
   readonly export?: string;
+  /** What is its code elsewhere, files and folders; real paths. */
+  readonly outside?: () => readonly string[];
 }
 
 /** What one call of a script gets beside its input. */
@@ -106,11 +108,12 @@ interface Runner {
 }
 
 function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: string; nodePath: string }): Runner {
-  const { file, directory } = script;
+  const { file, directory, outside } = script;
+  const elsewhere = outside?.() ?? [];
   const runners = runnersFolder();
   const javascript = (...more: string[]): ForeignCommand["argv"] => {
     const runner = join(runners, "javascript.mjs");
-    return [nodePath, runner, path, script.export ?? "default", mark, directory, ...more];
+    return [nodePath, runner, path, script.export ?? "default", mark, directory, JSON.stringify(elsewhere), ...more];
   };
   switch (extname(file)) {
     case ".js":
@@ -126,7 +129,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
       const flags = ["-B", "-X", "utf8", join(runners, "python.py")];
       return {
         program: "Python",
-        argv: ["python3", ...flags, path, script.export ?? "handler", mark],
+        argv: ["python3", ...flags, path, script.export ?? "handler", mark, JSON.stringify([directory, ...elsewhere])],
         needs: [runners],
       };
     }

@@ -80,7 +80,8 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
     const { workDir, signal } = context;
     const call = { env: declaredEnv(skill, context), workDir, signal, withWorkDir: true, network };
     try {
-      return await callScript(host, { directory: folder.directory, file: script }, input, call);
+      const { directory, contents } = folder;
+      return await callScript(host, { directory, file: script, outside: contents.outside }, input, call);
     } catch (error) {
       if (network || signal.aborted || !NO_NETWORK.test(messageOf(error))) throw error;
       throw new Error(`${messageOf(error)} (${HOW_TO_DECLARE})`, { cause: error });

@@ -8,7 +8,7 @@ import { openSkillSet } from "../../src/loaders/skill-set.ts";
 import { followProcess } from "../../src/sandbox/processes.ts";
 import { toolContext } from "../../src/testing.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
-import { foreignHost, makeFolder } from "../loaders/foreign.ts";
+import { foreignHost, hasPython, makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
 /** A yes is given to files in one place: whatever else would run, in another place or later, needs another one. */
@@ -286,21 +286,98 @@ const FORMATS: readonly [what: string, files: Record<string, unknown>, rewritten
   ],
 ];
 
-describe("code that was rewritten after the start does not run", () => {
-  const open = (root: string) =>
-    openSkillSet({
-      builtin: makeFolder(),
-      own: [],
-      levels: [{ kind: "project", path: join(root, "skills"), trusted: false, root }],
-      servers: new Map(),
-      disabled: [],
-      trust: { ids: new Set(["x"]), remembered: [] },
-      variables: new Map(),
-      overrides: new Map(),
-      env: { SECRET: "canary-of-the-operator" },
-      host: { ...foreignHost, cwd: root, env: { PATH: process.env.PATH } } as typeof foreignHost,
-    });
+const open = (root: string) =>
+  openSkillSet({
+    builtin: makeFolder(),
+    own: [],
+    levels: [{ kind: "project", path: join(root, "skills"), trusted: false, root }],
+    servers: new Map(),
+    disabled: [],
+    trust: { ids: new Set(["x"]), remembered: [] },
+    variables: new Map(),
+    overrides: new Map(),
+    env: { SECRET: "canary-of-the-operator" },
+    host: { ...foreignHost, cwd: root, env: { PATH: process.env.PATH } } as typeof foreignHost,
+  });
 
+const script = (file: string) => [{ name: "go", description: "d", script: file }];
+
+describe("a script runs no file of the checkout that no import names in plain text", () => {
+  it.each<[what: string, needs: boolean, files: Record<string, unknown>, loaded: boolean]>([
+    [
+      "by a module of JavaScript",
+      true,
+      {
+        "tools.json": script("go.mjs"),
+        "go.mjs": `export default async () => (await import("../" + "evil.mjs")).default`,
+      },
+      false,
+    ],
+    [
+      "by a require",
+      true,
+      {
+        "tools.json": script("go.mjs"),
+        "go.mjs": 'export { default } from "./a.cjs"',
+        "a.cjs": 'module.exports = () => require("../" + "evil.cjs");',
+      },
+      false,
+    ],
+    [
+      "by TypeScript",
+      true,
+      {
+        "tools.json": script("go.ts"),
+        "go.ts": `export default async () => (await import("../" + "evil.ts")).default`,
+      },
+      false,
+    ],
+    [
+      "by Python",
+      hasPython,
+      {
+        "tools.json": script("go.py"),
+        "go.py":
+          'import importlib, os, sys\ndef handler(args):\n    sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))\n    return importlib.import_module("ev" + "il").said\n',
+      },
+      false,
+    ],
+    [
+      "but a file that an import names",
+      true,
+      { "tools.json": script("go.mjs"), "go.mjs": 'import said from "../evil.mjs"; export default () => said' },
+      true,
+    ],
+    [
+      "and a module of Python that an import names",
+      hasPython,
+      {
+        "tools.json": script("go.py"),
+        "go.py":
+          "import os, sys\nsys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))\nimport evil\ndef handler(args):\n    return evil.said\n",
+      },
+      true,
+    ],
+  ])("%s", async (_, canRun, files, loaded) => {
+    if (!canRun) return;
+    const evil = {
+      "skills/evil.mjs": "export default 'ran'",
+      "skills/evil.ts": "export default 'ran'",
+      "skills/evil.cjs": "module.exports = 'ran'",
+      "skills/evil.py": "said = 'ran'",
+    };
+    const own = Object.entries({ ...("skill.mjs" in files ? {} : { "SKILL.md": DOCUMENT }), ...files }).map(
+      ([path, text]) => [join("skills/x", path), text],
+    );
+    const root = makeFolder({ ".git/HEAD": "", ...evil, ...Object.fromEntries(own) });
+    const tool = (await open(root).find("x"))?.skill.tools[0];
+    const call = async () => tool?.handler({} as never, toolContext({ workDir: root }));
+    if (loaded) expect(await call()).toBe("ran");
+    else await expect(call()).rejects.toThrow(/evil\.\w+ is not run/);
+  });
+});
+
+describe("code that was rewritten after the start does not run", () => {
   it.each(FORMATS)("%s", async (_, files, rewritten, canRun) => {
     const root = makeFolder(
       Object.fromEntries(Object.entries(files).map(([path, text]) => [join("skills/x", path), text])),

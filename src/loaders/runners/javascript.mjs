@@ -1,13 +1,17 @@
 import * as modules from "node:module";
-import { pathToFileURL } from "node:url";
+import { dirname } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
  * Runs the handler of a JavaScript or TypeScript file once: arguments as JSON on stdin, and on stdout, after the mark,
  * one line of JSON that holds its result or its error. What the handler prints goes to stderr.
  *
- * argv: the file, the export, the mark, the folder whose code it is, and for TypeScript the module that reads it.
+ * argv: the file, the export, the mark, the folder whose code it is, what else is its code as a list in JSON, and for
+ * TypeScript the module that reads it.
  */
-const [file, name, mark, folder, typescript] = process.argv.splice(2);
+const [file, name, mark, folder, more, typescript] = process.argv.splice(2);
+const code = [folder, dirname(file), ...JSON.parse(more)];
+const workDir = process.cwd();
 let ended = false;
 const tell = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
@@ -40,15 +44,35 @@ async function loadHandler() {
 async function load() {
   if (typescript) {
     const { createJiti } = await import(pathToFileURL(typescript).href);
-    return createJiti(pathToFileURL(file).href, { fsCache: false, moduleCache: false }).import(file);
+    const { checkCode } = await guardRequire();
+    const options = { fsCache: false, moduleCache: false };
+    const { transform: transpile } = createJiti(pathToFileURL(file).href, options);
+    const transform = (given) => {
+      checkCode(given.filename.startsWith("file:") ? fileURLToPath(given.filename) : given.filename, { code, workDir });
+      return { code: transpile(given) };
+    };
+    return createJiti(pathToFileURL(file).href, { ...options, transform }).import(file);
   }
   const handler = pathToFileURL(file).href;
-  await hook({ handler, folder: `${pathToFileURL(folder).href}/` });
+  await hook({ handler, folder: `${pathToFileURL(folder).href}/`, code, workDir });
   return import(handler);
+}
+
+/** What is required passes by the hooks of older versions. */
+async function guardRequire() {
+  const hooks = await import(new URL("javascript-modules.mjs", import.meta.url));
+  const { prototype } = modules.Module;
+  const compile = prototype._compile;
+  prototype._compile = function (content, filename, ...rest) {
+    hooks.checkCode(filename, { code, workDir });
+    return compile.call(this, content, filename, ...rest);
+  };
+  return hooks;
 }
 
 /** In this thread where Node can: another one costs time, and more memory than newer versions are left here. */
 async function hook(data) {
+  await guardRequire();
   const hooks = new URL("javascript-modules.mjs", import.meta.url);
   if (!modules.registerHooks) return modules.register(hooks, { data });
   const { initialize, load } = await import(hooks);

@@ -3,10 +3,11 @@
 Arguments as JSON on stdin, and on stdout, after the mark, one line of JSON that holds its result or its error. What the
 handler prints goes to stderr. A file without the function is run as a script, with our stdin and stdout.
 
-argv: the file, the function, the mark.
+argv: the file, the function, the mark, and the folders and files that are its code as a list in JSON.
 """
 
 import ast
+import importlib.machinery
 import importlib.util
 import inspect
 import json
@@ -15,17 +16,37 @@ import sys
 
 
 def main():
-    file, name, mark = sys.argv[1:4]
+    file, name, mark, code = sys.argv[1:5]
     sys.argv = [file]
     sys.path[0] = os.path.dirname(file)
     if not defines(file, name):
         os.execv(sys.executable, [sys.executable, "-B", "-X", "utf8", file])
+    sys.meta_path.insert(0, OwnCode([os.path.dirname(file), *json.loads(code)], os.getcwd()))
     answer = os.dup(1)
     os.dup2(2, 1)
     outcome = run(file, name)
     sys.stdout.flush()
     with os.fdopen(answer, "w", encoding="utf-8") as channel:
         channel.write(f"\n{mark}{outcome}\n")
+
+
+class OwnCode:
+    """Of the working directory only that is code which trust was given to: its other files are data."""
+
+    def __init__(self, code, work_dir):
+        self.code = code
+        self.work_dir = work_dir
+
+    def find_spec(self, name, path=None, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        file = spec and spec.has_location and os.path.realpath(spec.origin)
+        if file and is_in(file, self.work_dir) and not any(is_in(file, place) for place in self.code):
+            raise ImportError(f"{file} is not run: it is no file of the skill, and none that its imports name in plain text")
+        return None
+
+
+def is_in(file, place):
+    return file == place or file.startswith(place.rstrip("/") + "/")
 
 
 def defines(file, name):
