@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Environment } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
@@ -19,6 +19,7 @@ import {
   loadProjectConfig,
   loadUserConfig,
   projectRoot,
+  userConfigPath,
 } from "./loaders/project-config.ts";
 import type { SkillEntry, Withheld } from "./loaders/skill-entry.ts";
 import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
@@ -75,6 +76,8 @@ export interface ProjectOptions {
   readonly store: string | undefined;
   /** Absent: nothing was said. */
   readonly skillFlags?: SkillFlags;
+  /** Code in the sandbox may write to the working directory. */
+  readonly writableWorkdir?: boolean;
 }
 
 export function openProject(host: Host, options: ProjectOptions): Project {
@@ -90,6 +93,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
     trustsUser,
   });
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
+  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
   const found: SkillSet = openSkillSet({
     builtin: builtinSkills(),
     own: [
@@ -108,13 +112,15 @@ export function openProject(host: Host, options: ProjectOptions): Project {
       self: host.self,
       options: choices.formats,
       ...openRunners(host),
+      ...(options.writableWorkdir
+        ? { writable: { keep: () => [...keptPlaces(host, levels), storeDirectory, ...found.folders] } }
+        : {}),
       nodePath: host.execPath,
       callMcp: mcpCaller(processesOf(host)),
     },
   });
   const findings = [...choices.findings.map(configFinding), ...missingFolders(levels)];
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
-  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
   const root = projectRoot(host.cwd);
   const storeRoot = options.store === undefined ? root : undefined;
   return { host, root, project, user, skills, choices, storeDirectory, storeRoot, overrides: options.overrides };
@@ -224,6 +230,14 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
     ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
     ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted })),
   ];
+}
+
+/** Where skills and settings are looked for, there or not: what code writes there would be taken for the operator's. */
+function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): readonly string[] {
+  const byCustom = FOLDERS.sweny.map((folder) => join(cwd, folder, "skills"));
+  const named = levels.map(({ path, from }) => (isAbsolute(path) ? path : join(from ?? cwd, "node_modules")));
+  const config = userConfigPath(env);
+  return [...byCustom, ...named, ...(config === undefined ? [] : [dirname(config)])];
 }
 
 /** Keeps the answers that a person gave beside their own config file; gives the path. */

@@ -41,6 +41,8 @@ const PROJECT: readonly OptionSpec[] = [
   ["--allow-define-tool", "make the skill tool-maker available"],
 ];
 
+const WORKDIR: OptionSpec = ["--writable-workdir", "let code in the sandbox write to the working directory"];
+
 const STORE: OptionSpec = ["--store <dir>", "where runs are kept (default: .skillflow/runs)"];
 
 const OUTPUT: readonly OptionSpec[] = [
@@ -81,6 +83,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--run-id <id>", "name the run"],
       ...CHOICES,
       ...PROJECT,
+      WORKDIR,
       STORE,
       ...OUTPUT,
     ],
@@ -89,7 +92,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "resume <run>",
     summary: "carry on a run that stopped: a crash, a kill, a limit, a failed node",
-    options: [["--from <node>", "redo from this node"], ...CHOICES, ...PROJECT, STORE, ...OUTPUT],
+    options: [["--from <node>", "redo from this node"], ...CHOICES, ...PROJECT, WORKDIR, STORE, ...OUTPUT],
     load: async () => (await import("./run.ts")).resume,
   },
   {
@@ -99,6 +102,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--tools <source>", "where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
       ["--run-id <id>", "name the run"],
       ...PROJECT,
+      WORKDIR,
       STORE,
       ...OUTPUT,
     ],
@@ -195,6 +199,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--token-env <name>", "the variable that holds the token callers have to give"],
       ["--json", "print the address as JSON"],
       ...PROJECT,
+      WORKDIR,
     ],
     load: async () => (await import("./serve.ts")).serve,
   },
@@ -210,6 +215,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--json", "with --http: print the address as JSON"],
       ...CHOICES,
       ...PROJECT,
+      WORKDIR,
       STORE,
     ],
     load: async () => (await import("./mcp.ts")).mcp,

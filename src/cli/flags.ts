@@ -27,6 +27,7 @@ export function projectOptions(flags: Flags): ProjectOptions {
     skillDirs: list(flags, "skills"),
     discover: flags.discover !== false,
     store: text(flags, "store"),
+    writableWorkdir: flags.writableWorkdir === true,
     skillFlags: {
       trust: list(flags, "trustSkill"),
       order: text(flags, "skillOrder"),

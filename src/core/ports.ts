@@ -116,6 +116,11 @@ export interface Mount {
   /** Absolute, as the program sees it. */
   readonly target: string;
   readonly writable: boolean;
+  /**
+   * Of a writable folder: names in it that the program can neither change nor make, there or not. One that is a link keeps
+   * the program from being run.
+   */
+  readonly protect?: readonly string[];
   /** Made for this program alone and thrown away after it, so that its files may be given to another user. */
   readonly disposable?: boolean;
 }

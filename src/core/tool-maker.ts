@@ -21,7 +21,7 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler">[] = [
   {
     name: DEFINE,
     description:
-      "Defines a tool, or defines it anew. It can be called from your next turn on, under the name that the answer gives. It runs isolated: without network and secrets, writing only in the working directory.",
+      "Defines a tool, or defines it anew. It can be called from your next turn on, under the name that the answer gives. It runs isolated: without network and secrets; it reads the working directory, and writes to the folder that TMPDIR names, which is gone after the call.",
     effect: "write",
     idempotent: true,
     input_schema: {

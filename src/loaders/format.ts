@@ -60,6 +60,8 @@ export interface LoaderHost {
   readonly runProgram: Sandbox["run"];
   /** Runs code that came with a skill: isolated. */
   readonly runForeign: Sandbox["run"];
+  /** Where code in the sandbox may write to the working directory; undefined where it may only read it. */
+  readonly writable?: WritableWorkDir;
   /** Runs JavaScript without anything of the system: for scripts, where `runForeign` has no sandbox that works. */
   readonly runJavaScript: (call: JavaScriptCall) => Promise<JavaScriptEnd>;
   /** The program that runs JavaScript. */
@@ -68,6 +70,11 @@ export interface LoaderHost {
   readonly invoke: Invoke;
   /** Calls one tool of an MCP server that is connected for this call; undefined where no server can be reached. */
   readonly callMcp?: CallMcp;
+}
+
+export interface WritableWorkDir {
+  /** Absolute: what is written there, or to a folder around it, would be run or trusted later. */
+  readonly keep: () => readonly string[];
 }
 
 /** One call of one skill, the same whatever carries the skill out. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
@@ -20,7 +20,7 @@ const NAME = ".skillflow.yml";
 export function loadProjectConfig(from: string): LoadedConfig | undefined {
   for (const directory of upToRepositoryRoot(from)) {
     const path = join(directory, NAME);
-    if (existsSync(path)) return { path, directory, config: readConfig(path) };
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) return { path, directory, config: readConfig(path) };
   }
   return undefined;
 }

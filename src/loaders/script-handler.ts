@@ -4,13 +4,14 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SkillflowError } from "../core/errors.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Mount } from "../core/ports.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { quoteTheirs } from "../core/voice.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
+import { mountWorkDir } from "./working-directory.ts";
 
 /** A file of a skill's folder that carries out a tool. */
 export interface Script {
@@ -27,7 +28,7 @@ export interface Script {
 /** What one call of a script gets beside its input. */
 export interface ScriptCall {
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute; the only folder that it may write to, and where it starts. */
+  /** Absolute; where it starts. It writes there only where the operator lets it, and to the folder that TMPDIR names. */
   readonly workDir: string;
   readonly signal: AbortSignal;
   /** Adds `__workDir` to the input. */
@@ -53,9 +54,9 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     stdin: JSON.stringify(call.withWorkDir ? { ...input, __workDir: workDir } : input),
     env,
     mounts: outerFirst([
+      mountWorkDir(host, workDir, [script.directory, ...runner.needs]),
       readOnly(script.directory),
       ...runner.needs.map(readOnly),
-      { ...readOnly(workDir), writable: true },
     ]),
     cwd: workDir,
     network,
@@ -68,8 +69,17 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
   });
   if (!result) return interpretScript(host, script, path, command);
   if (result.ended === "aborted") throw signal.reason;
-  return resultOf(result, script.file, mark);
+  try {
+    return resultOf(result, script.file, mark);
+  } catch (error) {
+    throw host.writable || !READ_ONLY.test(messageOf(error)) ? error : new Error(`${messageOf(error)} (${WHERE})`);
+  }
 }
+
+/** How Node, Python and shells say it. */
+const READ_ONLY = /\bEROFS\b|read-only file system/i;
+const WHERE =
+  "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names; --writable-workdir lets it write";
 
 /** What a handler finds in its environment: its skill's resolved fields, under the variables that they name (D51). */
 export function declaredEnv(

@@ -61,6 +61,8 @@ export interface SkillSet {
   /** Checks skills by the strict rules of their formats: those at the paths, without any all that are not built in. */
   lint(paths?: readonly string[]): Promise<readonly LintedSkill[]>;
   readonly ids: ReadonlySet<string>;
+  /** Where the skills of all levels were found, links followed. */
+  readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
   /** What the tools of foreign skills are carried out with. */
   readonly host: LoaderHost;
@@ -135,6 +137,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       return lintSkills(folders, { formats: FORMATS, host, known: ids });
     },
     ids,
+    folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
     find: (reference, inline) => find(reference, inline, []),

@@ -2,13 +2,14 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync }
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../core/ports.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { checkCommand } from "./command.ts";
 import { openEgress } from "./egress.ts";
 import type { SandboxHost } from "./host.ts";
 import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
 import { withLimits } from "./limits.ts";
+import { protectNames } from "./protection.ts";
 import { hostsOf, relayPrefix, socketIn, withRelay } from "./relay.ts";
 import { type Channel, runTree, type TreeEnd } from "./tree.ts";
 import { describeView, type ViewStep } from "./view.ts";
@@ -47,11 +48,13 @@ export function isolatingSandbox(
       const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), temporaryName("box", host.self)));
       try {
         chmodSync(folder, 0o755);
-        return await withEgress(command, folder, () => {
-          const { user, before, view } = prepare(host, command, folder);
-          const enclosure = enclose({ command, view, folder });
-          return runIn({ host, command, user, before, enclosure });
-        });
+        return await withEgress(command, folder, () =>
+          withProtection(host, command, folder, (kept) => {
+            const { user, before, view } = prepare(host, command, { folder, kept });
+            const enclosure = enclose({ command, view, folder });
+            return runIn({ host, command, user, before, enclosure });
+          }),
+        );
       } finally {
         removeFolder(folder);
       }
@@ -78,6 +81,26 @@ async function withEgress(
   }
 }
 
+/** What the program may not touch of what it may write to stays as it is until it is gone. */
+async function withProtection(
+  host: SandboxHost,
+  command: ForeignCommand,
+  folder: string,
+  work: (kept: readonly Mount[]) => Promise<ForeignResult>,
+): Promise<ForeignResult> {
+  const { mounts, release } = protectNames(host, command, folder);
+  try {
+    return await work(mounts);
+  } finally {
+    release();
+  }
+}
+
+interface Surroundings {
+  readonly folder: string;
+  readonly kept: readonly Mount[];
+}
+
 interface Prepared {
   readonly user: KernelUser | undefined;
   /** What stands before the launcher, so that it runs as that user. */
@@ -85,8 +108,8 @@ interface Prepared {
   readonly view: readonly ViewStep[];
 }
 
-function prepare(host: SandboxHost, command: ForeignCommand, folder: string): Prepared {
-  const view = describeView(host, command, folder);
+function prepare(host: SandboxHost, command: ForeignCommand, { folder, kept }: Surroundings): Prepared {
+  const view = describeView(host, { ...command, mounts: [...command.mounts, ...kept] }, folder);
   const user = chooseKernelUser(host, command);
   if (!user) return { user, before: [], view };
   giveDisposable(user, command);

@@ -137,15 +137,34 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     expect(existsSync(join(cwd, "ran"))).toBe(false);
   });
 
-  it("may write to the working directory, and not to its own folder", async () => {
-    const writing = `import { writeFileSync } from "node:fs"; import { join } from "node:path";
-      export default ({ __workDir }) => {
-        writeFileSync(join(__workDir, "written"), "yes");
-        writeFileSync(new URL("written", import.meta.url), "no");
-      };`;
-    const { call, cwd } = await runWith({ files: script("count_words.js", writing) });
+  const writing = (place: string) => `import { writeFileSync } from "node:fs"; import { join } from "node:path";
+    export default ({ __workDir, text }) => {
+      writeFileSync(join(process.env.TMPDIR, "scratch"), text);
+      writeFileSync(${place}, "yes");
+      return 1;
+    };`;
+  const WRITABLE = ["--trust-skill", "count-words", "--writable-workdir"];
+
+  it("reads the working directory and writes to its scratch folder, and is told so where it wants more", async () => {
+    const files = script("count_words.js", writing('join(__workDir, "written")'));
+    const { call, cwd } = await runWith({ files });
     expect(call?.error).toContain("read-only file system");
+    expect(call?.error).toContain("--writable-workdir");
+    expect(existsSync(join(cwd, "written"))).toBe(false);
+  });
+
+  it("may write to the working directory with --writable-workdir, and not to its own folder", async () => {
+    const files = script("count_words.js", writing('join(__workDir, "written")'));
+    const { call, cwd } = await runWith({ files, args: WRITABLE });
+    expect(call).toMatchObject({ output: 1 });
     expect(readFileSync(join(cwd, "written"), "utf8")).toBe("yes");
+    const own = await runWith({
+      files: script("count_words.js", writing('new URL("own", import.meta.url)')),
+      args: WRITABLE,
+    });
+    expect(own.call?.error).toContain("read-only file system");
+    for (const name of [".git", ".github", ".claude", "node_modules"])
+      expect(existsSync(join(own.cwd, name))).toBe(false);
   });
 
   it("that throws or loops for ever fails its call, and the run goes on", async () => {

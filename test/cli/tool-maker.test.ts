@@ -98,9 +98,10 @@ describe("a tool that a run defines", () => {
       description: "Looks around",
       parameters: "{}",
       code: `const { writeFileSync } = await import("node:fs");
-        writeFileSync("probe.txt", "written");
+        writeFileSync(process.env.TMPDIR + "/probe.txt", "written");
+        let kept; try { writeFileSync("probe.txt", "written"); } catch (error) { kept = error.code; }
         const reached = await fetch("http://127.0.0.1:9").then(() => "yes", (error) => error.cause?.code ?? error.message);
-        return { names: Object.keys(process.env).sort(), reached, dir: args.__workDir };`,
+        return { names: Object.keys(process.env).sort(), reached, kept, dir: args.__workDir };`,
     };
     const project = projectOf([
       define(),
@@ -125,9 +126,9 @@ describe("a tool that a run defines", () => {
     expect(callsAt(ended, "plain")?.[0]).toContain("no tool is named tool-maker_add_up");
     const [sum, seen] = callsAt(ended, "use") ?? [];
     expect(sum).toBe(42);
-    expect(seen).toMatchObject({ names: ["HOME", "LANG", "PATH", "TMPDIR"] });
+    expect(seen).toMatchObject({ names: ["HOME", "LANG", "PATH", "TMPDIR"], kept: "EROFS" });
     expect((seen as { reached: string }).reached).not.toBe("yes");
-    expect(readFileSync(join(project, "probe.txt"), "utf8")).toBe("written");
+    expect(existsSync(join(project, "probe.txt"))).toBe(false);
     expect(ended.stdout).not.toContain("desk-secret");
     const defined = readEvents(project, "r").filter((event) => event.type === "tool:defined");
     expect(defined).toMatchObject([

@@ -118,7 +118,7 @@ export function describeSandbox(name: string, open: () => Sandbox): void {
 
       it("ends a program that will not be told", async () => {
         const code = `process.on("SIGTERM", () => undefined); console.log("up"); ${WAIT_FOR_EVER}`;
-        const ended = await run({ argv: nodeProgram(code), limits: { wallMs: 500, outputBytes: 100 } });
+        const ended = await run({ argv: nodeProgram(code), limits: { wallMs: 1500, outputBytes: 100 } });
         expect(ended).toMatchObject({ ended: "time", stdout: "up\n" });
       });
 

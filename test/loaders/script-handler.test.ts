@@ -447,18 +447,20 @@ describe("the child", () => {
     expect(JSON.stringify(command.argv)).not.toContain("canary");
   });
 
-  test.each(["h.js", "h.ts", "h.py", "h.sh"])("of %s may write to the work directory alone", async (file) => {
+  test.each(["h.js", "h.ts", "h.py", "h.sh"])("of %s reads the work directory and changes no file", async (file) => {
     const { mounts, cwd } = await commandOf(file);
-    expect(mounts.filter(({ writable }) => writable).map(({ target }) => target)).toEqual([cwd]);
+    expect(mounts.map(({ target }) => target)).toContain(cwd);
+    expect(mounts.filter(({ writable }) => writable)).toEqual([]);
     for (const { source, target } of mounts) expect(source).toBe(target);
   });
 
-  test("sees a skill inside of the work directory read-only, and a work directory inside of a skill writable", async () => {
+  test("may write to the work directory where the operator lets it, but for a skill inside or around it", async () => {
     const outer = makeFolder({ "skills/x/h.sh": "", "skills/x/work/.keep": "" });
     const skill = join(outer, "skills/x");
     let mounts: ForeignCommand["mounts"] = [];
     const host: LoaderHost = {
       ...foreignHost,
+      writable: { keep: () => [join(outer, "team", "skills"), "/elsewhere"] },
       runForeign: async (command) => {
         ({ mounts } = command);
         return { ended: "exit", code: 0, stdout: "1", stderr: "", truncated: false };
@@ -473,9 +475,18 @@ describe("the child", () => {
       [outer, true],
       [skill, false],
     ]);
+    expect(mounts[0]?.protect).toEqual([
+      ".git",
+      ".github",
+      ".skillflow",
+      ".skillflow.yml",
+      "node_modules",
+      "skills",
+      "team",
+    ]);
     expect(await seen(join(skill, "work"))).toEqual([
       [skill, false],
-      [join(skill, "work"), true],
+      [join(skill, "work"), false],
     ]);
   });
 

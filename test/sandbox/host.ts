@@ -1,10 +1,11 @@
 import type { SandboxHost } from "../../src/sandbox/host.ts";
+import { livingProcess } from "../../src/sandbox/processes.ts";
 
 /** This process as the sandboxes see theirs. */
 export const sandboxHost: SandboxHost = {
   env: process.env,
   execPath: process.execPath,
-  self: { pid: process.pid, host: "here", started: "1" },
+  self: { pid: process.pid, host: "here", started: livingProcess(process.pid)?.started ?? "" },
   uid: process.geteuid?.(),
   kill: (pid, signal) => {
     try {

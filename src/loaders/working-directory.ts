@@ -1,0 +1,32 @@
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { relative, sep } from "node:path";
+import type { Mount } from "../core/ports.ts";
+import { isWithin } from "../files.ts";
+import type { LoaderHost } from "./format.ts";
+
+/**
+ * The working directory as code in the sandbox sees it: it reads all of it. Where the operator lets it write there too,
+ * nothing that it writes becomes code of this machine, or its own skill's (trust 8). `own` is what the code itself is.
+ */
+export function mountWorkDir(
+  { writable }: Pick<LoaderHost, "writable">,
+  workDir: string,
+  own: readonly string[],
+): Mount {
+  const readOnly: Mount = { source: workDir, target: workDir, writable: false };
+  if (!writable) return readOnly;
+  const root = realpathSync(workDir);
+  const kept = [...writable.keep(), ...own].flatMap(bothPaths);
+  if (kept.some((path) => isWithin(path, root))) return readOnly;
+  const first = kept.filter((path) => isWithin(root, path)).map((path) => relative(root, path).split(sep)[0] ?? "");
+  const ours = readdirSync(root).filter((name) => name.startsWith(".skillflow"));
+  return { ...readOnly, writable: true, protect: [...new Set([...ALWAYS, ...ours, ...first])].sort() };
+}
+
+/** What programs of this machine run, or believe, when they find it. */
+const ALWAYS = [".git", ".github", ".skillflow", ".skillflow.yml", "node_modules"];
+
+/** Where it is, and where a link on the way leads. */
+function bothPaths(path: string): readonly string[] {
+  return existsSync(path) ? [path, realpathSync(path)] : [path];
+}
