@@ -133,9 +133,8 @@ export async function prepareRun(
   }
   const { entries, close, ...servers } = await openServers(host, workflow, { gathered, redactor }, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
-  const said = [...configFindings(project), ...unknownSkills(project, [workflow]), ...diagnostics].filter(
-    (found) => !TOLD_BY_SKILL.has(found.code),
-  );
+  const findings = [...unknownSkills(project, [workflow]), ...diagnostics, ...checked.diagnostics];
+  const said = [...configFindings(project), ...findings].filter((found) => !TOLD_BY_SKILL.has(found.code));
   const told = [
     ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
     ...servers.warnings,

@@ -37,6 +37,7 @@ import { followProcess } from "./sandbox/processes.ts";
 import { createTimeBound } from "./sandbox/time-bound.ts";
 import { chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
 
+export { nearFile } from "./loaders/near-file.ts";
 export type { SkillEntry, TrustEntry };
 
 /** What a program knows of the world around it; the command line takes it from its process. */

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { messageOf, SkillflowError } from "./core/errors.ts";
@@ -7,7 +7,7 @@ import { isOffline, type Provider, parseModel, requireKey } from "./core/model-n
 import type { Model } from "./core/ports.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
 import { defined } from "./core/settings.ts";
-import type { Host } from "./project.ts";
+import { type Host, nearFile } from "./project.ts";
 import { digestPrompt } from "./run/digest.ts";
 import { readRecording } from "./stores/file.ts";
 
@@ -73,8 +73,14 @@ async function openModel(provider: Provider, servingName: string, setup: ModelSe
 /** A model that answers from a file has that file, before anything runs. */
 export async function checkServingFile(model: string, cwd: string): Promise<void> {
   const { provider, name } = parseModel(model);
-  if (provider === "script") await readScript(resolve(cwd, name));
-  if (provider === "replay") readRecording(resolve(cwd, name));
+  if (provider !== "script" && provider !== "replay") return;
+  const path = resolve(cwd, name);
+  if (!existsSync(path)) {
+    const what = provider === "script" ? "script" : "recording";
+    throw new SkillflowError("recording.invalid", `there is no ${what} ${path}`, { hint: nearFile(path, name) });
+  }
+  if (provider === "script") await readScript(path);
+  else readRecording(path);
 }
 
 function isFile(path: string): boolean {

@@ -11,6 +11,8 @@ export interface GithubActions {
   /** Before anything else is printed. */
   mask(secrets: readonly string[]): Promise<void>;
   report(report: Report, written: readonly WrittenFile[]): Promise<void>;
+  /** The run could not begin. */
+  refused(): Promise<void>;
 }
 
 /** Undefined where nothing says that this is GitHub Actions. */
@@ -34,6 +36,9 @@ export function githubActions(io: Io): GithubActions | undefined {
         planCount: report.result.plan.length,
       };
       append(env.GITHUB_OUTPUT, outputsOf(outputs, `end-${randomUUID()}`));
+    },
+    async refused() {
+      append(env.GITHUB_OUTPUT, outputsOf({ run: "", status: "refused", planCount: 0 }, `end-${randomUUID()}`));
     },
   };
 }

@@ -4,7 +4,7 @@ import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunChoices } from "../core/settings.ts";
 import { isObject, parseDuration } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
-import type { ProjectOptions } from "../project.ts";
+import { nearFile, type ProjectOptions } from "../project.ts";
 import type { Flags, Io } from "./main.ts";
 
 /** Flags as the program knows them: checked, and typed. */
@@ -104,7 +104,7 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
   if (given === "-") return parseJson(await io.readInput(), "standard input");
   if (!given.startsWith("@")) return parseJson(given, "--input");
   const path = resolve(io.host.cwd, given.slice(1));
-  if (!existsSync(path)) throw wrong(`there is no input file ${given.slice(1)}`);
+  if (!existsSync(path)) throw wrong(`there is no input file ${given.slice(1)}`, nearFile(path, given.slice(1)));
   return parseJson(readText(path, given.slice(1)), given.slice(1));
 }
 

@@ -80,7 +80,13 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     await Promise.race([program.parseAsync([...argv], { from: "user" }), fault]);
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      // Commander has told it to people.
+      await tellEarly(guarded.io, new SkillflowError("usage.invalid", error.message.replace(/^error: /, "")), argv);
+      return 2;
+    }
+    if (begun.command === "none") await tellEarly(guarded.io, error, argv);
     await tellFailure(guarded.io, error, argv);
     if (error instanceof SkillflowError) return exitCodeOf(error.code);
     await reportToSentry(guarded, error, { ...begun, ...terminal.runtime, argv });
@@ -218,6 +224,16 @@ function nameOf(command: Command): string {
   const { parent } = command;
   return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
 }
+
+/** What is wrong before a command begins, as the document that `run` owes whoever asked for one. */
+async function tellEarly(io: Io, error: unknown, argv: readonly string[]): Promise<void> {
+  if (!STARTING.has(argv[0] ?? "")) return;
+  const { tellRefusal } = await import("./refused.ts");
+  await tellRefusal(io, error, argv.includes("--json"));
+}
+
+/** The commands that begin a run. */
+const STARTING: ReadonlySet<string> = new Set(["run", "resume", "replay"]);
 
 async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {
   const flags = { verbose: argv.includes("--verbose"), color: !argv.includes("--no-color") };

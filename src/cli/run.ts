@@ -18,33 +18,39 @@ import type { ChangedPrompt } from "../core/prompt.ts";
 import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
 import { quoteTheirs } from "../core/voice.ts";
+import type { Workflow } from "../core/workflow.ts";
 import { openProject, type Project, readWorkflow } from "../project.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
-import type { Action, Flags, Io } from "./main.ts";
+import type { Flags, Io } from "./main.ts";
 import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
+import { type Beginning, tellingRefusal } from "./refused.ts";
 import { plainText } from "./reports/inert.ts";
 import { findRecording, findRun } from "./runs.ts";
 import { jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
 import { openTrusted } from "./trust.ts";
 import { describeShortfall, describeVerdict } from "./verdict.ts";
 
-export const run: Action = async (io, [file = ""], flags) => {
+export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
   const project = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file).workflow);
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, async () => {
-    const input = await readInput(io, flags);
+    const read = await readInput(io, flags);
+    const input = (workflow: Workflow) => {
+      beginning.workflow = workflow.id;
+      return read(workflow);
+    };
     return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags), connect });
   });
-  return watchRun(io, flags, { outputs, prepared, ...connect }, (watch) =>
+  return watchRun(io, flags, { outputs, prepared, beginning, ...connect }, (watch) =>
     startRun(project, openStore(project), prepared, watch),
   );
-};
+});
 
-export const resume: Action = async (io, [given = ""], flags) => {
+export const resume = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
   const from = text(flags, "from");
   const project = await openTrusted(io, flags, async (opened) => {
@@ -54,15 +60,16 @@ export const resume: Action = async (io, [given = ""], flags) => {
   });
   const store = openStore(project);
   const stored = await findStored(project, given);
+  beginning.workflow = stored.record.workflow.id;
   checkResumable(stored, from);
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
   const resumedAt = from ?? lastNode(stored.events) ?? stored.record.workflow.entry;
-  return watchRun(io, flags, { outputs, prepared, ...connect, resumedAt }, (watch) =>
+  return watchRun(io, flags, { outputs, prepared, beginning, ...connect, resumedAt }, (watch) =>
     resumeRun(project, store, prepared, watch, from),
   );
-};
+});
 
 function lastNode(events: readonly RunEvent[]): string | undefined {
   const last = events.findLast((event) => event.type === "node:enter" || event.type === "route");
@@ -94,20 +101,21 @@ function checkResumable({ record, events }: StoredRun, from: string | undefined)
   }
 }
 
-export const replay: Action = async (io, [given = ""], flags) => {
+export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
   const project = openProject(io.host, projectOptions(flags));
   const store = openStore(project);
   const recording = await findRecording(store, project, given);
+  beginning.workflow = recording.stored.record.workflow.id;
   const signal = interruptSignal(io);
   const isLive = text(flags, "tools") === "live";
   const request = { runId: text(flags, "runId"), connect: isLive ? { signal } : undefined };
   const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
   const recordedTools = isLive ? {} : { recordedTools: recording.stored };
-  return watchRun(io, flags, { outputs, prepared, signal }, (watch) =>
+  return watchRun(io, flags, { outputs, prepared, beginning, signal }, (watch) =>
     startRun(project, store, prepared, { ...watch, ...recordedTools }),
   );
-};
+});
 
 function interruptSignal(io: Io): AbortSignal {
   const interrupt = new AbortController();
@@ -128,6 +136,7 @@ async function discreetly<Value>(io: Io, project: Project, prepare: () => Promis
 interface Watched {
   readonly outputs: Outputs;
   readonly prepared: PreparedRun;
+  readonly beginning: Beginning;
   readonly signal: AbortSignal;
   /** The node at which a resumed run goes on. */
   readonly resumedAt?: string | undefined;
@@ -153,7 +162,7 @@ async function watchPrepared(
   watched: Watched,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
-  const { outputs, prepared, signal } = watched;
+  const { outputs, prepared, beginning, signal } = watched;
   io.onStray(blameStray);
   const github = githubActions(io);
   await github?.mask(prepared.secrets.map((secret) => secret.value));
@@ -164,9 +173,14 @@ async function watchPrepared(
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
   const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
+  const noting: Observer = {
+    onEvent: () => {
+      beginning.hasBegun = true;
+    },
+  };
   const changed: ChangedPrompt[] = [];
   const finished = await start({
-    observers: [progress, ...(flags.stream === true ? [stream] : [])],
+    observers: [noting, progress, ...(flags.stream === true ? [stream] : [])],
     signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: (skill) => skillLogger(io, flags, skill),

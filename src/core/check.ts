@@ -207,7 +207,7 @@ export function checkInput(
     return { input: {}, diagnostics: [error("INPUT_TYPE", [], "the input must be a JSON object")] };
   }
   const given = new Map(Object.entries(input));
-  const diagnostics: Diagnostic[] = [];
+  const diagnostics = unknownFields(workflow, given.keys());
   for (const [name, field] of Object.entries(workflow.inputs ?? {})) {
     const value = given.get(name) ?? null;
     const about = field.description ? ` (${field.description})` : "";
@@ -220,6 +220,20 @@ export function checkInput(
     if (complaint) diagnostics.push(error("INPUT_INVALID", [name], `input "${name}" ${complaint}${about}`));
   }
   return { input: Object.fromEntries(given), diagnostics };
+}
+
+/** A workflow that declares its inputs names them all; these are the program's own. */
+const OWN_FIELDS = ["dryRun", "rules", "context"];
+
+function unknownFields({ inputs }: Workflow, given: Iterable<string>): Diagnostic[] {
+  if (!inputs) return [];
+  const known = new Set([...Object.keys(inputs), ...OWN_FIELDS]);
+  return [...given].flatMap((name) => {
+    if (known.has(name)) return [];
+    const near = nearest(name, known) ?? "";
+    const meant = near === "" ? `; declared are ${Object.keys(inputs).join(", ")}` : `; did you mean "${near}"?`;
+    return [warning("INPUT_UNKNOWN", [name], `the workflow declares no input "${name}"${meant}`)];
+  });
 }
 
 type InputValues = { readonly [key: string]: unknown };

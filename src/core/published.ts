@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { projectConfigSchema } from "./config.ts";
 import { eventSchema, runRecordSchema } from "./event.ts";
+import { refusalSchema } from "./refusal.ts";
 import { resultSchema } from "./result.ts";
 import { skillDefinitionSchema } from "./skill-definition.ts";
 import { toolsManifestSchema } from "./tools-manifest.ts";
@@ -16,7 +17,7 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
     ["workflow", titled(workflowSchema, "A workflow document")],
     ["skill", titled(skillDefinitionSchema, "A skill, without the handlers of its tools")],
     ["tools", titled(toolsManifestSchema, "A skill folder's tools.json")],
-    ["result", titled(resultSchema, "What a run came to (skillflow.result/1)")],
+    ["result", titled(z.union([resultSchema, refusalSchema]), "What a run came to (skillflow.result/1)")],
     ["event", titled(eventSchema, "One event of a run")],
     ["record", titled(runRecordSchema, "The first line of a run's file (skillflow.run/1)")],
     ["config", titled(projectConfigSchema, "A .skillflow.yml")],

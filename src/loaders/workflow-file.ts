@@ -5,6 +5,7 @@ import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/workflow.ts";
+import { nearFile } from "./near-file.ts";
 import { type Place, parseYaml } from "./yaml-text.ts";
 
 export interface LoadedWorkflow {
@@ -30,7 +31,13 @@ export function placeFindings(path: string, findings: readonly Diagnostic[], sho
 }
 
 function readDocument(path: string, file: string): string | Diagnostic {
-  const refuse = (message: string): Diagnostic => ({ severity: "error", code: "IO", path: [], message });
+  const refuse = (message: string, hint?: string): Diagnostic => ({
+    severity: "error",
+    code: "IO",
+    path: [],
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  });
   try {
     const stat = statSync(path);
     if (stat.isDirectory()) return refuse(`${file} is a directory, not a workflow`);
@@ -41,7 +48,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
     return text.includes("\0") ? refuse(`${file} is a binary file, not a workflow`) : text;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return refuse(`there is no file ${file}`);
+    if (code === "ENOENT") return refuse(`there is no file ${file}`, nearFile(path, file));
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse(`${file} is no UTF-8 text, so no workflow`);
     return refuse(`${file} cannot be read: ${messageOf(error)}`);
   }

@@ -1,0 +1,117 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Ajv2020 from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { publishedSchemas } from "../../src/core/published.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject } from "./program.ts";
+
+const FLOW = {
+  id: "flow",
+  name: "Flow",
+  entry: "look",
+  inputs: { service: { type: "string" }, count: { type: "number" } },
+  nodes: { look: { name: "Look", instruction: "Look." } },
+  edges: [],
+};
+const FILES = {
+  "flow.yml": FLOW,
+  "broken.yml": { ...FLOW, entry: "lok" },
+  "needy.yml": { ...FLOW, nodes: { look: { name: "Look", instruction: "Look.", skills: ["slack"] } } },
+  "script.json": { replies: [{ node: "look", text: "done" }] },
+  "input.json": { service: "a" },
+  "workflows/triage.yml": FLOW,
+};
+const MODEL = ["--model", "script:script.json"];
+
+const isResult = new Ajv2020.default({ strict: false }).compile(publishedSchemas().get("result") as object);
+
+describe("what cannot begin, with --json", () => {
+  it.each([
+    [["run", "broken.yml", ...MODEL], 2, "workflow.invalid", null],
+    [["run", "nothing.yml", ...MODEL], 2, "workflow.invalid", null],
+    [["run", "flow.yml", ...MODEL, "-i", "count=many"], 2, "input.invalid", "flow"],
+    [["run", "flow.yml", "--model", "nobody:x"], 2, "usage.invalid", "flow"],
+    [["run", "flow.yml", ...MODEL, "--max-cost", "-1"], 2, "usage.invalid", null],
+    [["run", "flow.yml", ...MODEL, "--no-such-flag"], 2, "usage.invalid", null],
+    [["run", "flow.yml", ...MODEL, "--env-file", ".env"], 2, "usage.invalid", null],
+    [["run"], 2, "usage.invalid", null],
+    [["run", "flow.yml", ...MODEL, "--stream"], 2, "usage.invalid", null],
+    [["run", "flow.yml"], 3, "config.missing", "flow"],
+    [["run", "needy.yml", ...MODEL, "--require-skills"], 3, "skills.missing", "flow"],
+    [["resume", "nothing"], 2, "run.unknown", null],
+    [["replay", "nothing"], 2, "run.unknown", null],
+  ] as const)("%j is told as a document of the published schema", async (argv, exitCode, code, workflow) => {
+    const ended = await runHere([...argv, "--json"], { cwd: makeProject(FILES) });
+    const told = JSON.parse(ended.out);
+    expect(isResult(told), JSON.stringify(isResult.errors)).toBe(true);
+    const document = { schema: "skillflow.result/1", run: null, workflow, status: "refused", exitCode };
+    expect(told).toMatchObject({ ...document, error: { code } });
+    expect(ended.code).toBe(exitCode);
+    expect(ended.err).not.toBe("");
+  });
+
+  it("holds what is wrong with the workflow, with its place", async () => {
+    const { out } = await runHere(["run", "broken.yml", ...MODEL, "--json"], { cwd: makeProject(FILES) });
+    const [found] = JSON.parse(out).diagnostics;
+    expect(found).toMatchObject({ severity: "error", file: "broken.yml", line: 1, field: "entry" });
+  });
+
+  it("names the workflow of a run that cannot go on", async () => {
+    const cwd = makeProject(FILES);
+    await runHere(["run", "flow.yml", ...MODEL, "--run-id", "r"], { cwd });
+    const { out } = await runHere(["resume", "r", "--json"], { cwd });
+    expect(JSON.parse(out)).toMatchObject({ workflow: "flow", status: "refused", error: { code: "run.finished" } });
+    const again = await runHere(["run", "flow.yml", ...MODEL, "--run-id", "r", "--json"], { cwd });
+    expect(JSON.parse(again.out)).toMatchObject({ workflow: "flow", error: { code: "run.exists" } });
+  });
+
+  it("is no document for a run that began and whose reports could not be written", async () => {
+    const cwd = makeProject(FILES);
+    mkdirSync(join(cwd, "out/result.json"), { recursive: true });
+    const { out, code } = await runHere(["run", "flow.yml", ...MODEL, "--out", "out", "--json"], { cwd });
+    expect(code).toBe(4);
+    expect(JSON.parse(out)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("leaves the output empty without --json", async () => {
+    expect(await runHere(["run", "broken.yml", ...MODEL], { cwd: makeProject(FILES) })).toMatchObject({ out: "" });
+  });
+
+  it("tells GitHub Actions the status too", async () => {
+    const cwd = makeProject(FILES);
+    const file = join(cwd, "outputs");
+    writeFileSync(file, "");
+    const env = { GITHUB_ACTIONS: "true", GITHUB_OUTPUT: file };
+    await runHere(["run", "broken.yml", ...MODEL], { cwd, env });
+    expect(readFileSync(file, "utf8")).toMatch(/^status<<(\S+)\nrefused\n\1\n/m);
+  });
+});
+
+describe("a slip of the hand", () => {
+  it.each([
+    [["-i", "servce=a"], 'no input "servce"; did you mean "service"?'],
+    [["--input", '{"srvice": "a"}'], 'no input "srvice"; did you mean "service"?'],
+    [["--input", '{"zzzzzzzzz": "a"}'], 'no input "zzzzzzzzz"; declared are service, count'],
+  ])("in the name of an input is a warning: %j", async (flags, message) => {
+    const ended = await runHere(["run", "flow.yml", ...MODEL, ...flags], { cwd: makeProject(FILES) });
+    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(message) });
+  });
+
+  it("the program's own fields of the input need no declaration", async () => {
+    const ended = await runHere(["run", "flow.yml", ...MODEL, "--dry-run"], { cwd: makeProject(FILES) });
+    expect(ended.err).not.toContain("declares no input");
+  });
+
+  it.each([
+    [["run", "flwo.yml", ...MODEL], "did you mean flow.yml?"],
+    [["validate", "flow.yaml"], "did you mean flow.yml?"],
+    [["run", "triage.yml", ...MODEL], "did you mean workflows/triage.yml?"],
+    [["run", "flow.yml", ...MODEL, "--input", "@imput.json"], "did you mean input.json?"],
+    [["run", "flow.yml", "--model", "script:scipt.json"], "did you mean script.json?"],
+    [["run", "flow.yml", "--model", "replay:scipt.json"], "did you mean script.json?"],
+  ])("in the name of a file is met with the nearest one: %j", async (argv, hint) => {
+    const ended = await runHere(argv, { cwd: makeProject(FILES) });
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining(hint) });
+  });
+});
