@@ -58,7 +58,7 @@ export async function driveChain(store: Store, length: number): Promise<State> {
       onAnswering: () => undefined,
     }),
     callTool: async () => ({ output: null }),
-    redactor: { text: (text) => text, value: (value) => value, tooShort: [] },
+    redactor: { text: (text) => text, value: (value) => value, unsearched: [] },
     observers: [],
     signal: new AbortController().signal,
     resumes: [],

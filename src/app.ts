@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { checkInput } from "./core/check.ts";
-import { type Diagnostic, hasErrors, SkillflowError } from "./core/errors.ts";
+import { redactRecord } from "./core/content.ts";
+import { cutText } from "./core/cut.ts";
+import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "./core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
 import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
 import type { Journal, Observer, Store, StoredRun } from "./core/ports.ts";
 import { linkProgram } from "./core/program.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
-import { createRedactor, type Redactor } from "./core/redact.ts";
+import { createRedactor, type Redactor, type Secret } from "./core/redact.ts";
 import { describeResult, type RunResult } from "./core/result.ts";
 import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/settings.ts";
 import { checkOutputSchemas } from "./core/shapes.ts";
@@ -36,7 +38,7 @@ import { openFetch, proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
-import { secretsOf, skillSecrets } from "./secrets.ts";
+import { checkDocument, describeUnsearched, runRedactor, secretsOf, skillSecrets } from "./secrets.ts";
 import { connectServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
 import { blobsOfRun, fileStore, readRecording } from "./stores/file.ts";
@@ -78,7 +80,7 @@ export interface PreparedRun {
   readonly record: RunRecord;
   readonly entries: SkillEntries;
   readonly redactor: Redactor;
-  readonly secrets: readonly { readonly name: string; readonly value: string }[];
+  readonly secrets: readonly Secret[];
   readonly choices: RunChoices;
   /** What taking up a recorded run came upon; that of a new run is in its record. */
   readonly warnings: readonly string[];
@@ -114,7 +116,7 @@ export async function prepareRun(
 
   const gathered = await gatherSkills(project.skills, workflow);
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
-  const redactor = createRedactor(secrets);
+  const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
   const { contextMode } = project.choices;
@@ -141,6 +143,8 @@ export async function prepareRun(
     ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
+    ...describeUnsearched(redactor),
+    ...checkDocument(secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
   ];
   // Short enough for a screen: paths as people write them.
   const warnings = told.map((text) => text.replaceAll(`${host.cwd}${sep}`, ""));
@@ -156,8 +160,7 @@ export async function prepareRun(
     settings,
     warnings,
   };
-  const redacted = redactor.value(record as never) as RunRecord;
-  return { record: redacted, entries, redactor, secrets, choices, warnings: [], close };
+  return { record: redactRecord(record, redactor), entries, redactor, secrets, choices, warnings: [], close };
 }
 
 /** What a skill's own files have wrong with them, which may be why a tool is missing. */
@@ -180,10 +183,10 @@ async function openServers(
 ) {
   if (!connect) return { entries: gathered, warnings: [], close: async () => undefined };
   const fetch = await openFetch(host.env, choices.offline);
-  const servers = await connectServers(gathered, { host, fetch, signal: connect.signal });
+  const servers = await connectServers(gathered, { host, fetch, redactor, signal: connect.signal });
   try {
     if (choices.requireSkills) requireSkills(workflow, servers.entries);
-    return { ...servers, warnings: servers.warnings.map(redactor.text) };
+    return servers;
   } catch (error) {
     await servers.close();
     throw error;
@@ -290,13 +293,13 @@ export async function prepareResume(
   const { choices } = request;
   const gathered = await gatherSkills(project.skills, record.workflow);
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
-  const redactor = createRedactor(secrets);
+  const redactor = runRedactor(secrets, record.workflow);
   if (choices.requireSkills) requireSkills(record.workflow, gathered);
   const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };
   checkModels(model, record.workflow, host.env);
   await checkServingFile(model, host.cwd);
   const { entries, warnings, close } = await openServers(host, record.workflow, { gathered, redactor }, request);
-  const lost = lostServers(gathered, entries).map(redactor.text);
+  const lost = lostServers(gathered, entries);
   const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
   return { record, entries, redactor, secrets, choices, warnings: [...unknown, ...warnings, ...lost], close };
 }
@@ -424,7 +427,7 @@ async function driveOpened(
     onPromptChanged: watch.onPromptChanged,
   });
   const onProgress = (node: string, message: string) => {
-    tellProgress(watch.observers, node, redactor.text(message));
+    tellProgress(watch.observers, node, cutText(redactor.text(message), MOST_PROGRESS));
   };
   const ask = createAsk({
     findModel,
@@ -453,6 +456,8 @@ async function driveOpened(
     blobs: blobsOfRun(project.storeDirectory, record.run),
   };
 }
+
+const MOST_PROGRESS = 2000;
 
 function toolCaller(
   project: Project,
@@ -495,10 +500,10 @@ async function probeServer({ host }: Project, entry: SkillEntry): Promise<Outcom
   const { signal } = new AbortController();
   const redactor = createRedactor(skillSecrets(host.env, entry));
   const fetch = await proxiedFetch(host.env);
-  const { entries, close } = await connectServers(new Map([[skill.id, entry]]), { host, fetch, signal });
+  const { entries, close } = await connectServers(new Map([[skill.id, entry]]), { host, fetch, redactor, signal });
   await close();
   const reached = entries.get(skill.id);
-  if (reached?.unavailable !== undefined) return { error: redactor.text(reached.unavailable) };
+  if (reached?.unavailable !== undefined) return { error: reached.unavailable };
   const count = (reached?.skill.tools.length ?? 0) - skill.tools.length;
   return { output: `tools of its MCP server: ${count}` };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describeMisfit } from "./core/contract.ts";
+import { cutText } from "./core/cut.ts";
 import { SkillflowError } from "./core/errors.ts";
 import type { Blobs } from "./core/ports.ts";
 import { createRedactor } from "./core/redact.ts";
@@ -11,7 +12,7 @@ import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } 
 import { handlerConfig } from "./loaders/skill-entry.ts";
 import type { Project, SkillEntry } from "./project.ts";
 import { cleanBlobs } from "./run/call.ts";
-import { cutText, holdLarge } from "./run/large.ts";
+import { holdLarge } from "./run/large.ts";
 import { inTurn } from "./run/queue.ts";
 import { secretsOf } from "./secrets.ts";
 import { fileBlobs } from "./stores/blobs.ts";

@@ -45,7 +45,7 @@ async function invoke(project: Project, call: Invocation, options: InvokeOptions
     const entry = await skills.find(reference);
     if (!entry?.skill.mcp) return entry;
     const fetch = await openFetch(host.env, options.offline === true);
-    const connecting = { host, fetch, signal: options.signal };
+    const connecting = { host, fetch, redactor, signal: options.signal };
     const servers = await connectServers(new Map([[reference, entry]]), connecting);
     opened.push(servers);
     return servers.entries.get(reference);
@@ -60,8 +60,10 @@ async function invoke(project: Project, call: Invocation, options: InvokeOptions
 }
 
 /** A skill with the tools that its MCP server has now; one that cannot be reached makes it unavailable. */
-export async function listServerTools({ host }: Project, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
-  const connecting = { host, fetch: await openFetch(host.env, false), signal };
+export async function listServerTools(project: Project, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
+  const { host } = project;
+  const redactor = createRedactor(secretsOf(host.env, [entry], project));
+  const connecting = { host, fetch: await openFetch(host.env, false), redactor, signal };
   const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
   await servers.close();
   return servers.entries.get(entry.skill.id) ?? entry;
@@ -96,14 +98,16 @@ export interface OfferedSkill {
  * tell of servers that cannot be reached, and of code that is not trusted.
  */
 export async function offeredSkills(
-  { host, skills }: Project,
+  project: Project,
   { offline, signal }: { readonly offline: boolean; readonly signal: AbortSignal },
 ): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
+  const { host, skills } = project;
   const ids = [...skills.ids].filter((id) => id !== TOOL_MAKER).sort((a, b) => (a < b ? -1 : 1));
   const found = await Promise.all(ids.map(async (id) => [id, await skills.find(id)] as const));
   const usable = found.filter(([, entry]) => entry && entry.unavailable === undefined);
   const fetch = await openFetch(host.env, offline);
-  const { entries, warnings, close } = await connectServers(new Map(usable), { host, fetch, signal });
+  const redactor = createRedactor(secretsOf(host.env, new Map(usable).values(), project));
+  const { entries, warnings, close } = await connectServers(new Map(usable), { host, fetch, redactor, signal });
   await close();
   const lost = [...entries].flatMap(([id, entry]) => (entry?.unavailable ? [`${id}: ${entry.unavailable}`] : []));
   const offered = [...entries].flatMap(([id, entry]) => {

@@ -1,12 +1,16 @@
-import { type Environment, secretValues } from "./core/config.ts";
-import { createRedactor, type Redactor } from "./core/redact.ts";
+import { resolve } from "node:path";
+import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "./core/config.ts";
+import type { Diagnostic } from "./core/errors.ts";
+import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "./core/redact.ts";
+import { isObject } from "./core/values.ts";
+import type { Workflow } from "./core/workflow.ts";
+import { credentialsIn, userParts } from "./loaders/credential-files.ts";
+import { placeFindings } from "./loaders/workflow-file.ts";
 import type { Project, SkillEntry } from "./project.ts";
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
 
-/** Variables that are secret by their name, whether or not this run has a use for them. */
-const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
-/** Shorter ones may be ordinary words. */
+/** Of what is reported: shorter ones may be ordinary words. */
 const SECRET_LENGTH = 16;
 
 /** Keeps the secrets of the environment out of what is said before a run's own are known. */
@@ -19,24 +23,78 @@ export function reportRedactor(env: Environment, argv: readonly string[]): Redac
   const held = Object.entries(env).map(([name, value = ""]) => ({ name, value }));
   const given = argv.flatMap((text) => [text, ...text.split("=")]).map((value) => ({ name: "argument", value }));
   return createRedactor(
-    [...held, ...given].filter(({ name, value }) => SECRET_NAME.test(name) || value.length >= SECRET_LENGTH),
+    [...held, ...given].filter(({ name, value }) => isSecretName(name) || value.length >= SECRET_LENGTH),
   );
 }
 
-/** What must not be seen of a run: its skills' secrets, and those of the environment. */
-export function secretsOf(env: Environment, entries: Iterable<SkillEntry | undefined>, { project, user }: Project) {
-  const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
-  const named = Object.keys(env).filter((name) => SECRET_NAME.test(name) && (env[name]?.length ?? 0) >= SECRET_LENGTH);
-  const names = new Set([...PROVIDER_KEYS, ...configs, ...named]);
-  const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
-  return [...own, ...[...entries].flatMap((entry) => (entry ? skillSecrets(env, entry) : []))];
+/** Of a run: no word of its workflow is looked for. */
+export function runRedactor(secrets: readonly Secret[], workflow: Workflow | undefined): Redactor {
+  return createRedactor(secrets, workflow && wordsOf(workflow));
 }
 
-/** Every MCP server sees these: they are no secrets, though a skill may declare them. */
-const BASE_VARIABLES = ["PATH", "HOME", "LANG", "TMPDIR"];
+/** Said once: whose values may be seen. */
+export function describeUnsearched({ unsearched }: Redactor): readonly string[] {
+  const named = (why: "short" | "word") => [
+    ...new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name)),
+  ];
+  const tell = (names: readonly string[], reason: string) =>
+    names.length === 0 ? [] : [`not kept out of what is recorded and shown, ${reason}: ${names.join(", ")}`];
+  return [
+    ...tell(named("short"), "as a value under 8 characters may be ordinary text"),
+    ...tell(named("word"), "as the value is a word of the workflow"),
+  ];
+}
+
+/** Those of the environment and the checkout, each with its place in the file. */
+export function documentSecrets(project: Project, file: string, workflow: Workflow): Diagnostic[] {
+  const found = checkDocument(secretsOf(project.host.env, [], project), workflow);
+  return placeFindings(resolve(project.host.cwd, file), found, file);
+}
+
+/** A document is never redacted: what is a secret beyond doubt must not stand in it. */
+export function checkDocument(secrets: readonly Secret[], workflow: Workflow): Diagnostic[] {
+  const sure = secrets.filter(({ value }) => isUnmistakable(value));
+  return textsOf(workflow, []).flatMap(([path, text]) => {
+    const found = sure.find(({ value }) => text.includes(value));
+    if (!found) return [];
+    const message = `the value of ${found.name} stands in this text, which the model sees and every run records`;
+    const hint = `take it out and replace it where it is valid: a skill gets ${found.name} as its config`;
+    return [{ severity: "warning", code: "secret.in_document", path, message, hint }];
+  });
+}
+
+function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["path"], text: string][] {
+  if (typeof value === "string") return [[path, value]];
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsOf(item, [...path, index]));
+  return isObject(value) ? Object.entries(value).flatMap(([key, member]) => textsOf(member, [...path, key])) : [];
+}
+
+/** What must not be seen of a run: its skills' secrets, those of the environment, and of files of the checkout. */
+export function secretsOf(
+  env: Environment,
+  entries: Iterable<SkillEntry | undefined>,
+  { host, root, project, user }: Project,
+): readonly Secret[] {
+  const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
+  const names = new Set([...PROVIDER_KEYS, ...configs, ...Object.keys(env).filter(isSecretName)]);
+  const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
+  const folders = [...new Set([host.cwd, root])];
+  return [
+    ...[...entries].flatMap((entry) => (entry ? skillSecrets(env, entry) : [])),
+    ...own,
+    ...Object.entries(env).flatMap(([name, value = ""]) => addressSecrets(name, value)),
+    ...folders.flatMap((folder) => credentialsIn(folder, env.HOME)),
+  ];
+}
+
+/** An address with a user part is secret as a whole, and so is the part. */
+function addressSecrets(name: string, value: string): Secret[] {
+  const parts = /^\s*[a-z][a-z\d+.-]*:\/\//i.test(value) ? userParts(value) : [];
+  return parts.length === 0 ? [] : [value, ...parts].map((part) => ({ name, value: part }));
+}
 
 /** Of one skill: its secret fields, and what its MCP server is handed. */
-export function skillSecrets(env: Environment, { skill, fields }: SkillEntry) {
+export function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
   const handed = Object.keys(skill.mcp?.env ?? {}).filter((name) => !BASE_VARIABLES.includes(name));
   return [...secretValues(fields), ...handed.flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []))];
 }

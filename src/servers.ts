@@ -1,5 +1,7 @@
+import { cutText } from "./core/cut.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import { OWN_TOOLS } from "./core/own-tools.ts";
+import type { Redactor } from "./core/redact.ts";
 import { exposedName, type Skill, type Tool } from "./core/skill.ts";
 import type { McpConnection } from "./loaders/mcp-client.ts";
 import { type Host, processesOf, type SkillEntries, type SkillEntry } from "./project.ts";
@@ -17,6 +19,8 @@ export interface Servers {
 export interface Connecting {
   readonly host: Host;
   readonly fetch: typeof fetch;
+  /** Keeps secrets out of what servers say. */
+  readonly redactor: Redactor;
   /** Interrupts connecting: nothing is left of it. */
   readonly signal: AbortSignal;
 }
@@ -31,7 +35,8 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
   const connected = await Promise.all(
     [...entries].map(async ([id, entry]) => {
       if (!entry?.skill.mcp || entry.unavailable !== undefined) return [id, entry] as const;
-      const warn = (message: string) => void warnings.push(`the MCP server of ${id} ${message}`);
+      const warn = (message: string) =>
+        void warnings.push(`the MCP server of ${id} ${cutText(connecting.redactor.text(message), MOST_SAID)}`);
       const result = await connectSkill(entry, connecting, warn);
       if ("reason" in result) return [id, withoutServer(entry, result.reason)] as const;
       connections.push(result);
@@ -45,6 +50,8 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
   return { entries: new Map(connected), warnings, close };
 }
 
+const MOST_SAID = 2000;
+
 /** Tools of its own stay; a skill that has none is not there. */
 function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
   const { mcp: _, ...skill } = entry.skill;
@@ -53,7 +60,7 @@ function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
 
 async function connectSkill(
   { skill, contents }: SkillEntry,
-  { host, fetch, signal }: Connecting,
+  { host, fetch, redactor, signal }: Connecting,
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
   const { openMcp } = await import("./loaders/mcp-client.ts");
@@ -71,7 +78,7 @@ async function connectSkill(
       onWarning,
     });
   } catch (error) {
-    return { reason: `its MCP server cannot be used: ${messageOf(error)}` };
+    return { reason: `its MCP server cannot be used: ${cutText(redactor.text(messageOf(error)), MOST_SAID)}` };
   }
 }
 

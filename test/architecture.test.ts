@@ -73,7 +73,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: ["project", "invocation", "secrets", "run", "loaders", "stores", "core"],
   "own-tools": ["project", "run", "loaders", "core"],
   providers: ["project", "run", "models", "stores", "core"],
-  secrets: ["project", "core"],
+  secrets: ["project", "loaders", "core"],
   servers: ["project", "loaders", "core"],
   proxy: ["core"],
   run: ["core"],

@@ -1,5 +1,5 @@
 import { missingForTool } from "../core/config.ts";
-import { SkillflowError } from "../core/errors.ts";
+import { type Diagnostic, SkillflowError } from "../core/errors.ts";
 import { modelAvailability } from "../core/model-name.ts";
 import { exposedName } from "../core/skill.ts";
 import type { Workflow } from "../core/workflow.ts";
@@ -14,6 +14,7 @@ import {
   sandboxName,
   unknownSkills,
 } from "../project.ts";
+import { describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
@@ -52,7 +53,8 @@ export const doctor: Action = async (io, [file], flags) => {
   const ok = bare.length === 0;
   const sandbox = flags.live === true ? { sandbox: await sandboxName(project) } : {};
   const paint = painter(io, flags);
-  for (const found of [...configFindings(project), ...unknownSkills(project, [workflow]), ...findings])
+  const unsearched = unsearchedFindings(project, entries, workflow);
+  for (const found of [...configFindings(project), ...unknownSkills(project, [workflow]), ...findings, ...unsearched])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     await io.out(jsonText({ skills, models, ok, ...sandbox }));
@@ -71,6 +73,13 @@ ${paint("red", "✘")} without any of their skills: ${bare.map(plainText).join("
   }
   return ok ? 0 : 3;
 };
+
+function unsearchedFindings(project: Project, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
+  const secrets = secretsOf(project.host.env, entries.values(), project);
+  return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
+    return { severity: "warning", code: "secret.not_searched", path: [], message };
+  });
+}
 
 function describeSandbox(name: string, paint: Paint): string {
   const state =

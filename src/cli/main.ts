@@ -32,7 +32,10 @@ export interface Io {
   outText(text: string): Promise<void>;
   /** A workflow command for the CI system, which reads the text for people. */
   command(line: string): Promise<void>;
-  /** From now on secrets are kept out of both streams (trust 5). */
+  /**
+   * From now on secrets are kept out of all that is for people (trust 5). A document of `out` is made of what was redacted
+   * where it was said: its own structure stays as it is.
+   */
   protect(redactor: Redactor): void;
   readInput(): Promise<string>;
   /** The input as it arrives. */
@@ -134,7 +137,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   let take: (error: unknown) => boolean = () => false;
   const io: Io = {
     ...terminal,
-    out: async (text) => (isHalted ? undefined : terminal.out(clean(text)).catch(refuseOutput)),
+    out: async (text) => (isHalted ? undefined : terminal.out(text).catch(refuseOutput)),
     outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
     err: async (text) => (isHalted ? undefined : terminal.err(wrapLines(shown(text), errColumns))),
     redraw: async (line) => (isHalted ? undefined : terminal.err(`\r\u001b[K${shown(line)}`)),

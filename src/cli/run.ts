@@ -165,8 +165,9 @@ async function watchPrepared(
   const { outputs, prepared, beginning, signal } = watched;
   io.onStray(blameStray);
   const github = githubActions(io);
-  await github?.mask(prepared.secrets.map((secret) => secret.value));
-  io.protect(prepared.redactor);
+  const { redactor, secrets } = prepared;
+  await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
+  io.protect(redactor);
   const paint = painter(io, flags);
   for (const warning of prepared.warnings) await io.err(`${plainText(warning)}\n`);
   const progress = openProgress(io, flags, watched, paint);

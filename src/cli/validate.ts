@@ -1,5 +1,6 @@
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
-import { configFindings, openProject, readWorkflow, unknownSkills } from "../project.ts";
+import { configFindings, openProject, type Project, readWorkflow, unknownSkills } from "../project.ts";
+import { documentSecrets } from "../secrets.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { logJson } from "./reports/inert.ts";
@@ -7,7 +8,7 @@ import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const found = files.map((file) => readWorkflow(project, file));
+  const found = files.map((file) => readDiscreetly(project, file));
   const unknown = unknownSkills(
     project,
     found.map(({ workflow }) => workflow),
@@ -32,6 +33,12 @@ export const validate: Action = async (io, files, flags) => {
   }
   return errors > 0 ? 2 : 0;
 };
+
+/** With the secrets that stand in the document. */
+function readDiscreetly(project: Project, file: string) {
+  const { workflow, diagnostics } = readWorkflow(project, file);
+  return { workflow, diagnostics: [...diagnostics, ...(workflow ? documentSecrets(project, file, workflow) : [])] };
+}
 
 async function render(format: string, diagnostics: readonly Diagnostic[]): Promise<string> {
   if (format === "sarif") return logJson((await import("./reports/sarif.ts")).sarifOfDiagnostics(diagnostics));

@@ -48,6 +48,16 @@ export function isReservedVariable(name: string): boolean {
   return RESERVED_VARIABLE.test(name);
 }
 
+const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|KEY|APIKEY|PASSWORD|PASSWD|DSN|CREDENTIAL)(?:_|$)/i;
+
+/** Variables that are secret by their name, whether or not anybody has a use for them (trust 5). */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
+/** Every MCP server sees these: they are no secrets, though a skill may declare them. */
+export const BASE_VARIABLES: readonly string[] = ["PATH", "HOME", "LANG", "TMPDIR"];
+
 /** One field of a skill's config and where its value came from. */
 export interface ResolvedField {
   readonly key: string;

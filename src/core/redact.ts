@@ -1,188 +1,86 @@
-import type { Json } from "./values.ts";
+import { createFormSearch, type FormSearch } from "./form-search.ts";
+import { type Form, formsOf, LAST_MARK, MIN_LENGTH, type Secret } from "./secret-forms.ts";
+import { joinedLines, type View, viewsOf } from "./text-view.ts";
+import type { Json, JsonObject } from "./values.ts";
+
+export type { Secret } from "./secret-forms.ts";
 
 /** Keeps secrets out of what the model sees and of what is recorded, printed, reported and thrown (trust 5). */
 export interface Redactor {
   /** The text itself when it holds no secret. Redacting twice changes nothing more. */
   text(text: string): string;
-  /** Every string and object key redacted; the very same value when nothing changed. Of keys made equal, the last wins. */
+  /**
+   * Every string redacted, also where a secret is split over neighbouring ones; the very same value when nothing changed.
+   * A key is left alone but for a secret that can be no field's name; of keys made equal, the last wins.
+   */
   value<Value extends Json>(value: Value): Value;
-  /** Names of secrets shorter than four characters, which are not redacted: they would blank out ordinary text. */
-  readonly tooShort: readonly string[];
+  /** The secrets that are not looked for, as they would blank out ordinary text. */
+  readonly unsearched: readonly Unsearched[];
 }
 
-export interface Secret {
+export interface Unsearched {
   readonly name: string;
-  readonly value: string;
+  readonly why: "short" | "word";
 }
 
 /**
- * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes), URL-encoded
- * and JSON-escaped; of a secret of several lines also each line of 16 or more characters. Secrets that overlap in a text
- * become one mark, with the name of the longest. The mark is shorter if a secret could be read in the mark itself.
+ * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, and broken into
+ * lines), in hexadecimal digits, URL-encoded and JSON-escaped; of a secret of several lines also each line of 16 or more
+ * characters. Secrets that overlap in a text become one mark, with the name of the longest. The mark is shorter if a
+ * secret could be read in the mark itself. A secret that is one of the words is looked for only if it is no word to people.
  */
-export function createRedactor(secrets: readonly Secret[]): Redactor {
-  const tooShort = secrets.filter(({ value }) => value !== "" && value.length < MIN_LENGTH).map(({ name }) => name);
-  const forms = formsOf(secrets.filter(({ value }) => value.length >= MIN_LENGTH));
-  if (forms.length === 0) return { text: (text) => text, value: (value) => value, tooShort };
-  const index = indexForms(forms);
-  const text = (text: string) => redactText(text, index);
-  return { text, value: (value) => redactValue(value, text), tooShort };
+export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<string> = NO_WORDS): Redactor {
+  const given = secrets.filter(({ value }) => value !== "");
+  const unsearched = given.flatMap(({ name, value }) => whyUnsearched(name, value, words));
+  const searched = given.filter(({ name, value }) => whyUnsearched(name, value, words).length === 0);
+  const forms = formsOf(searched);
+  if (forms.length === 0) return { text: (text) => text, value: (value) => value, unsearched };
+  const stained = stainFinder(createFormSearch(forms));
+  const keys = formsOf(searched.filter(({ value }) => !MAYBE_A_NAME.test(value)));
+  const text = (given: string) => redactText(given, stained);
+  const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(createFormSearch(keys)));
+  const clean = new WeakSet<object>();
+  return {
+    text,
+    unsearched,
+    value(value) {
+      if (typeof value === "string") return text(value) as typeof value;
+      if (typeof value !== "object" || value === null || clean.has(value)) return value;
+      const redacted = redactValue(value, { stained, text, key });
+      clean.add(redacted as object);
+      return redacted;
+    },
+  };
 }
 
-const MIN_LENGTH = 4;
-const MIN_LINE = 16;
-/** Too short to hold a form of any secret. */
-const LAST_MARK = "***";
+const NO_WORDS: ReadonlySet<string> = new Set();
+const MAYBE_A_NAME = /^[A-Za-z]+(?:[-_. :/][A-Za-z]+)*$/;
 
-/** One way in which a secret is written. */
-interface Form {
-  readonly text: string;
-  readonly mark: string;
+function whyUnsearched(name: string, value: string, words: ReadonlySet<string>): Unsearched[] {
+  if (value.trim().length < MIN_LENGTH) return [{ name, why: "short" }];
+  return words.has(value.trim()) && !isUnmistakable(value) ? [{ name, why: "word" }] : [];
 }
 
-function formsOf(secrets: readonly Secret[]): readonly Form[] {
-  const names = new Map<string, string>();
-  for (const { name, value } of secrets) {
-    for (const text of partsOf(value).flatMap(plainAndBase64).flatMap(spellings)) {
-      if (!names.has(text)) names.set(text, name);
-    }
-  }
-  const texts = [...names.keys()];
-  const marks = new Map(secrets.map(({ name }) => [name, markOf(name, texts)]));
-  return [...names].map(([text, name]) => ({ text, mark: marks.get(name) ?? LAST_MARK }));
+/** No word of a language, wherever it stands. */
+export function isUnmistakable(value: string): boolean {
+  return value.length >= 20 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
 }
 
-function markOf(name: string, forms: readonly string[]): string {
-  const marks = [`[redacted:${name}]`, "[redacted]"];
-  return marks.find((mark) => !forms.some((form) => mark.includes(form))) ?? LAST_MARK;
+/** The words of a document: what stands between white space and punctuation in its keys and texts. */
+export function wordsOf(document: object): ReadonlySet<string> {
+  const words = new Set<string>();
+  const read = (text: string) => {
+    for (const [word] of text.matchAll(WORD)) words.add(word).add(word.replace(EDGES, ""));
+  };
+  const { leaves, containers } = walk(document as Container);
+  for (const { text } of leaves) read(text);
+  for (const container of containers)
+    if (!Array.isArray(container)) for (const name of Object.keys(container)) read(name);
+  return words;
 }
 
-/** The secret, without the white space around it too, and its long lines, also where a line ends in a written `\n`. */
-function partsOf(value: string): readonly string[] {
-  const lines = value.split(/[\r\n]+|(?:\\r)?\\n/).map((line) => line.trim());
-  const long = lines.length > 1 ? lines.filter((line) => line.length >= MIN_LINE) : [];
-  return [...new Set([value, value.trim(), ...long])].filter((part) => part.length >= MIN_LENGTH);
-}
-
-function plainAndBase64(text: string): readonly string[] {
-  const bytes = new TextEncoder().encode(text);
-  return [text, ...base64Forms(bytes, 0), ...base64Forms(bytes, 1), ...base64Forms(bytes, 2)];
-}
-
-/**
- * What base64 always makes of `bytes` after `offset` other bytes (modulo 3): the characters that depend on no byte
- * before or after; and those with the end, bare and padded, where nothing follows.
- */
-function base64Forms(bytes: Uint8Array, offset: 0 | 1 | 2): readonly string[] {
-  const length = offset + bytes.length;
-  const ended = base64([...new Uint8Array(offset), ...bytes]).slice(offset === 0 ? 0 : offset + 1);
-  const open = length % 3 === 0 ? ended : ended.slice(0, -1);
-  const forms = [open, ended, ended + "=".repeat((3 - (length % 3)) % 3)];
-  return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
-}
-
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-function base64(bytes: Iterable<number>): string {
-  let text = "";
-  let pending = 0;
-  let width = 0;
-  for (const byte of bytes) {
-    pending = ((pending << 8) | byte) & 0xffff;
-    for (width += 8; width >= 6; width -= 6) text += BASE64.charAt((pending >> (width - 6)) & 63);
-  }
-  return width === 0 ? text : text + BASE64.charAt((pending << (6 - width)) & 63);
-}
-
-/** The text as it stands in URLs, forms and JSON. */
-function spellings(text: string): readonly string[] {
-  const encoded = UNENCODED.map((kept) => percentEncode(text, kept));
-  const forms = encoded.map((form) => form.replaceAll("%20", "+"));
-  const lower = [...encoded, ...forms].map((form) => form.replace(/%../g, (code) => code.toLowerCase()));
-  return [...new Set([text, ...encoded, ...forms, ...lower, ...jsonEscapes(text)])];
-}
-
-/** What encoders leave as it is: encodeURIComponent, RFC 3986, forms, RFC 3986 paths, encodeURI, the URL parser's query. */
-const UNENCODED = [
-  /[\w\-.!~*'()]/,
-  /[\w\-.~]/,
-  /[\w\-.*]/,
-  /[\w\-.~/]/,
-  /[\w\-.!~*'();/?:@&=+$,#]/,
-  /[\w\-.!~*();/?:@&=+$,%[\]\\^`{|}]/,
-];
-
-function percentEncode(text: string, kept: RegExp): string {
-  return text.replace(/[^\w\-.]/gu, (character) => (kept.test(character) ? character : percentCodes(character)));
-}
-
-function percentCodes(character: string): string {
-  const bytes = [...new TextEncoder().encode(character)];
-  return bytes.map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
-}
-
-/** In a JSON string, as encoders differ: with `/`, markup or all beyond ASCII escaped; and in a JSON string within one. */
-function jsonEscapes(text: string): readonly string[] {
-  const plain = JSON.stringify(text).slice(1, -1);
-  const slashed = plain.replaceAll("/", "\\/");
-  const once = [plain, slashed, ...[plain, slashed].flatMap(unicodeEscapes)];
-  return [...once, ...once.map((form) => JSON.stringify(form).slice(1, -1))];
-}
-
-function unicodeEscapes(text: string): readonly string[] {
-  const hex = (character: string) => character.charCodeAt(0).toString(16).padStart(4, "0");
-  const lower = text.replace(/[^ -~]/g, (character) => `\\u${hex(character)}`);
-  const upper = text.replace(/[^ -~]/g, (character) => `\\u${hex(character).toUpperCase()}`);
-  const markup = (form: string) => form.replace(/[<>&']/g, (character) => `\\u${hex(character)}`);
-  return [lower, upper, markup(text), markup(lower)];
-}
-
-/** Forms by the slot of their first three characters, the longest first; `taken` tells at a glance that a slot is empty. */
-interface FormIndex {
-  readonly taken: Uint8Array;
-  readonly slots: ReadonlyMap<number, readonly Form[]>;
-}
-
-function indexForms(forms: readonly Form[]): FormIndex {
-  const slots = new Map<number, Form[]>();
-  const taken = new Uint8Array(0x10000);
-  for (const form of [...forms].sort((a, b) => b.text.length - a.text.length)) {
-    const slot = slotAt(form.text, 0);
-    taken[slot] = 1;
-    const sharing = slots.get(slot);
-    if (sharing) sharing.push(form);
-    else slots.set(slot, [form]);
-  }
-  return { taken, slots };
-}
-
-function slotAt(text: string, at: number): number {
-  return ((text.charCodeAt(at) << 10) ^ (text.charCodeAt(at + 1) << 5) ^ text.charCodeAt(at + 2)) & 0xffff;
-}
-
-const PASSES = 4;
-
-/** A mark beside other text may by chance read as another secret; so the result is searched again until it is clean. */
-function redactText(text: string, index: FormIndex): string {
-  let redacted = text;
-  for (let pass = 0; pass < PASSES; pass++) {
-    const next = replaceForms(redacted, index);
-    if (next === undefined) return redacted;
-    redacted = next;
-  }
-  return LAST_MARK;
-}
-
-/** Undefined when the text holds no form. */
-function replaceForms(text: string, index: FormIndex): string | undefined {
-  const pieces: string[] = [];
-  let done = 0;
-  for (let found = nextStain(text, 0, index); found; found = nextStain(text, found.end, index)) {
-    pieces.push(text.slice(done, found.start), found.mark);
-    done = found.end;
-  }
-  return done === 0 ? undefined : [...pieces, text.slice(done)].join("");
-}
+const WORD = /[\p{L}\p{N}\p{M}\-_./:]+/gu;
+const EDGES = /^[-_./:]+|[-_./:]+$/g;
 
 /** A stretch of text covered by one form or by several that overlap. */
 interface Stain {
@@ -191,58 +89,204 @@ interface Stain {
   readonly mark: string;
 }
 
-function nextStain(text: string, from: number, index: FormIndex): Stain | undefined {
-  const start = nextForm(text, from, text.length, index);
-  if (!start) return undefined;
-  let longest = start.form;
-  let end = start.at + longest.text.length;
-  for (let next = nextForm(text, start.at + 1, end, index); next; next = nextForm(text, next.at + 1, end, index)) {
-    end = Math.max(end, next.at + next.form.text.length);
-    if (next.form.text.length > longest.text.length) longest = next.form;
-  }
-  return { start: start.at, end, mark: longest.mark };
+type StainFinder = (text: string) => readonly Stain[];
+
+function stainFinder(search: FormSearch): StainFinder {
+  const look = (found: Marked[], view: View) => {
+    if (view.text.length < search.least) return;
+    for (const { start, end, form } of search(view.text)) {
+      const [from, to] = view.toSource(start, end);
+      found.push({ start: from, end: to, mark: form.mark, form });
+    }
+  };
+  return (text) => {
+    if (text.length < search.least) return [];
+    const found: Marked[] = [];
+    for (const view of viewsOf(text)) {
+      look(found, view);
+      for (const lines of joinedLines(view, search.least)) look(found, lines);
+    }
+    return found.length < 2 ? found : merge(found);
+  };
 }
 
-/** The longest form at the first place in `from..before` where one begins. */
-function nextForm(text: string, from: number, before: number, { taken, slots }: FormIndex) {
-  const last = Math.min(before, text.length - MIN_LENGTH + 1);
-  for (let at = from; at < last; at++) {
-    const slot = slotAt(text, at);
-    const form = taken[slot] === 1 ? slots.get(slot)?.find((form) => text.startsWith(form.text, at)) : undefined;
-    if (form) return { at, form };
-  }
-  return undefined;
-}
+type Marked = Stain & { readonly form: Form };
 
-/** Children before their parents, without recursion: JSON from outside may be very deep. */
-function redactValue<Value extends Json>(root: Value, text: (text: string) => string): Value {
-  const done = new Map<Json, Json>();
-  const redacted = (value: Json): Json => (typeof value === "string" ? text(value) : (done.get(value) ?? value));
-  const open = new Set<Json>();
-  const pending: Json[] = [root];
-  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
-    if (typeof value !== "object" || value === null || done.has(value)) continue;
-    if (open.has(value)) {
-      done.set(value, rebuild(value, redacted));
-    } else {
-      open.add(value);
-      pending.push(value);
-      for (const child of Object.values(value)) if (typeof child === "object") pending.push(child);
+function merge(found: Marked[]): readonly Stain[] {
+  found.sort((a, b) => a.start - b.start || b.end - a.end);
+  const merged: Marked[] = [];
+  for (const next of found) {
+    const last = merged.at(-1);
+    if (!last || next.start >= last.end) merged.push(next);
+    else {
+      const longest = next.form.text.length > last.form.text.length ? next : last;
+      merged[merged.length - 1] = { ...longest, start: last.start, end: Math.max(last.end, next.end) };
     }
   }
-  return redacted(root) as Value;
+  return merged;
+}
+
+const PASSES = 4;
+
+/** A mark beside other text may by chance read as another secret; so the result is searched again until it is clean. */
+function redactText(text: string, stained: StainFinder): string {
+  let redacted = text;
+  for (let pass = 0; pass < PASSES; pass++) {
+    const stains = stained(redacted);
+    if (stains.length === 0) return redacted;
+    redacted = withMarks(redacted, stains);
+  }
+  return LAST_MARK;
+}
+
+function withMarks(text: string, stains: readonly Stain[]): string {
+  let done = 0;
+  const pieces = stains.flatMap(({ start, end, mark }) => {
+    const before = text.slice(done, start);
+    done = end;
+    return [before, mark];
+  });
+  return [...pieces, text.slice(done)].join("");
+}
+
+function keyRedactor(stained: StainFinder): (name: string) => string {
+  return (name) => redactText(name, stained);
+}
+
+interface Means {
+  readonly stained: StainFinder;
+  text(text: string): string;
+  key(name: string): string;
 }
 
 type Container = Extract<Json, object>;
 
-/** The same container when nothing in it changed. */
-function rebuild(value: Container, redacted: (value: Json) => Json): Json {
-  if (Array.isArray(value)) {
-    const items = value.map(redacted);
-    return items.some((item, index) => item !== value[index]) ? items : value;
+/** A string within a value, where it stands. */
+interface Leaf {
+  readonly owner: Container;
+  readonly key: string | number;
+  readonly text: string;
+}
+
+function redactValue<Value extends Json>(root: Value, means: Means): Value {
+  let redacted: Container = root as Container;
+  for (let pass = 0; pass < PASSES; pass++) {
+    const next = redactOnce(redacted, means);
+    if (next === redacted) break;
+    redacted = next;
   }
-  const entries = Object.entries(value);
-  const members = entries.map(([key, member]) => [redacted(key) as string, redacted(member)] as const);
-  const isSame = members.every(([key, member], index) => key === entries[index]?.[0] && member === entries[index]?.[1]);
-  return isSame ? value : Object.fromEntries(members);
+  return redacted as Value;
+}
+
+function redactOnce(root: Container, means: Means): Container {
+  const { leaves, containers } = walk(root);
+  const joined = leaves.map(({ text }) => text).join("");
+  const stains = means.stained(joined);
+  const isClean = stains.length === 0 && !leaves.some(({ text }) => OPEN_ESCAPE.test(text.slice(-LONGEST_ESCAPE)));
+  const names = containers.flatMap((container) => (Array.isArray(container) ? [] : Object.keys(container)));
+  if (isClean && means.key(names.join("\0")) === names.join("\0")) return root;
+  const marks = splitMarks(leaves, stains);
+  const texts = leaves.map((leaf, index) => ({ ...leaf, now: marks.get(index) ?? means.text(leaf.text) }));
+  return rebuild(root, containers, { changed: texts.filter(({ text, now }) => now !== text), key: means.key });
+}
+
+/** Where a text ends like this, what follows it may be read as a part of the escape. */
+const OPEN_ESCAPE = /(?:\\[ux]?[\da-fA-F]{0,3}|%[\da-fA-F]?)$/;
+const LONGEST_ESCAPE = 6;
+
+const MOST_NEIGHBOURS = 8;
+const LEAST_PIECE = 4;
+
+/** The strings that hold a piece of a secret which is split over neighbours, by their position. */
+function splitMarks(leaves: readonly Leaf[], stains: readonly Stain[]): ReadonlyMap<number, string> {
+  const marks = new Map<number, string>();
+  let index = 0;
+  let begin = 0;
+  for (const { start, end, mark } of stains) {
+    for (; begin + lengthAt(leaves, index) <= start; index++) begin += lengthAt(leaves, index);
+    const pieces: { readonly index: number; readonly length: number }[] = [];
+    for (let at = index, from = begin; from < end; from += lengthAt(leaves, at++)) {
+      const length = Math.min(end, from + lengthAt(leaves, at)) - Math.max(start, from);
+      pieces.push({ index: at, length });
+    }
+    if (pieces.length < 2 || pieces.length > MOST_NEIGHBOURS) continue;
+    for (const piece of pieces) if (piece.length >= LEAST_PIECE) marks.set(piece.index, mark);
+  }
+  return marks;
+}
+
+function lengthAt(leaves: readonly Leaf[], index: number): number {
+  return leaves[index]?.text.length ?? Number.POSITIVE_INFINITY;
+}
+
+interface Walked {
+  /** In the order of JSON; empty ones hold nothing. */
+  readonly leaves: readonly Leaf[];
+  /** Children before their parents. */
+  readonly containers: readonly Container[];
+}
+
+/** Without recursion, as JSON from outside may be very deep; what stands in several places is looked at once. */
+function walk(root: Container): Walked {
+  const leaves: Leaf[] = [];
+  const containers: Container[] = [];
+  const seen = new Set<Container>([root]);
+  const open = [frameOf(root)];
+  for (let frame = open.at(-1); frame; frame = open.at(-1)) {
+    if (frame.next === frame.size) {
+      containers.push(frame.owner);
+      open.pop();
+      continue;
+    }
+    const at = frame.next++;
+    const key = frame.keys?.[at] ?? at;
+    const child = (frame.owner as JsonObject)[key];
+    if (typeof child === "string") {
+      if (child !== "") leaves.push({ owner: frame.owner, key, text: child });
+    } else if (typeof child === "object" && child !== null && !seen.has(child)) {
+      seen.add(child);
+      open.push(frameOf(child));
+    }
+  }
+  return { leaves, containers };
+}
+
+function frameOf(owner: Container) {
+  const keys = Array.isArray(owner) ? undefined : Object.keys(owner);
+  return { owner, keys, size: keys?.length ?? (owner.length as number), next: 0 };
+}
+
+interface Changes {
+  readonly changed: readonly (Leaf & { readonly now: string })[];
+  key(name: string): string;
+}
+
+/** The same containers where nothing in them changed. */
+function rebuild(root: Container, containers: readonly Container[], { changed, key }: Changes): Container {
+  const texts = new Map<Container, Map<string | number, string>>();
+  for (const { owner, key: at, now } of changed) texts.set(owner, (texts.get(owner) ?? new Map()).set(at, now));
+  const rebuilt = new Map<Json, Json>();
+  for (const container of containers) {
+    const now = texts.get(container);
+    const member = (at: string | number, value: Json): Json => now?.get(at) ?? rebuilt.get(value) ?? value;
+    const next = Array.isArray(container)
+      ? rebuildList(container, member)
+      : rebuildObject(container as JsonObject, member, key);
+    if (next !== container) rebuilt.set(container, next);
+  }
+  return (rebuilt.get(root) ?? root) as Container;
+}
+
+type Member = (at: string | number, value: Json) => Json;
+
+function rebuildList(list: readonly Json[], member: Member): readonly Json[] {
+  const items = list.map((item, index) => member(index, item));
+  return items.some((item, index) => item !== list[index]) ? items : list;
+}
+
+function rebuildObject(object: JsonObject, member: Member, key: (name: string) => string): JsonObject {
+  const entries = Object.entries(object);
+  const members = entries.map(([name, value]) => [key(name), member(name, value)] as const);
+  const isSame = members.every(([name, value], index) => name === entries[index]?.[0] && value === entries[index]?.[1]);
+  return isSame ? object : Object.fromEntries(members);
 }

@@ -51,7 +51,7 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
     limits: { wallMs: Math.min(limits.timeout_ms ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS) },
     signal: context.signal,
   });
-  if (outcome.logs.trim() !== "") context.logger.info(endOf(outcome.logs));
+  if (outcome.logs.trim() !== "") context.logger.info(outcome.logs.trim());
   if (outcome.status === "completed") return (await keepMade(outcome, context.blobs)).output;
   throw new Error(describeFailure(outcome));
 }
@@ -74,17 +74,8 @@ async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {
   throw new Error(`no result of this run named the blob ${id}`);
 }
 
-/** A model needs the last lines alone: the error's own place. */
-const MOST_LOGS = 4000;
-
-function endOf(text: string): string {
-  const told = text.trim();
-  return told.length <= MOST_LOGS
-    ? told
-    : `[… ${told.length - MOST_LOGS} characters left out …]${told.slice(-MOST_LOGS)}`;
-}
-
+/** Whole: it is cut once it is redacted, and its end stays, the error's own place. */
 function describeFailure({ error, logs }: Extract<RunOutcome, { status: "failed" }>): string {
-  const what = `${error.type}: ${error.message.slice(0, MOST_LOGS)}`;
-  return logs.trim() === "" ? what : `${what}\nThe end of what it printed:\n${endOf(logs)}`;
+  const what = `${error.type}: ${error.message}`;
+  return logs.trim() === "" ? what : `${what}\nWhat it printed:\n${logs.trim()}`;
 }

@@ -218,17 +218,16 @@ async function resolveArg(folder: SkillFolder, arg: string): Promise<string> {
 function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignResult): Json {
   if (code !== 0) {
     const how = code === undefined ? "was ended by a signal" : `ended with exit code ${code}`;
-    const said = (stderr.trim() || stdout.trim()).slice(-MOST_QUOTED);
+    const said = stderr.trim() || stdout.trim();
     throw new Error(`${binary} ${how}${said === "" ? "" : `: ${said}`}`);
   }
   if (truncated) throw new Error(`${binary} printed more than ${LIMITS.outputBytes / 1024 / 1024} MB`);
   const value = parseJson(stdout);
   if (value !== undefined) return value;
-  const beginning = stdout.trim().slice(0, 200);
-  throw new Error(`${binary} printed ${beginning === "" ? "nothing" : `what is no JSON: ${beginning}`}`);
+  const printed = stdout.trim();
+  throw new Error(`${binary} printed ${printed === "" ? "nothing" : `what is no JSON: ${printed}`}`);
 }
 
-const MOST_QUOTED = 1000;
 const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit" | "aborted">, string>> = {
   time: "it took too long",
   memory: "it needed too much memory",

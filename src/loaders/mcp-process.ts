@@ -43,7 +43,8 @@ export const MOST_MESSAGE = 16 * 1024 * 1024;
 export const NOT_RUNNING = "the server is not running";
 /** So much that is no message, before the first message, ends the server: it speaks something else. */
 const MOST_NOISE = 64 * 1024;
-const KEPT_WORDS = 2000;
+/** Far more than is shown of it once it is redacted. */
+const KEPT_WORDS = 64 * 1024;
 const GRACE_MS = 1000;
 
 /** A line-by-line JSON-RPC transport over the standard streams of a process that it starts. */
@@ -75,7 +76,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
         noise.limit = Number.POSITIVE_INFINITY;
         transport.onmessage?.(message as unknown as JSONRPCMessage);
       } else if (line.trim() !== "") {
-        noise.add(`${line.slice(0, KEPT_WORDS)}\n`);
+        noise.add(`${line}\n`);
       }
     },
     onOverflow: () => void failWith("it sent a message that is too large"),
@@ -109,7 +110,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
   return transport;
 }
 
-/** The end of what was said, on one line without stack frames; `count` are all the characters so far. */
+/** What was said last, on one line without stack frames; `count` are all the characters so far. */
 function keepTail() {
   let kept = "";
   const tail = {
@@ -121,9 +122,10 @@ function keepTail() {
     },
     text() {
       const lines = kept.trim().split(/\s*\n\s*/);
+      // The first line of what is left of much may be the end of one.
       return lines
+        .slice(tail.count > KEPT_WORDS ? 1 : 0)
         .filter((line) => !line.startsWith("at "))
-        .slice(-8)
         .join(" | ");
     },
   };

@@ -1,6 +1,6 @@
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import type { Environment } from "../core/config.ts";
+import { BASE_VARIABLES, type Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
 import type { McpServerConfig, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
@@ -114,8 +114,6 @@ function capped(response: Response): Response {
   });
   return new Response(response.body.pipeThrough(limit), response);
 }
-
-const BASE_VARIABLES = ["PATH", "HOME", "LANG", "TMPDIR"];
 
 /** D30: a minimal base and the declared variables; what they are said to be is for people. */
 function serverEnvironment({ config, env, onWarning }: SessionOptions): Record<string, string> {

@@ -251,32 +251,22 @@ export function withRefusals(error: string, stderr: string): string {
 
 const REFUSED = /^skillflow: \S+ was refused: .+$/gm;
 
-/** What it says of itself, else the last that it printed. */
+/** What it says of itself, else all that it printed: it is cut once it is redacted. */
 function failureOf({ code, stdout, stderr }: ForeignResult, file: string): string {
   const said = parseJson(stdout);
   if (isObject(said) && typeof said.error === "string" && said.error !== "") return said.error;
   const how = code === undefined ? "was ended by a signal" : `ended with exit code ${code}`;
-  const last = lastLines(stderr) || lastLines(stdout);
-  return `the script ${file} ${how}${last === "" ? "" : `: ${last}`}`;
+  const printed = stderr.trim() || stdout.trim();
+  return `the script ${file} ${how}${printed === "" ? "" : `: ${printed}`}`;
 }
-
-function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-LAST_LINES).join("\n").slice(-MOST_QUOTED);
-}
-
-const LAST_LINES = 10;
-const MOST_QUOTED = 1000;
 
 function printedResult({ stdout, stderr }: ForeignResult, file: string): Json {
   const text = stdout.trim();
   if (text === "") {
-    const last = lastLines(stderr);
-    throw new Error(`the script ${file} ended without a result${last === "" ? "" : `: ${last}`}`);
+    const printed = stderr.trim();
+    throw new Error(`the script ${file} ended without a result${printed === "" ? "" : `: ${printed}`}`);
   }
   const value = parseJson(text);
   if (value !== undefined) return value;
-  const beginning = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
-  throw new Error(`the script ${file} printed what is no JSON: ${beginning}`);
+  throw new Error(`the script ${file} printed what is no JSON: ${text}`);
 }
-
-const MOST_SHOWN = 200;

@@ -149,7 +149,7 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
       });
       signal.throwIfAborted();
       const logs = outcome.logs.trim();
-      if (logs !== "") logger.info(logs.slice(-MOST_LOGS));
+      if (logs !== "") logger.info(logs);
       if (outcome.status === "completed") return (await keepMade(outcome, blobs)).output;
       throw new Error(`${outcome.error.type}: ${outcome.error.message}`);
     },
@@ -158,7 +158,6 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
 
 /** The caller's signal ends a call much earlier than this clock. */
 const MOST_MS = 3_600_000;
-const MOST_LOGS = 10_000;
 
 interface TomlManifest {
   readonly value: { readonly [key: string]: unknown };

@@ -59,7 +59,7 @@ function codeOf({ status = 0, kinds, message }: Fault): ErrorCode {
 
 function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault): string {
   const status = fault.status === undefined ? "" : ` (${fault.status})`;
-  const said = withoutKey(service, fault.message).trim().slice(0, 2000);
+  const said = withoutKey(service, fault.message).trim();
   const reason = said === "" ? "" : `: ${said}`;
   switch (code) {
     case "model.auth":

@@ -193,7 +193,7 @@ async function openAnswer(service: Service, model: string, response: Response, t
 
   function checked(text: string): Fields {
     const body = parseJson(text);
-    if (!isObject(body)) throw garbled(text.trim() === "" ? "an empty body" : withoutKey(service, text.slice(0, 200)));
+    if (!isObject(body)) throw garbled(text.trim() === "" ? "an empty body" : withoutKey(service, text));
     const failure = failureIn(service, model, body);
     if (failure) throw failure;
     return body;

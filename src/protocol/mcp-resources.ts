@@ -7,6 +7,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import { isBlobId } from "../core/blob.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
+import type { Redactor } from "../core/redact.ts";
 import type { SkillEntry } from "../project.ts";
 import { readSkillFile } from "../skill-file.ts";
 
@@ -58,14 +59,18 @@ export interface Readable {
   /** By id; each has an instruction. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
   readonly blobs: Blobs;
+  readonly redactor: Redactor;
 }
 
 /** What an address names; undefined when nothing is there. Throws why what is there is not read. */
-export async function readResource(uri: string, { skills, blobs }: Readable): Promise<ReadResourceResult | undefined> {
+export async function readResource(
+  uri: string,
+  { skills, blobs, redactor }: Readable,
+): Promise<ReadResourceResult | undefined> {
   const content = uri.startsWith(SKILLS)
     ? await readSkill(uri.slice(SKILLS.length), skills)
     : uri.startsWith(BLOBS)
-      ? await readBlob(uri.slice(BLOBS.length), blobs)
+      ? await readBlob(uri.slice(BLOBS.length), blobs, redactor)
       : undefined;
   return content && { contents: [{ uri, ...content }] };
 }
@@ -90,7 +95,7 @@ function decode(text: string): string {
   }
 }
 
-async function readBlob(address: string, blobs: Blobs): Promise<Content | undefined> {
+async function readBlob(address: string, blobs: Blobs, redactor: Redactor): Promise<Content | undefined> {
   const [id = "", query] = address.split("?");
   const info = isBlobId(decode(id)) ? await blobs.info(decode(id)) : undefined;
   if (!info) return undefined;
@@ -98,7 +103,9 @@ async function readBlob(address: string, blobs: Blobs): Promise<Content | undefi
   const bytes = await blobs.read(info.blob_id, offset, length);
   const text = textOf(info.kind, bytes);
   const { kind: mimeType } = info;
-  return text === undefined ? { mimeType, blob: Buffer.from(bytes).toString("base64") } : { mimeType, text };
+  return text === undefined
+    ? { mimeType, blob: Buffer.from(bytes).toString("base64") }
+    : { mimeType, text: redactor.text(text) };
 }
 
 function rangeOf({ size_bytes }: BlobInfo, query: URLSearchParams) {

@@ -85,10 +85,8 @@ function createServer(service: Serving): Server {
     { name: "skillflow", title: "skillflow", version: options.version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
   );
-  const offered = async <Result>(answer: (offer: Offer) => Result | Promise<Result>): Promise<Result> => {
-    const offer = await service.offer;
-    return offer.redactor.value((await answer(offer)) as never) as Result;
-  };
+  const offered = async <Result>(answer: (offer: Offer) => Result | Promise<Result>): Promise<Result> =>
+    answer(await service.offer);
   server.setRequestHandler("tools/list", () =>
     offered(({ tools }) => ({ tools: [...tools.values()].map(({ definition }) => definition) })),
   );
@@ -103,7 +101,7 @@ function createServer(service: Serving): Server {
   );
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: TEMPLATES }));
   server.setRequestHandler("resources/read", ({ params: { uri } }) =>
-    offered(({ skills }) => readOrRefuse(sdk, uri, { skills, blobs })),
+    offered(({ skills, redactor }) => readOrRefuse(sdk, uri, { skills, blobs, redactor })),
   );
   server.setRequestHandler("prompts/list", () =>
     offered(({ skills }) => ({ prompts: describePrompts(skills.values()) })),
@@ -137,7 +135,7 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
   const interrupt = interrupted(context.mcpReq.signal);
   try {
     const observers = progressTellers(options, context);
-    const result = await tool.call(input, { signal: interrupt, observers });
+    const result = redactResult(await tool.call(input, { signal: interrupt, observers }), offer.redactor);
     // Older revisions take results and their schemas as objects alone.
     return server.projectCallToolResult(result, tool.definition.outputSchema);
   } catch (error) {
@@ -145,6 +143,16 @@ async function callTool(server: Server, { sdk, options }: Serving, call: ToolCal
     if (!interrupt.aborted) options.onFault(error);
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, `${name} could not be carried out`);
   }
+}
+
+/** What a tool said. All that is offered is its author's text, and stays. */
+function redactResult(result: CallToolResult, { text, value }: Offer["redactor"]): CallToolResult {
+  const { structuredContent } = result;
+  return {
+    ...result,
+    content: result.content.map((item) => (item.type === "text" ? { ...item, text: text(item.text) } : item)),
+    ...(structuredContent === undefined ? {} : { structuredContent: value(structuredContent as JsonObject) }),
+  };
 }
 
 /** Aborts with a reason that people read in the record of a run. */

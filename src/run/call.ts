@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { blobsIn } from "../core/blob.ts";
+import { cutText } from "../core/cut.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Blobs } from "../core/ports.ts";
 import type { Redactor } from "../core/redact.ts";
@@ -6,7 +8,7 @@ import { compileSchema } from "../core/schema.ts";
 import type { Logger, Outcome, Tool } from "../core/skill.ts";
 import type { Call } from "../core/step.ts";
 import { type Json, type JsonSchema, toJson } from "../core/values.ts";
-import { cutText, holdLarge } from "./large.ts";
+import { holdLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
 import { type Suspect, suspected } from "./stray.ts";
 
@@ -75,7 +77,7 @@ function contextOf(options: CallOptions, { config }: Handler, call: Call, signal
   const guarded: typeof fetch = (input, init) =>
     options.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
   const blobs = cleanBlobs(options.blobs, options.redactor);
-  const logger = loggerFor(call.tool.skill);
+  const logger = cleanLogger(loggerFor(call.tool.skill), options.redactor);
   return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, logger, blobs };
 }
 
@@ -108,22 +110,43 @@ function checked(output: Json, schema: JsonSchema | undefined): Outcome {
     : { error: `the result does not fit the tool's output schema: ${problems.join("; ")}` };
 }
 
-/** Redacted first, held or cut afterwards, so that no half of a secret survives (trust rule 5). */
+const MOST_ERROR = 8192;
+const MOST_LOG = 10_000;
+
+/**
+ * Redacted first, held or cut afterwards, so that no half of a secret survives (trust 5): whoever carries a call out hands
+ * over all that was said.
+ */
 async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
-  if ("error" in outcome) return { error: cutText(redactor.text(outcome.error), 8192) };
+  if ("error" in outcome) return { error: cutText(redactor.text(outcome.error), MOST_ERROR) };
   const output = await holdLarge(redactor.value(outcome.output), blobs, mostResult);
   const named = await Promise.all(blobsIn(output).map(({ blob_id }) => blobs.info(blob_id)));
   const known = named.filter((info) => info !== undefined);
   return known.length === 0 ? { output } : { output, blobs: known };
 }
 
-/** A handler's own blobs pass the redactor too, where they are text. */
+function cleanLogger(logger: Logger, redactor: Redactor): Logger {
+  const clean = (message: string) => cutText(redactor.text(message), MOST_LOG);
+  return {
+    debug: (message) => logger.debug(clean(message)),
+    info: (message) => logger.info(clean(message)),
+    warn: (message) => logger.warn(clean(message)),
+  };
+}
+
+/** A handler's own blobs pass the redactor too, where they are text, whatever kind they are said to be. */
 export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
   return {
     ...blobs,
     create(content, kind) {
-      if (!/^text\/|json|xml|yaml/.test(kind)) return blobs.create(content, kind);
-      return blobs.create(Buffer.from(redactor.text(Buffer.from(content).toString("utf8"))), kind);
+      const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+      const isText = isUtf8(bytes);
+      if (!isText && !/^text\/|json|xml|yaml/.test(kind)) return blobs.create(content, kind);
+      // What is no UTF-8 keeps its bytes.
+      const encoding = isText ? "utf8" : "latin1";
+      const text = bytes.toString(encoding);
+      const redacted = redactor.text(text);
+      return blobs.create(redacted === text ? content : Buffer.from(redacted, encoding), kind);
     },
   };
 }

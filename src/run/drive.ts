@@ -1,3 +1,5 @@
+import { redactDecision, redactOutcome } from "../core/content.ts";
+import { cutText } from "../core/cut.ts";
 import { messageOf } from "../core/errors.ts";
 import type { EventBody, EventOf, RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
@@ -41,8 +43,8 @@ async function driveSteps(run: Run, untold: EventBody[]): Promise<State> {
     if (!step) return state;
     await nextTurn();
     const events = await journal.record(step.key, async () => {
-      const bodies = await perform(run, state, step, running);
-      return redactAll(run, [...untold.splice(0), ...bodies]);
+      const bodies = await performed(run, state, step, running);
+      return [...heard(run, untold.splice(0)), ...bodies];
     });
     for (const event of events) {
       state = fold(state, event);
@@ -75,8 +77,20 @@ function resumeStep(run: Run, state: State): Step | undefined {
   return resume && { kind: "decide", key: `resume/${state.resumes + 1}`, bodies: [resume] };
 }
 
-function redactAll({ redactor }: Run, bodies: readonly EventBody[]): readonly EventBody[] {
-  return redactor.value(bodies as never) as never;
+/** What came of a step, redacted before it is recorded or folded: a resumed run sees what the first one saw. */
+async function performed(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
+  const bodies = await perform(run, state, step, running);
+  return step.kind === "decide" ? bodies.map((body) => redactDecision(body, run.redactor)) : heard(run, bodies);
+}
+
+const MOST_SAID = 2000;
+
+function heard({ redactor }: Run, bodies: readonly EventBody[]): readonly EventBody[] {
+  return bodies.map((body) => {
+    const said = redactOutcome(body, redactor);
+    const isMessage = said.type === "model:error" || said.type === "warning";
+    return isMessage ? { ...said, message: cutText(said.message, MOST_SAID) } : said;
+  });
 }
 
 function tell(observers: readonly Observer[], event: RunEvent): void {

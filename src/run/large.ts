@@ -1,4 +1,5 @@
 import { describeBlob, wholeText } from "../core/blob.ts";
+import { cutText } from "../core/cut.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { Blobs } from "../core/ports.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
@@ -61,12 +62,4 @@ function cut(output: Json): Json {
   if (typeof output === "string") return cutText(output, MOST_RESULT);
   const text = JSON.stringify(output);
   return { truncated: true, characters: text.length, text: cutText(text, MOST_RESULT) };
-}
-
-/** Its head and its tail, where it is longer than `most` characters. */
-export function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const head = Math.floor(most * 0.75);
-  const tail = most - head - 100;
-  return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
 }

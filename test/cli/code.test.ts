@@ -99,7 +99,7 @@ secrets = ["COUNT_TOKEN"]
 };
 
 describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)", () => {
-  it("returns JSON, prints to the log, and fails with its error and the end of what it printed", async () => {
+  it("returns JSON, prints to the log, and fails with its error and what it printed", async () => {
     const project = projectOf([
       call("def main(args):\n    print('halfway')\n    return {'sum': args['a'] + 2}", { args: { a: 40 } }),
       call("def other(): return [1.5, None, 'ü']", { entrypoint: "other" }),
@@ -114,7 +114,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
     expect(callsOf(ended)).toEqual([
       { sum: 42 },
       [1.5, null, "ü"],
-      expect.stringMatching(/^ValueError: no sum\nThe end of what it printed:\nso far\nTraceback/),
+      expect.stringMatching(/^ValueError: no sum\nWhat it printed:\nso far\nTraceback/),
       expect.stringContaining("SyntaxError: "),
       expect.stringContaining("there is no function main to call"),
       "TimeoutError: the code took longer than 1500 ms",

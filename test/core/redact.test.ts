@@ -1,10 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRedactor } from "../../src/core/redact.ts";
+import { createRedactor, wordsOf } from "../../src/core/redact.ts";
 import type { Json } from "../../src/core/values.ts";
 
 const TOKEN = { name: "TOKEN", value: 'p@ss "w/rd"+é\\~' };
 const redactor = createRedactor([TOKEN]);
+
+function broken(text: string, width: number, lineEnd: string): string {
+  return (text.match(new RegExp(`.{1,${width}}`, "g")) ?? []).join(lineEnd);
+}
+
+function percentCodes(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+}
+
+function unicodeCodes(text: string): string {
+  return text.replace(/[\s\S]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 describe("one secret", () => {
   test.each([
@@ -21,6 +33,23 @@ describe("one secret", () => {
     ["in base64 without padding", Buffer.from(TOKEN.value).toString("base64").replace(/=+$/, "")],
     ["in url-safe base64", Buffer.from(TOKEN.value).toString("base64url")],
     ["in base64 in a URL", encodeURIComponent(Buffer.from(TOKEN.value).toString("base64"))],
+    ["in base64 of short lines", broken(Buffer.from(TOKEN.value).toString("base64"), 8, "\n")],
+    ["in base64 of indented lines", broken(Buffer.from(TOKEN.value).toString("base64"), 5, "\r\n  ")],
+    [
+      "in base64 of lines in JSON",
+      JSON.stringify(broken(Buffer.from(TOKEN.value).toString("base64"), 8, "\n")).slice(1, -1),
+    ],
+    ["in hexadecimal digits", Buffer.from(TOKEN.value).toString("hex")],
+    ["in capital hexadecimal digits", Buffer.from(TOKEN.value).toString("hex").toUpperCase()],
+    ["in hexadecimal digits of lines", broken(Buffer.from(TOKEN.value).toString("hex"), 16, "\n")],
+    ["with every byte encoded for URLs", percentCodes(TOKEN.value)],
+    [
+      "with every other byte encoded for URLs",
+      percentCodes(TOKEN.value).replace(/%(73|77|64)/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    ],
+    ["encoded for URLs twice", encodeURIComponent(percentCodes(TOKEN.value))],
+    ["in JSON with every character escaped", unicodeCodes(TOKEN.value)],
+    ["in a URL in JSON", JSON.stringify(encodeURIComponent(TOKEN.value)).slice(1, -1)],
   ])("%s is replaced whole", (_form, text) => {
     expect(redactor.text(`before ${text} after`)).toBe("before [redacted:TOKEN] after");
     expect(redactor.text(text)).toBe("[redacted:TOKEN]");
@@ -33,24 +62,24 @@ describe("one secret", () => {
   });
 
   test("white space around the stored value does not hide it", () => {
-    expect(createRedactor([{ name: "KEY", value: "abcdef\n" }]).text("key=abcdef;")).toBe("key=[redacted:KEY];");
+    expect(createRedactor([{ name: "KEY", value: "abcdefgh\n" }]).text("key=abcdefgh;")).toBe("key=[redacted:KEY];");
   });
 });
 
 test("the longest form wins where several begin", () => {
   const two = createRedactor([
-    { name: "SHORT", value: "abcd" },
-    { name: "LONG", value: "abcdefgh" },
+    { name: "SHORT", value: "abcdefgh" },
+    { name: "LONG", value: "abcdefghijkl" },
   ]);
-  expect(two.text("abcdefgh abcd")).toBe("[redacted:LONG] [redacted:SHORT]");
+  expect(two.text("abcdefghijkl abcdefgh")).toBe("[redacted:LONG] [redacted:SHORT]");
 });
 
 test("secrets that overlap become one mark", () => {
   const two = createRedactor([
-    { name: "LEFT", value: "abcdefg" },
-    { name: "RIGHT", value: "efghij" },
+    { name: "LEFT", value: "abcdefghi" },
+    { name: "RIGHT", value: "ghijklmn" },
   ]);
-  expect(two.text("-abcdefghij-efghij-")).toBe("-[redacted:LEFT]-[redacted:RIGHT]-");
+  expect(two.text("-abcdefghijklmn-ghijklmn-")).toBe("-[redacted:LEFT]-[redacted:RIGHT]-");
 });
 
 test("a secret shared by two names is marked with the first", () => {
@@ -62,18 +91,49 @@ test("a secret shared by two names is marked with the first", () => {
 });
 
 test("a secret that could be read in its own mark gets a mark without it", () => {
-  expect(createRedactor([{ name: "SECRET", value: "SECRET" }]).text("a SECRET b")).toBe("a [redacted] b");
+  expect(createRedactor([{ name: "MYSECRET", value: "MYSECRET" }]).text("a MYSECRET b")).toBe("a [redacted] b");
   expect(createRedactor([{ name: "WORD", value: "redacted" }]).text("a redacted b")).toBe("a *** b");
 });
 
-test("values of fewer than four characters are listed and left alone, empty ones are no secrets", () => {
-  const short = createRedactor([
-    { name: "PIN", value: "123" },
+describe("a value that would blank out ordinary text", () => {
+  const words = wordsOf({
+    nodes: { run_tests: { instruction: "Look at production. Then `incident-triage`, none@all" } },
+  });
+  const secrets = [
+    { name: "PIN", value: "1234567" },
+    { name: "STAGE", value: "production" },
+    { name: "ANTHROPIC_API_KEY", value: "run_tests" },
     { name: "UNSET", value: "" },
-    { name: "KEY", value: "1234" },
-  ]);
-  expect(short.tooShort).toEqual(["PIN"]);
-  expect(short.text("123 1234")).toBe("123 [redacted:KEY]");
+    { name: "KEY", value: "incident" },
+  ];
+
+  test("is left alone and listed: under eight characters, or a word of the document", () => {
+    const some = createRedactor(secrets, words);
+    expect(some.unsearched).toEqual([
+      { name: "PIN", why: "short" },
+      { name: "STAGE", why: "word" },
+      { name: "ANTHROPIC_API_KEY", why: "word" },
+    ]);
+    const text = "1234567 run_tests in production";
+    expect(some.text(text)).toBe(text);
+    expect(some.text("an incident")).toBe("an [redacted:KEY]");
+  });
+
+  test("is looked for nevertheless when it can be no word of people", () => {
+    const value = "Abcdefgh12345678ijkl";
+    const some = createRedactor([{ name: "KEY", value }], wordsOf({ note: value }));
+    expect(some.unsearched).toEqual([]);
+    expect(some.text(value)).toBe("[redacted:KEY]");
+  });
+
+  test.each([
+    ["a key", { "some-name": 1 }, "some-name"],
+    ["a text with punctuation", ["(see src/core/redact.ts:32, and v1.2)"], "src/core/redact.ts:32"],
+    ["the end of a sentence", ["all of it."], "it"],
+    ["a word of another script", ["über Straße"], "Straße"],
+  ])("stands in %s", (_, document, word) => {
+    expect([...wordsOf(document)]).toContain(word);
+  });
 });
 
 describe("a secret of several lines", () => {
@@ -101,7 +161,7 @@ describe("a secret of several lines", () => {
 });
 
 describe("values", () => {
-  test("strings and keys are redacted at any depth", () => {
+  test("strings are redacted at any depth, and keys that can be no name", () => {
     const value = { list: [1, null, true, { [TOKEN.value]: `x ${TOKEN.value}` }], rest: "kept" };
     expect(redactor.value(value)).toEqual({
       list: [1, null, true, { "[redacted:TOKEN]": "x [redacted:TOKEN]" }],
@@ -149,9 +209,9 @@ test("without secrets everything is returned as it is", () => {
 });
 
 const secretValue = fc.oneof(
-  fc.string({ minLength: 6, maxLength: 40, unit: "grapheme-ascii" }),
-  fc.string({ minLength: 6, maxLength: 40, unit: "grapheme" }),
-  fc.stringMatching(/^[A-Za-z0-9+/=_-]{6,60}$/),
+  fc.string({ minLength: 8, maxLength: 40, unit: "grapheme-ascii" }),
+  fc.string({ minLength: 8, maxLength: 40, unit: "grapheme" }),
+  fc.stringMatching(/^[A-Za-z0-9+/=_-]{8,60}$/),
 );
 const around = fc.string({ maxLength: 12, unit: "binary" });
 
@@ -178,7 +238,7 @@ describe("whatever the secret and the text around it", () => {
   test("no form of the secret survives", () => {
     fc.assert(
       fc.property(secretValue, around, around, fc.constantFrom(...ENCODERS), (value, before, after, encode) => {
-        fc.pre(!"[redacted:S]***".includes(value));
+        fc.pre(value.trim().length >= 8 && !"[redacted:S]***".includes(value));
         const redacted = createRedactor([{ name: "S", value }]).text(encode(`${before}${value}${after}`));
         for (const piece of redacted.split(/\[redacted(?::S)?\]|\*\*\*/)) {
           for (const decode of DECODERS) expect(decode(piece)).not.toContain(value);
@@ -190,7 +250,7 @@ describe("whatever the secret and the text around it", () => {
   });
 
   test("redacting again changes nothing", () => {
-    const small = fc.string({ minLength: 4, maxLength: 7, unit: fc.constantFrom(..."[redacted:]*AB") });
+    const small = fc.string({ minLength: 8, maxLength: 11, unit: fc.constantFrom(..."[redacted:]*AB") });
     fc.assert(
       fc.property(
         fc.array(small, { minLength: 1, maxLength: 4 }),

@@ -1,0 +1,59 @@
+import type { Form } from "./secret-forms.ts";
+
+export interface Found {
+  readonly start: number;
+  readonly end: number;
+  readonly form: Form;
+}
+
+/** Finds, at every place where forms begin, the longest. What can hold none is passed over in leaps (Wu and Manber). */
+export interface FormSearch {
+  (text: string): readonly Found[];
+  /** How long a text is at least that holds one. */
+  readonly least: number;
+}
+
+const BLOCK = 3;
+/** Of the beginnings that are looked for, so that a leap fits a byte. */
+const MOST_WINDOW = 64;
+const SLOTS = 0x10000;
+
+/** Of forms with at least `BLOCK` characters. */
+export function createFormSearch(forms: readonly Form[]): FormSearch {
+  const window = forms.reduce((least, { text }) => Math.min(least, text.length), MOST_WINDOW);
+  const leaps = new Uint8Array(SLOTS).fill(window - BLOCK + 1);
+  const ending = new Map<number, Form[]>();
+  for (const form of [...forms].sort((a, b) => b.text.length - a.text.length)) {
+    for (let end = BLOCK - 1; end < window; end++) {
+      const slot = slotAt(form.text, end);
+      leaps[slot] = Math.min(leaps[slot] ?? 0, window - 1 - end);
+    }
+    const slot = slotAt(form.text, window - 1);
+    const sharing = ending.get(slot);
+    if (sharing) sharing.push(form);
+    else ending.set(slot, [form]);
+  }
+  const search = (text: string) => {
+    const found: Found[] = [];
+    const { length } = text;
+    for (let end = window - 1; end < length; ) {
+      const slot = slotAt(text, end);
+      const leap = leaps[slot] as number;
+      if (leap > 0) {
+        end += leap;
+        continue;
+      }
+      const start = end - window + 1;
+      const form = ending.get(slot)?.find((candidate) => text.startsWith(candidate.text, start));
+      if (form) found.push({ start, end: start + form.text.length, form });
+      end++;
+    }
+    return found;
+  };
+  return Object.assign(search, { least: window });
+}
+
+/** Of the block that ends at a place. */
+function slotAt(text: string, end: number): number {
+  return ((text.charCodeAt(end - 2) << 10) ^ (text.charCodeAt(end - 1) << 5) ^ text.charCodeAt(end)) & (SLOTS - 1);
+}

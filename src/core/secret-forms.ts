@@ -1,0 +1,86 @@
+/** How a secret may be written in a text whose escapes are undone: as it is, in base64 and in hexadecimal digits. */
+
+export interface Secret {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** One way in which a secret is written. */
+export interface Form {
+  readonly text: string;
+  readonly mark: string;
+}
+
+/** Shorter values would blank out ordinary text. */
+export const MIN_LENGTH = 8;
+const MIN_LINE = 16;
+/** Too short to hold a form of any secret. */
+export const LAST_MARK = "***";
+
+/** Each secret's forms, and the mark that stands for it: one in which no secret can be read. */
+export function formsOf(secrets: readonly Secret[]): readonly Form[] {
+  const names = new Map<string, string>();
+  for (const { name, value } of secrets) {
+    for (const text of partsOf(value).flatMap(spellings)) if (!names.has(text)) names.set(text, name);
+  }
+  const texts = [...names.keys()];
+  const marks = new Map(secrets.map(({ name }) => [name, markOf(name, texts)]));
+  return [...names].map(([text, name]) => ({ text, mark: marks.get(name) ?? LAST_MARK }));
+}
+
+function markOf(name: string, forms: readonly string[]): string {
+  const marks = [`[redacted:${name}]`, "[redacted]"];
+  return marks.find((mark) => !forms.some((form) => mark.includes(form))) ?? LAST_MARK;
+}
+
+/** The secret, without the white space around it too, and its long lines, also where a line ends in a written `\n`. */
+function partsOf(value: string): readonly string[] {
+  const lines = value.split(/[\r\n]+|(?:\\r)?\\n/).map((line) => line.trim());
+  const long = lines.length > 1 ? lines.filter((line) => line.length >= MIN_LINE) : [];
+  return [...new Set([value, value.trim(), ...long])].filter((part) => part.length >= MIN_LENGTH);
+}
+
+/** In forms a blank is written as `+`. */
+function spellings(text: string): readonly string[] {
+  const bytes = new TextEncoder().encode(text);
+  return [
+    ...new Set([
+      text,
+      text.replaceAll(" ", "+"),
+      ...base64Forms(bytes, 0),
+      ...base64Forms(bytes, 1),
+      ...base64Forms(bytes, 2),
+      hex(bytes),
+      hex(bytes).toUpperCase(),
+    ]),
+  ];
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * What base64 always makes of `bytes` after `offset` other bytes (modulo 3): the characters that depend on no byte
+ * before or after; and those with the end, bare and padded, where nothing follows.
+ */
+function base64Forms(bytes: Uint8Array, offset: 0 | 1 | 2): readonly string[] {
+  const length = offset + bytes.length;
+  const ended = base64([...new Uint8Array(offset), ...bytes]).slice(offset === 0 ? 0 : offset + 1);
+  const open = length % 3 === 0 ? ended : ended.slice(0, -1);
+  const forms = [open, ended, ended + "=".repeat((3 - (length % 3)) % 3)];
+  return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
+}
+
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+function base64(bytes: Iterable<number>): string {
+  let text = "";
+  let pending = 0;
+  let width = 0;
+  for (const byte of bytes) {
+    pending = ((pending << 8) | byte) & 0xffff;
+    for (width += 8; width >= 6; width -= 6) text += BASE64.charAt((pending >> (width - 6)) & 63);
+  }
+  return width === 0 ? text : text + BASE64.charAt((pending << (6 - width)) & 63);
+}

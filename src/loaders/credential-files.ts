@@ -1,0 +1,108 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import type { Secret } from "../core/secret-forms.ts";
+
+/** What the files of a checkout hold for git, npm and programs that read `.env`: secrets whoever uses them (trust 5). */
+export function credentialsIn(folder: string, home: string | undefined): readonly Secret[] {
+  return [...gitCredentials(folder, home), ...npmCredentials(folder), ...dotenvCredentials(folder)];
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** Undefined for what is no file of a credible size; it may be anything, in a checkout. */
+function readSmall(path: string): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = fstatSync(file);
+    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(file, "utf8") : undefined;
+  } catch {
+    return undefined; // not there, or not ours to read
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+const MOST_INCLUDES = 32;
+
+function gitCredentials(folder: string, home: string | undefined): Secret[] {
+  const found: Secret[] = [];
+  const open = gitConfigs(folder);
+  const seen = new Set<string>();
+  for (let path = open.pop(); path !== undefined && seen.size < MOST_INCLUDES; path = open.pop()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    const text = readSmall(path) ?? "";
+    found.push(...userParts(text).map((value) => ({ name: "git-config", value })));
+    for (const [, header = ""] of text.matchAll(/^\s*extraheader\s*=\s*(.+?)\s*$/gim)) {
+      const value = unquoted(header);
+      const credential = value.replace(/^[\w-]+:\s*(?:(?:basic|bearer|token)\s+)?/i, "");
+      found.push({ name: "git-config", value }, { name: "git-config", value: credential });
+    }
+    for (const [, name = ""] of text.matchAll(/^\s*path\s*=\s*(.+?)\s*$/gim)) {
+      const given = unquoted(name);
+      open.push(given.startsWith("~/") && home ? join(home, given.slice(2)) : resolve(dirname(path), given));
+    }
+  }
+  return found;
+}
+
+/** In a linked worktree `.git` is a file that names where the repository is. */
+function gitConfigs(folder: string): string[] {
+  const own = join(folder, ".git");
+  const pointer = /^gitdir:\s*(.+?)\s*$/m.exec(readSmall(own) ?? "")?.[1];
+  if (pointer === undefined) return [join(own, "config")];
+  const directory = resolve(folder, pointer);
+  const common = readSmall(join(directory, "commondir"))?.trim();
+  return [
+    join(directory, "config"),
+    join(directory, "config.worktree"),
+    ...(common ? [join(resolve(directory, common), "config")] : []),
+  ];
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^"(.*)"$/, "$1");
+}
+
+/** `user:password` of addresses, and the password by itself. */
+export function userParts(text: string): string[] {
+  return [...text.matchAll(/[a-z][a-z\d+.-]*:\/\/([^\s/?#@"'<>]+)@/gi)].flatMap(([, user = ""]) => {
+    const password = user.slice(user.indexOf(":") + 1);
+    return [...new Set([user, password].flatMap((part) => [part, decoded(part)]))];
+  });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function npmCredentials(folder: string): Secret[] {
+  const text = readSmall(join(folder, ".npmrc")) ?? "";
+  return [...text.matchAll(/^[^#;\n]*?(_authToken|_auth|_password)\s*=\s*(.+?)\s*$/gm)].map(
+    ([, name = "", value = ""]) => ({
+      name: `npmrc${name}`,
+      value: unquoted(value),
+    }),
+  );
+}
+
+const SHORTEST = 8;
+/** What a repository publishes to be filled in. */
+const PATTERN_FILE = /\.(?:example|sample|template|dist|defaults)$/;
+
+function dotenvCredentials(folder: string): Secret[] {
+  const names = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
+  const files = names.filter((name) => /^\.env(?:\..+)?$/.test(name) && !PATTERN_FILE.test(name));
+  return files.flatMap((file) => {
+    const variables = parseEnv(readSmall(join(folder, file)) ?? "");
+    return Object.entries(variables).flatMap(([name, value = ""]) =>
+      value.length < SHORTEST ? [] : [{ name, value }],
+    );
+  });
+}

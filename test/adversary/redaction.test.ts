@@ -1,0 +1,382 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import {
+  type FinishedRun,
+  openRecording,
+  openStore,
+  prepareReplay,
+  prepareResume,
+  prepareRun,
+  resumeRun,
+  startRun,
+  type Watch,
+} from "../../src/app.ts";
+import type { RunEvent } from "../../src/core/event.ts";
+import type { Model, Observer } from "../../src/core/ports.ts";
+import { linkProgram } from "../../src/core/program.ts";
+import type { Part } from "../../src/core/prompt.ts";
+import { createRedactor } from "../../src/core/redact.ts";
+import type { Json } from "../../src/core/values.ts";
+import { openProject, type Project } from "../../src/project.ts";
+import { createAsk } from "../../src/run/ask.ts";
+import { createCall } from "../../src/run/call.ts";
+import { driveRun } from "../../src/run/drive.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
+import { memoryStore } from "../../src/stores/memory.ts";
+import { toolContext } from "../../src/testing.ts";
+import { makeProject } from "../cli/program.ts";
+import { OPS, recordOf, workflowOf } from "../harness.ts";
+import { sandboxHost } from "../sandbox/host.ts";
+
+/** Values of variables whose names say that they are secret, in runs of the real program, in this process. */
+
+const WORKFLOW = `
+id: release
+name: Release
+description: Nothing here is a secret.
+entry: run_tests
+nodes:
+  run_tests:
+    name: Run the tests
+    instruction: Test what is deployed to production; if none of these fits, say so.
+    output: { type: object, properties: { verdict: { type: string, enum: [fine, broken] } }, required: [verdict] }
+    eval: [{ name: is_fine, kind: value, rule: { output_matches: [{ path: verdict, equals: fine }] } }]
+    retry: { max: 1, instruction: Look at production again. }
+  decide: { name: Decide, instruction: Decide what to do., context: [Mind the staging environment.] }
+  ship: { name: Ship, instruction: Ship it. }
+edges:
+  - { from: run_tests, to: decide }
+  - { from: decide, to: ship, when: it is fine }
+  - { from: decide, to: run_tests, when: it is broken, max_iterations: 2 }
+`;
+
+const SCRIPT = {
+  replies: [
+    { node: "run_tests", text: '{"verdict": "broken"}' },
+    { node: "run_tests", text: '{"verdict": "fine"}' },
+    { node: "decide", text: "go" },
+    { node: "decide", choice: "ship", reasoning: "good" },
+    { node: "ship", text: "away" },
+  ],
+};
+
+function projectIn(cwd: string, env: Readonly<Record<string, string>>): Project {
+  const self = { pid: process.pid, host: "here", started: "" };
+  const host = { ...sandboxHost, cwd, env, self, isAlive: () => true };
+  return openProject(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+}
+
+const QUIET: Watch = {
+  observers: [],
+  signal: new AbortController().signal,
+  onPromptChanged: () => undefined,
+  loggerFor: () => toolContext().logger,
+};
+const CHOICES = { model: "script:script.json", offline: false, requireSkills: false };
+const FILES = { "flow.yml": WORKFLOW, "script.json": SCRIPT };
+
+async function runFlow(cwd: string, env: Readonly<Record<string, string>>, choices = {}): Promise<FinishedRun> {
+  const project = projectIn(cwd, env);
+  const request = {
+    file: "flow.yml",
+    input: () => ({ service: "checkout" }),
+    runId: "r",
+    choices: { ...CHOICES, ...choices },
+  };
+  const prepared = await prepareRun(project, { ...request, connect: undefined });
+  return startRun(project, openStore(project), prepared, QUIET);
+}
+
+/** Without what differs from run to run, and what is said of secrets once. */
+function traceOf({ record, events, result }: Pick<FinishedRun, "record" | "events" | "result">) {
+  const timeless = (event: RunEvent) => ({ ...event, at: "", more: undefined });
+  return {
+    record: { ...record, at: "", warnings: [] },
+    events: events.filter(({ type }) => type !== "warning").map((event, seq) => ({ ...timeless(event), seq })),
+    result: { ...result, usage: { ...result.usage, durationMs: 0 }, trace: { ...result.trace } },
+  };
+}
+
+describe("a secret that is an ordinary word, or a name that a run is made of", () => {
+  test.each([
+    ["start"],
+    ["none"],
+    ["test"],
+    ["run_tests"],
+    ["production"],
+    ["prod"],
+    ["workflow:start"],
+    ["workflow:end"],
+    ["node:enter"],
+    ["model:reply"],
+    ["skillflow.run/1"],
+    ["succeeded"],
+    ["properties"],
+    ["1:run_tests/0/0"],
+    ["script:script.json"],
+    ["is_fine-not"],
+    ["environment"],
+    ["instruction"],
+    ["flow.yml"],
+    ["sha256:abc"],
+  ])("%s changes nothing of the run", async (value) => {
+    const plain = await runFlow(makeProject(FILES), {});
+    const env = { ANTHROPIC_API_KEY: value, STAGE_KEY: value, MY_PASSWORD: value };
+    const secret = await runFlow(makeProject(FILES), env);
+    expect(plain.result.status).toBe("succeeded");
+    expect(traceOf(secret)).toEqual(traceOf(plain));
+  });
+
+  it("changes nothing of a resumed and of a replayed run", async () => {
+    const env = { ANTHROPIC_API_KEY: "workflow:start", STAGE_KEY: "run_tests", OTHER_TOKEN: "decide" };
+    const whole = await runFlow(makeProject(FILES), {});
+    const cwd = makeProject(FILES);
+    await runFlow(cwd, env, { maxSteps: 1 });
+    const project = projectIn(cwd, env);
+    const store = openStore(project);
+    const choices = { ...CHOICES, model: undefined, maxSteps: 9 };
+    const prepared = await prepareResume(project, await store.read("r"), { choices, connect: undefined });
+    const resumed = await resumeRun(project, store, prepared, QUIET, undefined);
+    expect(resumed.result.results).toEqual(whole.result.results);
+    const recording = openRecording(project, join(cwd, ".skillflow/runs/r.jsonl"));
+    if (!recording) throw new Error("no recording");
+    const again = await prepareReplay(project, recording, { runId: "again", connect: undefined });
+    const replayed = await startRun(project, store, again, { ...QUIET, recordedTools: recording.stored });
+    expect(replayed.result.results).toEqual(whole.result.results);
+    expect(replayed.result.status).toBe("succeeded");
+  });
+
+  it("is said once, with its name and without its value", async () => {
+    const { record } = await runFlow(makeProject(FILES), { PIN_KEY: "77-55-3", STAGE_KEY: "production" });
+    const said = record.warnings.filter((warning) => warning.startsWith("not kept out"));
+    expect(said).toEqual([
+      expect.stringMatching(/under 8 characters.*: PIN_KEY$/),
+      expect.stringMatching(/a word of the workflow: STAGE_KEY$/),
+    ]);
+    expect(said.join()).not.toContain("77-55-3");
+  });
+});
+
+// ---- whatever a model and its tools say
+
+const secretText = fc.oneof(
+  fc.stringMatching(/^[A-Za-z0-9_-]{12,40}$/),
+  fc.string({ minLength: 12, maxLength: 40, unit: "grapheme-ascii" }),
+);
+const lines = (width: number, text: string) => (text.match(new RegExp(`.{1,${width}}`, "g")) ?? []).join("\n");
+const ENCODERS: readonly ((text: string, width: number) => string)[] = [
+  (text) => text,
+  (text) => encodeURIComponent(text),
+  (text) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join(""),
+  (text) => Buffer.from(text).toString("hex"),
+  (text) => Buffer.from(text).toString("base64"),
+  (text, width) => lines(width, Buffer.from(text).toString("base64")),
+  (text, width) => JSON.stringify(lines(width, Buffer.from(text).toString("base64url"))),
+  (text) => JSON.stringify(JSON.stringify(text)),
+  (text) => text.replace(/[\s\S]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`),
+];
+
+/** All that the secret could be read in: decoded as the encoders above are undone. */
+function readings(said: string): readonly string[] {
+  const parsed = said.replaceAll(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+  const plain = parsed.replaceAll(/\\+n/g, "\n").replaceAll(/\\+(["\\/])/g, "$1");
+  const percent = plain.replaceAll(/(?:%[0-9a-f]{2})+/gi, (codes) =>
+    Buffer.from(codes.replaceAll("%", ""), "hex").toString(),
+  );
+  const runs = plain.replaceAll("\n", "").match(/[A-Za-z0-9+/_=-]{12,}/g) ?? [];
+  const base64 = runs.flatMap((run) => [0, 1, 2, 3].map((skip) => Buffer.from(run.slice(skip), "base64").toString()));
+  const hex = runs.flatMap((run) => [0, 1].map((skip) => Buffer.from(run.slice(skip), "hex").toString()));
+  return [said, parsed, plain, percent, ...base64, ...hex];
+}
+
+interface Said {
+  readonly reply: string;
+  readonly input: Json;
+  readonly output: Json;
+  readonly error: string;
+}
+
+/** One run in which a model and its tools say these things; all that is recorded, observed and sent to the model. */
+async function hear(secret: string, said: Said): Promise<string> {
+  const redactor = createRedactor([{ name: "S", value: secret }]);
+  const record = recordOf(workflowOf({ a: { skills: ["ops"] } }), { skills: [OPS] });
+  const store = memoryStore();
+  const journal = await store.create(record);
+  const heard: unknown[] = [];
+  const replies: (readonly Part[])[] = [
+    [
+      { type: "text", text: said.reply },
+      { type: "call", id: "1", tool: "ops_look", input: { q: said.input } },
+      { type: "call", id: "2", tool: "ops_look", input: { q: "fail" } },
+    ],
+    [{ type: "text", text: said.reply }],
+  ];
+  const model: Model = {
+    provider: "script",
+    async reply(prompt) {
+      heard.push(prompt.turns, prompt.text);
+      const parts = replies[prompt.turns.length === 0 ? 0 : 1] ?? [];
+      return { parts, stop: "end", usage: null };
+    },
+  };
+  const { logger } = toolContext({});
+  const listening: Observer = { onEvent: (event) => heard.push(event) };
+  const handler = (input: { readonly q: Json }): Json => {
+    if (input.q === "fail") throw new Error(said.error);
+    return said.output;
+  };
+  await driveRun({
+    program: linkProgram(record),
+    journal,
+    ask: createAsk({
+      findModel: async (name) => ({ model, name }),
+      priceOf: () => 0,
+      clock: { random: () => 0, sleep: async () => undefined },
+      onProgress: (...told) => heard.push(told),
+      onAnswering: () => undefined,
+    }),
+    callTool: createCall({
+      run: record.run,
+      findHandler: ({ tool }) => ({ tool: { ...tool, handler: handler as never }, config: {} }),
+      timeoutMs: 60_000,
+      workDir: "/",
+      fetch,
+      loggerFor: () => logger,
+      redactor,
+      blobs: memoryBlobs(),
+    }),
+    redactor,
+    observers: [listening],
+    signal: new AbortController().signal,
+    resumes: [],
+  });
+  await journal.close();
+  return JSON.stringify([heard, (await store.read(record.run)).events]);
+}
+
+describe("a random secret", () => {
+  const encoded = fc.record({
+    secret: secretText,
+    before: fc.string({ maxLength: 8 }),
+    after: fc.string({ maxLength: 8 }),
+    width: fc.integer({ min: 4, max: 76 }),
+    how: fc.array(fc.constantFrom(...ENCODERS), { minLength: 4, maxLength: 4 }),
+  });
+
+  it("is heard by nobody, wherever and however it is said", async () => {
+    await fc.assert(
+      fc.asyncProperty(encoded, async ({ secret, before, after, width, how }) => {
+        fc.pre(secret.trim().length >= 12);
+        const [reply = "", input = "", output = "", error = ""] = how.map(
+          (encode) => `${before} ${encode(secret, width)} ${after}`,
+        );
+        const heard = await hear(secret, {
+          reply,
+          input: [input],
+          output: { rows: [{ output }], secret: output },
+          error,
+        });
+        for (const reading of readings(heard)) expect(reading.includes(secret)).toBe(false);
+        expect(heard).toContain("[redacted:S]");
+      }),
+      { numRuns: process.env.SKILLFLOW_LONG ? 2000 : 150 },
+    );
+  });
+
+  it("that is split over up to eight neighbouring texts leaves no piece of four characters", async () => {
+    const split = fc.record({
+      secret: fc.stringMatching(/^[A-Za-z0-9]{32,40}$/),
+      sizes: fc.array(fc.integer({ min: 4, max: 12 }), { minLength: 1, maxLength: 7 }),
+      shape: fc.constantFrom<(pieces: readonly string[]) => Json>(
+        (pieces) => [...pieces],
+        (pieces) => ({ list: pieces.map((piece) => ({ piece, n: 1 })) }),
+        (pieces) => Object.fromEntries(pieces.map((piece, index) => [`part${index}`, piece])),
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(split, async ({ secret, sizes, shape }) => {
+        const pieces: string[] = [];
+        let at = 0;
+        for (const size of sizes) {
+          if (at + size >= secret.length - 4) break;
+          pieces.push(secret.slice(at, at + size));
+          at += size;
+        }
+        pieces.push(secret.slice(at));
+        const heard = await hear(secret, { reply: "ok", input: shape(pieces), output: shape(pieces), error: "no" });
+        for (const piece of pieces) expect(heard).not.toContain(`"${piece}"`);
+      }),
+      { numRuns: process.env.SKILLFLOW_LONG ? 1000 : 80 },
+    );
+  });
+});
+
+describe("a secret where a text is cut", () => {
+  const secret = "Canary0123456789abcdefghijKLMNOP";
+
+  it("leaves no half of itself in an error, whatever stands before it", async () => {
+    for (let place = 0; place < 9000; place += 97) {
+      const error = `${"x".repeat(place)}${secret}${"y".repeat(9000)}`;
+      const heard = await hear(secret, { reply: "ok", input: "q", output: null, error });
+      for (let from = 0; from + 8 <= secret.length; from += 8)
+        expect(heard).not.toContain(secret.slice(from, from + 8));
+    }
+  });
+
+  it("leaves no half of itself in what a model's provider says", async () => {
+    const { failureOf } = await import("../../src/models/faults.ts");
+    const service = { name: "It", baseURL: "http://x", apiKey: secret, keyName: "KEY", fetch, idleMs: 1 };
+    for (const place of [1980, 1999, 2000]) {
+      const { message } = failureOf(service, "m", { status: 400, kinds: "", message: `${"x".repeat(place)}${secret}` });
+      expect(message).not.toContain(secret.slice(0, 8));
+    }
+  });
+});
+
+// ---- what else is a secret
+
+describe("a file of the checkout that holds credentials", () => {
+  const held = "Held0123456789abcdefghij";
+  const files: readonly (readonly [string, string, string])[] = [
+    [".git/config", `[remote "origin"]\n\turl = https://ci:${held}@git.example.com/a.git\n`, held],
+    [".git/config", `[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic ${held}\n`, held],
+    [".git/config", "[include]\n\tpath = ../hidden/more\n", held],
+    [".npmrc", `//registry.npmjs.org/:_authToken=${held}\n`, held],
+    [".npmrc", `_auth = "${held}"\n`, held],
+    [".env", `ANYTHING=${held}\n`, held],
+    [".env.production", `export ANYTHING='${held}'\n`, held],
+  ];
+
+  test.each(files)("%s: %s", async (name, content, secret) => {
+    const more = { "hidden/more": `[url "https://x:${held}@example.com/"]\n\tinsteadOf = https://example.com/\n` };
+    const cwd = makeProject({ ...FILES, ...more, "script.json": saying(`it is ${secret} there`), [name]: content });
+    const { events } = await runFlow(cwd, {});
+    expect(JSON.stringify(events)).toContain("it is [redacted:");
+    expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  it("is looked for at the repository's root too", async () => {
+    const root = makeProject({ ".env": `ANYTHING=${held}\n`, ".git/HEAD": "" });
+    const cwd = join(root, "deep", "er");
+    for (const [name, content] of Object.entries({ ...FILES, "script.json": saying(held) })) {
+      mkdirSync(dirname(join(cwd, name)), { recursive: true });
+      writeFileSync(join(cwd, name), typeof content === "string" ? content : JSON.stringify(content));
+    }
+    expect(JSON.stringify((await runFlow(cwd, {})).events)).not.toContain(held);
+  });
+
+  it("is read no further when it is a pattern, a pipe or a folder", async () => {
+    const cwd = makeProject({ ...FILES, "script.json": saying(held), ".env.example": `ANYTHING=${held}\n` });
+    mkdirSync(join(cwd, ".env"));
+    execFileSync("mkfifo", [join(cwd, ".npmrc"), join(cwd, ".env.local")]);
+    expect(JSON.stringify((await runFlow(cwd, {})).events)).toContain(held);
+  });
+
+  function saying(text: string) {
+    const [, ...rest] = SCRIPT.replies;
+    return { replies: [rest[0], { node: "decide", text }, ...rest.slice(2)] };
+  }
+});
