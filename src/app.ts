@@ -19,6 +19,7 @@ import { describeAbsence } from "./core/skill-reference.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
+import { isDryRun } from "./core/workflow-inputs.ts";
 import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-entry.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
@@ -30,6 +31,7 @@ import {
   type Project,
   reachedSkills,
   readWorkflow,
+  recordedSkills,
   type SkillEntries,
   unknownSkills,
 } from "./project.ts";
@@ -39,7 +41,7 @@ import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf, skillSecrets } from "./secrets.ts";
-import { connectServers } from "./servers.ts";
+import { connectServers, withoutServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
 import { blobsOfRun, fileStore, readRecording } from "./stores/file.ts";
 
@@ -106,7 +108,7 @@ export async function prepareRun(
   const { host } = project;
   const { choices } = request;
   const file = resolve(host.cwd, request.file);
-  const { workflow, diagnostics } = readWorkflow(project, request.file);
+  const { workflow, inline, diagnostics } = readWorkflow(project, request.file);
   if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
@@ -114,7 +116,8 @@ export async function prepareRun(
   const shapes = checkOutputSchemas(workflow, request.file);
   if (shapes.length > 0) throw invalid("workflow.invalid", `${request.file} cannot be run`, shapes);
 
-  const gathered = await gatherSkills(project.skills, workflow);
+  const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
+  const gathered = await gatherSkills(skillSet, workflow, inline);
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
@@ -133,7 +136,8 @@ export async function prepareRun(
     const located = resolved.diagnostics.map((found) => ({ ...found, file: request.file }));
     throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
   }
-  const { entries, close, ...servers } = await openServers(host, workflow, { gathered, redactor }, request);
+  const opening = { workflow, input, gathered, redactor };
+  const { entries, close, ...servers } = await openServers(host, opening, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const findings = [...unknownSkills(project, [workflow]), ...diagnostics, ...checked.diagnostics];
   const said = [...configFindings(project), ...findings].filter((found) => !TOLD_BY_SKILL.has(found.code));
@@ -174,14 +178,22 @@ function placeOf({ file = "", line }: Diagnostic): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
-/** The skills with the tools of their MCP servers, which run until `close`. */
+interface Opening {
+  readonly workflow: Workflow;
+  readonly input: JsonObject;
+  readonly gathered: SkillEntries;
+  readonly redactor: Redactor;
+}
+
+/** The skills with the tools of their MCP servers, which run until `close`; a dry run connects none (trust 6). */
 async function openServers(
   host: Host,
-  workflow: Workflow,
-  { gathered, redactor }: { readonly gathered: SkillEntries; readonly redactor: Redactor },
+  { workflow, input, gathered, redactor }: Opening,
   { choices, connect }: { readonly choices: RunChoices; readonly connect: Connect },
 ) {
-  if (!connect) return { entries: gathered, warnings: [], close: async () => undefined };
+  const close = async () => undefined;
+  if (isDryRun(input)) return { entries: withoutServers(gathered), warnings: [], close };
+  if (!connect) return { entries: gathered, warnings: [], close };
   const fetch = await openFetch(host.env, choices.offline);
   const servers = await connectServers(gathered, { host, fetch, redactor, signal: connect.signal });
   try {
@@ -291,14 +303,17 @@ export async function prepareResume(
   const { record } = stored;
   const { host } = project;
   const { choices } = request;
-  const gathered = await gatherSkills(project.skills, record.workflow);
+  const { workflow, input } = record;
+  const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
+  const gathered = await gatherSkills(skillSet, workflow, recordedSkills(workflow));
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
-  const redactor = runRedactor(secrets, record.workflow);
-  if (choices.requireSkills) requireSkills(record.workflow, gathered);
+  const redactor = runRedactor(secrets, workflow);
+  if (choices.requireSkills) requireSkills(workflow, gathered);
   const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };
-  checkModels(model, record.workflow, host.env);
+  checkModels(model, workflow, host.env);
   await checkServingFile(model, host.cwd);
-  const { entries, warnings, close } = await openServers(host, record.workflow, { gathered, redactor }, request);
+  const opening = { workflow, input, gathered, redactor };
+  const { entries, warnings, close } = await openServers(host, opening, request);
   const lost = lostServers(gathered, entries);
   const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
   return { record, entries, redactor, secrets, choices, warnings: [...unknown, ...warnings, ...lost], close };

@@ -15,13 +15,14 @@ import { mcpCaller } from "./loaders/mcp-call.ts";
 import type { Processes } from "./loaders/mcp-process.ts";
 import {
   isInCheckout,
+  isUsersOwn,
   type LoadedConfig,
   loadProjectConfig,
   loadUserConfig,
   projectRoot,
   userConfigPath,
 } from "./loaders/project-config.ts";
-import type { SkillEntry, Withheld } from "./loaders/skill-entry.ts";
+import type { InlineSkills, SkillEntry } from "./loaders/skill-entry.ts";
 import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
 import { sweepTemporaries } from "./loaders/temporary-folders.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
@@ -32,13 +33,21 @@ import {
   trustMemoryPath,
   rememberTrust as writeTrust,
 } from "./loaders/trust-memory.ts";
+import type { Withheld } from "./loaders/withheld.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
 import { followProcess } from "./sandbox/processes.ts";
 import { createTimeBound } from "./sandbox/time-bound.ts";
-import { chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices, type SkillFlags } from "./skill-choices.ts";
+import {
+  cannotCount,
+  chooseSkills,
+  type NamedSkill,
+  NO_FLAGS,
+  type SkillChoices,
+  type SkillFlags,
+} from "./skill-choices.ts";
 
 export { nearFile } from "./loaders/near-file.ts";
-export type { SkillEntry, TrustEntry };
+export type { InlineSkills, SkillEntry, TrustEntry };
 
 /** What a program knows of the world around it; the command line takes it from its process. */
 export interface Host {
@@ -120,7 +129,8 @@ export function openProject(host: Host, options: ProjectOptions): Project {
       callMcp: mcpCaller(processesOf(host)),
     },
   });
-  const findings = [...choices.findings.map(configFinding), ...missingFolders(levels)];
+  const refused = [...choices.findings, ...untrustedServers(choices, found)];
+  const findings = [...refused.map(configFinding), ...missingFolders(levels)];
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const root = projectRoot(host.cwd);
   const storeRoot = options.store === undefined ? root : undefined;
@@ -129,6 +139,14 @@ export function openProject(host: Host, options: ProjectOptions): Project {
 
 function configFinding(message: string): Diagnostic {
   return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
+}
+
+/** The servers of the checkout's own config files that nobody allowed. */
+function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[] {
+  return [...servers].flatMap(([id, { path, config, trusted }]) => {
+    if (trusted || skills.withheld(id) === undefined) return [];
+    return [cannotCount(path, `mcpServers.${id}.${config.command === undefined ? "url" : "command"}`)];
+  });
 }
 
 /** Folders that somebody named and that are not there; those that are looked for by custom may be missing. */
@@ -293,29 +311,47 @@ export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
   return projectRoot(cwd);
 }
 
+/** The user's own: where their config is, and their skills. */
+function ownFolders({ env }: Host): readonly string[] {
+  const config = userConfigPath(env);
+  const dotted = FOLDERS.sweny.filter(Boolean).flatMap((folder) => (env.HOME ? [join(env.HOME, folder)] : []));
+  return config === undefined ? dotted : [...dotted, dirname(config)];
+}
+
+/** A workflow document as it was read, with the skills that it brings along. */
+export interface ReadWorkflow extends LoadedWorkflow {
+  readonly inline: InlineSkills;
+}
+
 /** A workflow document and everything that is wrong with it. */
-export function readWorkflow({ host, skills }: Project, file: string): LoadedWorkflow {
+export function readWorkflow({ host, skills }: Project, file: string): ReadWorkflow {
   const path = resolve(host.cwd, file);
   const loaded = loadWorkflow(path, knownSkills(skills), file);
-  const held = loaded.workflow ? withheldSkills(skills, loaded.workflow) : [];
-  const about = loaded.workflow ? skillFindings(skills, loaded.workflow) : [];
+  const inline = { skills: loaded.workflow?.skills, trusted: isUsersOwn(path, host.cwd, ownFolders(host)) };
+  const held = loaded.workflow ? withheldSkills(skills, loaded.workflow, inline) : [];
+  const about = loaded.workflow ? skillFindings(skills, loaded.workflow, inline) : [];
   const placed = placeFindings(path, [...held, ...about.filter((found) => found.file === undefined)], file);
   const elsewhere = about.filter((found) => found.file !== undefined);
-  return { ...loaded, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
+  return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
+}
+
+/** What a recorded run brings along: whoever wrote it down, it counts as the checkout's (workflow-format D64). */
+export function recordedSkills({ skills }: Workflow): InlineSkills {
+  return { skills, trusted: false };
 }
 
 /** What is to be told of the places where its skills are looked for. */
-function skillFindings(set: SkillSet, { nodes, skills: inline }: Workflow): Diagnostic[] {
+function skillFindings(set: SkillSet, { nodes }: Workflow, inline: InlineSkills): Diagnostic[] {
   const ids = new Set(Object.values(nodes).flatMap(({ skills = [] }) => skills));
   return [...ids].flatMap((id) => set.about(id, inline));
 }
 
 /** One for each skill that is held back (trust 6), where the workflow first lists it. */
-function withheldSkills(set: SkillSet, workflow: Workflow): Diagnostic[] {
+function withheldSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Diagnostic[] {
   const found = new Map<string, Diagnostic>();
   for (const [node, { skills = [] }] of Object.entries(workflow.nodes)) {
     for (const [index, id] of skills.entries()) {
-      const withheld = found.has(id) ? undefined : set.withheld(id, workflow.skills);
+      const withheld = found.has(id) ? undefined : set.withheld(id, inline);
       if (withheld !== undefined) found.set(id, notTrusted(id, withheld, ["nodes", node, "skills", index]));
     }
   }
@@ -332,9 +368,9 @@ function notTrusted(reference: string, { reason, remedy }: Withheld, path: Diagn
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
 /** The skills that a workflow refers to, in the order of its nodes; undefined where nobody declares the id. */
-export async function gatherSkills(set: SkillSet, workflow: Workflow): Promise<SkillEntries> {
+export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {
   const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
-  const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, workflow.skills)] as const));
+  const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, inline)] as const));
   return new Map(found);
 }
 

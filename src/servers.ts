@@ -3,6 +3,7 @@ import { messageOf, SkillflowError } from "./core/errors.ts";
 import { OWN_TOOLS } from "./core/own-tools.ts";
 import type { Redactor } from "./core/redact.ts";
 import { exposedName, type Skill, type Tool } from "./core/skill.ts";
+import { UNCONNECTED } from "./loaders/mcp-call.ts";
 import type { McpConnection } from "./loaders/mcp-client.ts";
 import { type Host, processesOf, type SkillEntries, type SkillEntry } from "./project.ts";
 
@@ -23,6 +24,15 @@ export interface Connecting {
   readonly redactor: Redactor;
   /** Interrupts connecting: nothing is left of it. */
   readonly signal: AbortSignal;
+}
+
+/** The skills of a dry run, whose servers are left alone (fine-print T45). */
+export function withoutServers(entries: SkillEntries): SkillEntries {
+  const left = [...entries].map(([id, entry]) => {
+    const isServed = entry?.skill.mcp !== undefined && entry.unavailable === undefined;
+    return [id, isServed ? withoutServer(entry, UNCONNECTED) : entry] as const;
+  });
+  return new Map(left);
 }
 
 /** Connects the servers of all available skills side by side (S8). */

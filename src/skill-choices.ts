@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import type { Environment } from "./core/config.ts";
 import { SkillflowError } from "./core/errors.ts";
 import type { FormatOptions } from "./loaders/format.ts";
-import { handedVariables, withoutVariables } from "./loaders/mcp-variables.ts";
 import type { LoadedConfig } from "./loaders/project-config.ts";
 import type { ServerChoice } from "./loaders/skill-entry.ts";
 import type { Trust, TrustEntry, TrustMemory } from "./loaders/trust-memory.ts";
@@ -154,21 +153,13 @@ function gatherVariables(
   return gathered;
 }
 
-/** The user's own servers win; commands of a project's file do not count, nor do headers that hand over variables. */
+/** The user's own servers win. */
 function gatherServers({ project, user, trustsUser }: Files) {
-  const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"]) =>
+  const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"], trusted: boolean) =>
     Object.entries(file?.config.mcpServers ?? {}).map(
-      ([id, config]) => [id, { config, path: file?.path ?? "", kind }] as const,
+      ([id, config]) => [id, { config, path: file?.path ?? "", kind, trusted }] as const,
     );
-  const harmless = (found: ReturnType<typeof choices>) =>
-    found
-      .filter(([, { config }]) => config.command === undefined)
-      .map(([id, choice]) => [id, { ...choice, config: withoutVariables(choice.config) }] as const);
-  const own = choices(user, "user");
-  return new Map<string, ServerChoice>([
-    ...harmless(choices(project, "project")),
-    ...(trustsUser ? own : harmless(own)),
-  ]);
+  return new Map<string, ServerChoice>([...choices(project, "project", false), ...choices(user, "user", trustsUser)]);
 }
 
 function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {
@@ -190,20 +181,14 @@ function pinnedOf(user: LoadedConfig | undefined): string[] {
 }
 
 function refusedOf({ path, config }: LoadedConfig): string[] {
-  const { skills = {}, mcpServers = {} } = config;
+  const { skills = {} } = config;
   const keys = (["trust", "allowScripts", "defineTool"] as const).filter(
     (key) => skills[key] !== undefined && skills[key] !== false,
   );
-  const commands = Object.entries(mcpServers).flatMap(([id, { command }]) =>
-    command === undefined ? [] : [`mcpServers.${id}.command`],
-  );
-  const headers = Object.entries(mcpServers).flatMap(([id, server]) =>
-    server.command === undefined
-      ? handedVariables(server).headers.map((name) => `mcpServers.${id}.headers.${name}`)
-      : [],
-  );
-  return [...keys.map((key) => `skills.${key}`), ...commands, ...headers].map(
-    (key) =>
-      `${path}: ${key} does not count here: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`,
-  );
+  return keys.map((key) => cannotCount(path, `skills.${key}`));
+}
+
+/** What a file of the checkout says and may not say. */
+export function cannotCount(path: string, key: string): string {
+  return `${path}: ${key} does not count here: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`;
 }

@@ -66,9 +66,10 @@ describe("what is said about skills", () => {
       defineTool: false,
       formats: { allowScripts: false },
       modules: [{ specifier: "/user/m.ts", trusted: false }],
-      findings: { length: 4 },
+      findings: { length: 3 },
     });
-    expect([...chosen.trust.ids, ...chosen.servers.keys()]).toEqual(["b"]);
+    expect([...chosen.trust.ids]).toEqual([]);
+    expect([...chosen.servers.values()].map(({ trusted }) => trusted)).toEqual([false, false]);
   });
 
   test("trust comes from flags, the environment and the user's file together", () => {
@@ -92,22 +93,13 @@ describe("what is said about skills", () => {
         mcpServers: { run: { command: "evil" }, ask: { url: "https://example.com/mcp" } },
       },
     });
-    expect([trust.ids.size, defineTool, formats.allowScripts, [...servers.keys()]]).toEqual([0, false, false, ["ask"]]);
+    expect([trust.ids.size, defineTool, formats.allowScripts]).toEqual([0, false, false]);
+    expect([...servers.values()].map(({ trusted }) => trusted)).toEqual([false, false]);
     expect(findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1])).toEqual([
       "skills.trust",
       "skills.allowScripts",
       "skills.defineTool",
-      "mcpServers.run.command",
     ]);
-  });
-
-  test("a server of a project's file is told no variables, and it is said", () => {
-    const server = { url: "https://example.com/mcp", headers: { Key: "${TOKEN}", Kind: "k" }, env: { TOKEN: "t" } };
-    const { servers, findings } = choose({ project: { mcpServers: { ask: server } } });
-    expect(servers.get("ask")?.config).toEqual({ ...server, headers: { Kind: "k" } });
-    expect(findings).toEqual([expect.stringContaining("mcpServers.ask.headers.Key does not count here")]);
-    const own = choose({ user: { mcpServers: { ask: server } } });
-    expect([own.servers.get("ask")?.config, own.findings]).toEqual([server, []]);
   });
 
   test.each<[string, Said]>([
@@ -125,7 +117,7 @@ describe("what is said about skills", () => {
       project: { mcpServers: { x: { url: "https://example.com/mcp" } } },
       user: { mcpServers: { x: config } },
     });
-    expect(servers.get("x")).toEqual({ config, path: "/user/config.yml", kind: "user" });
+    expect(servers.get("x")).toEqual({ config, path: "/user/config.yml", kind: "user", trusted: true });
   });
 
   test("variables for a skill add up", () => {

@@ -29,7 +29,7 @@ const PROJECT: readonly OptionSpec[] = [
   ["--set <key=value>", "a config value that beats the environment", { repeatable: true }],
   ["--skills <dir>", "more skill folders", { repeatable: true }],
   ["--no-discover", "use no skill folders of the project or the user"],
-  ["--trust-skill <id>", "let code of this skill run", { repeatable: true }],
+  ["--trust-skill <id>", "let code of this skill run and its MCP server be connected", { repeatable: true }],
   ["--skill-env <id=variable>", "hand a variable to a skill that cannot declare it", { repeatable: true }],
   [
     "--skill-order <name>",
@@ -79,7 +79,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--input <json>", "the input object: JSON, @FILE, or - for standard input"],
       ["-i <key=value>", "one field of the input, typed by the workflow's `inputs`", { repeatable: true }],
-      ["--dry-run", "stop at the first decision"],
+      ["--dry-run", "stop at the first decision; no MCP server is connected"],
       ["--run-id <id>", "name the run"],
       ...CHOICES,
       ...PROJECT,

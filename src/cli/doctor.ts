@@ -39,10 +39,11 @@ interface ToolFinding {
 
 export const doctor: Action = async (io, [file], flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const { workflow, findings = [] } = file === undefined ? {} : soundWorkflow(project, file);
-  const entries: SkillEntries = workflow
-    ? await gatherSkills(project.skills, workflow)
-    : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
+  const { workflow, inline, findings = [] } = file === undefined ? {} : soundWorkflow(project, file);
+  const entries: SkillEntries =
+    workflow && inline
+      ? await gatherSkills(project.skills, workflow, inline)
+      : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
   const skills = flags.live === true ? await probeAll(io, project, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
@@ -116,8 +117,8 @@ async function probeAll(
 
 /** With what was found where its skills are looked for; the rest is told skill by skill. */
 function soundWorkflow(project: Project, file: string) {
-  const { workflow, diagnostics } = readWorkflow(project, file);
-  if (workflow) return { workflow, findings: diagnostics.filter(({ code }) => PLACES.has(code)) };
+  const { workflow, inline, diagnostics } = readWorkflow(project, file);
+  if (workflow) return { workflow, inline, findings: diagnostics.filter(({ code }) => PLACES.has(code)) };
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
 }
 

@@ -19,7 +19,7 @@ import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
 import { quoteTheirs } from "../core/voice.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { openProject, type Project, readWorkflow } from "../project.ts";
+import { openProject, type Project, readWorkflow, recordedSkills } from "../project.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, text } from "./flags.ts";
@@ -35,7 +35,7 @@ import { describeShortfall, describeVerdict } from "./verdict.ts";
 
 export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
-  const project = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file).workflow);
+  const project = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, async () => {
     const read = await readInput(io, flags);
@@ -56,7 +56,8 @@ export const resume = tellingRefusal(async (io, [given = ""], flags, beginning) 
   const project = await openTrusted(io, flags, async (opened) => {
     const found = await findStored(opened, given);
     checkResumable(found, from);
-    return found.record.workflow;
+    const { workflow } = found.record;
+    return { workflow, inline: recordedSkills(workflow) };
   });
   const store = openStore(project);
   const stored = await findStored(project, given);

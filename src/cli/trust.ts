@@ -1,48 +1,67 @@
 import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { openProject, type Project, rememberTrust, type SkillEntry, type TrustEntry } from "../project.ts";
+import {
+  type InlineSkills,
+  openProject,
+  type Project,
+  rememberTrust,
+  type SkillEntry,
+  type TrustEntry,
+} from "../project.ts";
 import { NO_FLAGS } from "../skill-choices.ts";
 import { projectOptions } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
 import { plainLine } from "./reports/inert.ts";
 import { painter } from "./terminal.ts";
 
+/** What people are asked about: a workflow that is to run, and what it brings along. */
+interface Asked {
+  /** Undefined where it is wrong. */
+  readonly workflow: Workflow | undefined;
+  readonly inline: InlineSkills;
+}
+
 /**
  * The project with the code of those skills allowed that a person lets run. On a terminal they are asked once about
  * each skill that the workflow uses and that is held back; elsewhere nobody is asked (trust 6).
  */
-export async function openTrusted(
-  io: Io,
-  flags: Flags,
-  workflowOf: (project: Project) => Promise<Workflow | undefined>,
-): Promise<Project> {
+export async function openTrusted(io: Io, flags: Flags, read: (project: Project) => Promise<Asked>): Promise<Project> {
   const options = projectOptions(flags);
   const project = openProject(io.host, options);
   if (!io.ask || io.host.env.CI) return project;
-  const workflow = await workflowOf(project);
-  const allowed = workflow ? await askAbout(io, flags, project, workflow) : [];
+  const { workflow, inline } = await read(project);
+  const allowed = workflow ? await askAbout(io, flags, project, { workflow, inline }) : [];
   if (allowed.length === 0) return project;
   await remember(io, project, allowed);
   const { skillFlags = NO_FLAGS } = options;
   return openProject(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
 }
 
-/** Each skill that may run: where it is, and as its files are now. */
-async function askAbout(io: Io, flags: Flags, project: Project, workflow: Workflow): Promise<TrustEntry[]> {
+/** All that may run: where it is, and as it is now. */
+async function askAbout(
+  io: Io,
+  flags: Flags,
+  { skills, choices }: Project,
+  { workflow, inline }: { readonly workflow: Workflow; readonly inline: InlineSkills },
+): Promise<TrustEntry[]> {
   const allowed: TrustEntry[] = [];
-  const { skills, choices } = project;
   const used = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
-  for (const id of used) {
-    if (skills.withheld(id, workflow.skills) === undefined) continue;
-    const [entry, contents] = [await skills.find(id, workflow.skills), skills.contents(id)];
-    const digest = contents?.digest();
-    if (!entry || !contents || digest === undefined || choices.disabled.includes(entry.skill.id)) continue;
+  for (const reference of used) {
+    const { parts = [] } = skills.withheld(reference, inline) ?? {};
+    const entry = parts.length > 0 ? await skills.find(reference, inline) : undefined;
+    if (!entry || choices.disabled.includes(entry.skill.id)) continue;
+    const at = new Date().toISOString();
+    const asked = parts.map(({ path, digest }) => ({ id: entry.skill.id, path, digest: digest(), at }));
+    if (!asked.every(isWhole)) continue;
     await io.err(describeCode(io, flags, entry));
     const answer = await io.ask?.("  Let it run, now and until its files change? [y/N] ");
-    if (!/^y(es)?$/i.test(answer?.trim() ?? "")) continue;
-    allowed.push({ id: entry.skill.id, path: contents.path, digest, at: new Date().toISOString() });
+    if (/^y(es)?$/i.test(answer?.trim() ?? "")) allowed.push(...asked);
   }
   return allowed;
+}
+
+function isWhole(entry: Omit<TrustEntry, "digest"> & { readonly digest: string | undefined }): entry is TrustEntry {
+  return entry.digest !== undefined;
 }
 
 /** Names and paths are a stranger's text, so each stays on its line. */
@@ -50,7 +69,7 @@ function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }:
   const paint = painter(io, flags);
   const lines = [
     `${paint("yellow", "?")} The skill ${paint("bold", plainLine(skill.id))} (${format}) does what nobody has allowed yet.`,
-    `  from ${plainLine(source.path ?? "")}`,
+    `  from ${plainLine(source.path ?? "the workflow")}`,
     ...heldBack.map((effect) => `  ${plainLine(effect)}`),
   ];
   return `${lines.join("\n")}\n`;

@@ -4,13 +4,14 @@ import type { Program } from "./program.ts";
 import { chooseRoute, liveEdges, type Option, parseChoice, routePrompt, routingView, viewContext } from "./route.ts";
 import type { Leaving, State } from "./state.ts";
 import { ask, type Step } from "./step.ts";
+import { isDryRun } from "./workflow-inputs.ts";
 
 /** What follows a visit: a route, or the end of the run. */
 
 export function route(program: Program, state: State, leaving: Leaving): Step {
   const edges = liveEdges(program, leaving.node, state.follows);
   const choice = chooseRoute(edges, leaving.failed);
-  if (isDryRun(state) && program.edgesFrom(leaving.node).some((edge) => edge.when !== undefined)) {
+  if (isDryRun(state.context.input) && program.edgesFrom(leaving.node).some((edge) => edge.when !== undefined)) {
     return finish(program, state, leaving, "a dry run stops at the first decision");
   }
   if (choice.kind === "end") return finish(program, state, leaving, "");
@@ -21,10 +22,6 @@ export function route(program: Program, state: State, leaving: Leaving): Step {
     return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
   if (leaving.answers.length >= 2) return endUnrouted(state, leaving);
   return askRoute(program, state, leaving, choice.options, answer);
-}
-
-function isDryRun(state: State): boolean {
-  return state.context.input.dryRun === true;
 }
 
 function follow(leaving: Leaving, { edge }: Option): Step {

@@ -31,3 +31,8 @@ function describeList(allowed: readonly (string | readonly string[])[] | undefin
   if (lists.length === 0) return ofWords;
   return { type: "array", items: { type: "string" }, anyOf: [{ enum: lists }, ...(words.length > 0 ? [ofWords] : [])] };
 }
+
+/** Whether a run stops at the first decision (workflow-format X12). */
+export function isDryRun(input: JsonObject): boolean {
+  return input.dryRun === true;
+}

@@ -7,6 +7,7 @@ import { mcpServerSchema } from "../core/workflow.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
+import { UNCONNECTED } from "./mcp-call.ts";
 import { callScript, declaredEnv } from "./script-handler.ts";
 import type { SkillFolder } from "./skill-folder.ts";
 
@@ -167,7 +168,7 @@ export function bindContract(binding: Binding, { folder, host, skill }: BindOpti
     case "mcp": {
       const { server, tool } = binding;
       return async (input, context) => {
-        if (!host.callMcp) throw new Error("MCP servers cannot be reached here");
+        if (!host.callMcp) throw new Error(UNCONNECTED);
         const env = { ...host.env, ...declaredEnv(skill, context) };
         return host.callMcp({ id: skill.id, server, tool, arguments: input, env, cwd: folder.directory }, context);
       };

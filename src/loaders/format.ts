@@ -68,7 +68,7 @@ export interface LoaderHost {
   readonly nodePath: string;
   /** Calls a tool of another skill, input and result checked, with that skill's config. */
   readonly invoke: Invoke;
-  /** Calls one tool of an MCP server that is connected for this call; undefined where no server can be reached. */
+  /** Calls one tool of an MCP server that is connected for this call; undefined where none may be. */
   readonly callMcp?: CallMcp;
 }
 

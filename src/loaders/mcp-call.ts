@@ -3,6 +3,9 @@ import { type Json, nearest, toJson } from "../core/values.ts";
 import type { CallMcp, McpInvocation } from "./format.ts";
 import type { McpOptions } from "./mcp-client.ts";
 
+/** Why none is called where there is no way to call one. */
+export const UNCONNECTED = "a dry run connects no MCP server";
+
 /** Calls tools of MCP servers that live for one call each. */
 export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
   return async (call, context) => {

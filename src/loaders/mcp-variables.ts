@@ -13,26 +13,8 @@ export function fillVariables(header: string, env: Environment): string {
   return header.replace(VARIABLE, (_, name: string) => env[name] ?? "");
 }
 
-export interface Handed {
-  readonly headers: readonly string[];
-  readonly variables: readonly string[];
-}
-
-/** The variables that would leave for a server by its address, and the headers that they stand in. */
-export function handedVariables({ headers = {}, env = {} }: McpServerConfig): Handed {
-  const handed = Object.entries(headers).flatMap(([header, value]) => {
-    const variables = variablesIn(value).filter((name) => Object.hasOwn(env, name));
-    return variables.length === 0 ? [] : [{ header, variables }];
-  });
-  return {
-    headers: handed.map(({ header }) => header),
-    variables: [...new Set(handed.flatMap(({ variables }) => variables))],
-  };
-}
-
-/** The server without the headers that name variables. */
-export function withoutVariables(server: McpServerConfig): McpServerConfig {
-  const { headers } = handedVariables(server);
-  const left = Object.entries(server.headers ?? {}).filter(([header]) => !headers.includes(header));
-  return headers.length === 0 ? server : { ...server, headers: Object.fromEntries(left) };
+/** The variables that leave for a server by its address. */
+export function handedVariables({ headers = {}, env = {} }: McpServerConfig): readonly string[] {
+  const named = Object.values(headers).flatMap(variablesIn);
+  return [...new Set(named.filter((name) => Object.hasOwn(env, name)))];
 }

@@ -51,6 +51,13 @@ export function isInCheckout(path: string, from: string): boolean {
   return existsSync(join(root, ".git")) && isWithin(realpathSync(root), realpathSync(nearestExisting(path)));
 }
 
+/** Whether a file lies in one of the user's own folders, links followed, and not in the checkout. */
+export function isUsersOwn(path: string, from: string, folders: readonly string[]): boolean {
+  if (!existsSync(path) || isInCheckout(path, from)) return false;
+  const own = folders.filter((folder) => existsSync(folder));
+  return own.some((folder) => isWithin(realpathSync(folder), realpathSync(path)));
+}
+
 function nearestExisting(path: string): string {
   return existsSync(path) ? path : nearestExisting(dirname(path));
 }

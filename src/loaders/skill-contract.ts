@@ -8,6 +8,7 @@ import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBind
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import { splitFrontmatter } from "./frontmatter.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
+import { UNCONNECTED } from "./mcp-call.ts";
 import { readConfig, type SkillFolder, skipped } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
@@ -70,7 +71,7 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
     ...(binding?.kind === "tool" ? { calls: [binding.skill], boundTo: binding } : {}),
     ...(binding ? { code: codeOf(binding) } : {}),
     ...(binding?.kind === "mcp" ? { server: { config: binding.server, cwd: folder.directory } } : {}),
-    ...whyUnavailable(fault, binding),
+    ...whyUnavailable(fault, binding, host),
     diagnostics,
   };
 }
@@ -78,8 +79,10 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
 function whyUnavailable(
   fault: Diagnostic | undefined,
   binding: Binding | undefined,
+  { callMcp }: LoaderHost,
 ): { readonly unavailable?: string } {
   if (fault) return { unavailable: fault.message };
+  if (binding?.kind === "mcp" && !callMcp) return { unavailable: UNCONNECTED };
   return binding ? {} : { unavailable: "nothing carries it out: it has no binding.yml" };
 }
 

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
   configValues,
@@ -21,15 +21,15 @@ import {
   type Tool,
 } from "../core/skill.ts";
 import { describeAbsence } from "../core/skill-reference.ts";
-import type { InlineSkill } from "../core/workflow.ts";
+import type { InlineSkill, Workflow } from "../core/workflow.ts";
 import { listBundled } from "./bundled-files.ts";
 import type { SkillLevel } from "./discover.ts";
-import { handedVariables, withoutVariables } from "./mcp-variables.ts";
+import { openServerContents } from "./mcp-contents.ts";
 import type { Contents } from "./skill-contents.ts";
 import { type Layer, reservedNameOf, STEP } from "./skill-layers.ts";
 import type { SkillPackage } from "./skill-package.ts";
 import type { SkillSetOptions } from "./skill-set.ts";
-import { isRemembered, type Trust } from "./trust-memory.ts";
+import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
 
 /** One skill of the set, all its layers joined (D32), and whether it can be used. */
 export interface SkillEntry {
@@ -42,9 +42,9 @@ export interface SkillEntry {
   readonly fields: readonly ResolvedField[];
   /** Why it is unavailable; undefined when it is available. */
   readonly unavailable: string | undefined;
-  /** Why its code does not run, or its server gets no variables, although the rest is there; undefined where nothing is held back. */
+  /** Why its code does not run, or its server is not connected, although the rest is there; undefined where nothing is held back. */
   readonly withheld: string | undefined;
-  /** What would happen if it were not held back, in words: `runs tool page`, `hands GITHUB_TOKEN to https://…`. */
+  /** What would happen if it were not held back, in words: `runs tool page`, `asks https://…`. */
   readonly heldBack: readonly string[];
   /** Its tools as its files declare them, where they are held back. */
   readonly heldTools: readonly Tool[];
@@ -71,6 +71,15 @@ export interface ServerChoice {
   /** The file that says so. */
   readonly path: string;
   readonly kind: "project" | "user";
+  /** Whether that file is the operator's own. */
+  readonly trusted: boolean;
+}
+
+/** The skills that a workflow brings along. */
+export interface InlineSkills {
+  readonly skills: Workflow["skills"];
+  /** Whether the document is the operator's own (workflow-format D64). */
+  readonly trusted: boolean;
 }
 
 export interface SkillSource {
@@ -82,19 +91,18 @@ export interface SkillSource {
   readonly trusted: boolean;
 }
 
-export interface Withheld {
-  readonly reason: string;
-  readonly remedy: string;
-}
-
 interface Bundle {
   readonly directory: string;
   /** Names of the files that a model may read. */
   readonly files: readonly string[];
 }
 
+export interface OwnedInline extends InlineSkill {
+  readonly trusted: boolean;
+}
+
 export interface Layers {
-  readonly inline: InlineSkill | undefined;
+  readonly inline: OwnedInline | undefined;
   /** Highest first. */
   readonly custom: readonly Layer[];
   readonly builtin: Skill | undefined;
@@ -104,38 +112,41 @@ export interface Layers {
   readonly options: SkillSetOptions;
 }
 
+/** The same as far as it is known before a built-in skill is loaded. */
+type Described = Omit<Layers, "builtin" | "kept"> & { readonly hasBuiltin: boolean };
+
 /** D32: instruction and server come from the highest layer that has them; a built-in skill's tools and config stay. */
 export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
   const { inline, custom, builtin, kept, server, options } = layers;
   const [top] = custom;
   if (!inline && !top && !builtin && !server) return undefined;
-  const source = sourceOf(id, layers);
-  // An inline skill of the same id is the operator's own, the code below it is not.
-  const trusted = top === undefined || isTrusted(id, top, options.trust);
-  const code = await codeOf(top, trusted, builtin);
+  const parts = partsOf({ ...layers, hasBuiltin: builtin !== undefined });
+  const held = heldOf(id, parts, options.trust);
+  const code = await codeOf(top, held, builtin);
   const { own, unsound } = await withSoundTools(code.skill, top);
-  const mcp = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
-  const foreign = mcp === own?.mcp && !trusted ? mcp : undefined;
+  const named = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
+  const mcp = held.server ? undefined : named;
+  const source = sourceOf(id, layers, held);
   const skill: Skill = {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
-    description: inline?.description ?? own?.description ?? builtin?.description ?? (mcp ? `MCP server ${id}` : ""),
+    description: inline?.description ?? own?.description ?? builtin?.description ?? (named ? `MCP server ${id}` : ""),
     category: builtin?.category ?? own?.category ?? "general",
     config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
     tools: builtin?.tools ?? own?.tools ?? [],
     ...defined("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
-    ...defined("mcp", foreign ? harmlessServer(foreign) : mcp),
+    ...defined("mcp", mcp),
     ...defined("version", own?.version),
     ...defined("probe", builtin?.probe ?? own?.probe),
   };
-  const held = reasonWithheld(id, code.withheld, foreign);
-  const withheld = held && `${held.reason}: ${held.remedy}`;
+  const waiting = describeWithheld(id, held);
+  const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
   const fields = resolveConfig(skill, options.overrides, options.env);
   const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
   return {
     skill,
     format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
-    kind: builtin ? "tools" : (top?.loaded.kind ?? (skill.mcp ? "tools" : "instruction")),
+    kind: builtin ? "tools" : (top?.loaded.kind ?? (named ? "tools" : "instruction")),
     source,
     shadows: shadowsOf(layers, source),
     fields,
@@ -143,13 +154,13 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
       ? "disabled in .skillflow.yml"
       : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
     withheld,
-    heldBack: withheld === undefined || !top ? [] : describeHeldBack(top, code.withheld, foreign),
-    heldTools: code.withheld ? (top?.loaded.skill.tools ?? []) : [],
+    heldBack: describeHeldBack(held),
+    heldTools: held.code?.loaded.skill.tools ?? [],
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
     package: builtin ? undefined : top?.loaded.package,
-    contents: mcp === own?.mcp && !top?.level.trusted ? top?.contents : undefined,
+    contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
     diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound],
   };
 }
@@ -172,15 +183,34 @@ async function withSoundTools(skill: Skill | undefined, top: Layer | undefined) 
   return { own: { ...skill, tools }, unsound };
 }
 
-function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers): SkillSource {
+/** All of a skill that needs somebody who vouches for it; told without running any of it. */
+export function partsOf(layers: Described): Held {
+  const { custom, hasBuiltin } = layers;
   const [top] = custom;
-  if (inline) return { kind: "inline", path: null, priority: (options.levels.length + 1) * STEP, trusted: true };
+  return { code: top?.loaded.runsCode && !hasBuiltin ? top : undefined, server: serverOf(layers) };
+}
+
+/** The server that would count, and who vouches for it; a built-in skill's own needs nobody (D32). */
+function serverOf({ server, inline, custom: [top], options }: Described): OwnedServer | undefined {
+  const owned = (config: McpServerConfig, trusted: boolean): OwnedServer => {
+    return { config, level: { trusted }, contents: openServerContents(config, realpathSync.native(options.host.cwd)) };
+  };
+  if (server) return owned(server.config, server.trusted);
+  if (inline?.mcp) return owned(inline.mcp, inline.trusted);
+  const own = top?.loaded.skill.mcp;
+  return top && own ? { config: own, level: top.level, contents: top.contents } : undefined;
+}
+
+function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers, held: Held): SkillSource {
+  const [top] = custom;
+  const trusted = held.code === undefined && held.server === undefined;
+  if (inline) return { kind: "inline", path: null, priority: (options.levels.length + 1) * STEP, trusted };
   if (top) {
     const { level, priority, path } = top;
     return { kind: level.kind, path, priority, trusted: isTrusted(id, top, options.trust) };
   }
   if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
-  return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted: true };
+  return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted };
 }
 
 /** Null for a skill that the program itself carries out: it has no folder. */
@@ -188,50 +218,19 @@ function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | nu
   return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
-/** By its level, by id, or by an answer that was given to exactly these files in this place. */
-export function isTrusted(id: string, { level, contents }: Layer, { ids, remembered }: Trust): boolean {
-  return level.trusted || ids.has(id) || isRemembered(remembered, id, contents);
-}
-
-/** What is left of a server that nobody vouches for: its address, which may be asked but is told no secret. */
-function harmlessServer(server: McpServerConfig): McpServerConfig | undefined {
-  return server.command === undefined ? withoutVariables(server) : undefined;
-}
-
-/** Undefined where nothing is held back; `server` is one that nobody vouches for. */
-export function reasonWithheld(id: string, isCode: boolean, server: McpServerConfig | undefined): Withheld | undefined {
-  if (isCode || server?.command !== undefined) {
-    return { reason: "its code is not trusted", remedy: `--trust-skill ${id} lets it run` };
-  }
-  const { variables } = handedVariables(server ?? {});
-  if (variables.length === 0) return undefined;
-  const reason = `its server is not trusted and gets no ${variables.join(", ")}`;
-  return { reason, remedy: `--trust-skill ${id} hands that over` };
-}
-
-function describeHeldBack({ loaded }: Layer, isCode: boolean, server: McpServerConfig = {}): readonly string[] {
-  const { command, args = [], url = "" } = server;
-  const code = isCode ? [...loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(loaded.code ?? [])] : [];
-  const programs = command === undefined ? code : [...code, `command ${[command, ...args].join(" ")}`];
-  const { variables } = handedVariables(command === undefined ? server : {});
-  const handed = variables.length === 0 ? [] : [`hands ${variables.join(", ")} to ${url}`];
-  return [...programs.map((program) => `runs ${program}`), ...handed];
-}
-
 interface Code {
   readonly skill: Skill | undefined;
-  readonly withheld: boolean;
   /** Why the skill's module could not be loaded. */
   readonly failed?: string;
 }
 
 /** The highest custom layer as far as trust goes: without it, what needs no code. */
-async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill | undefined): Promise<Code> {
-  if (!top) return { skill: undefined, withheld: false };
+async function codeOf(top: Layer | undefined, held: Held, builtin: Skill | undefined): Promise<Code> {
+  if (!top) return { skill: undefined };
   const { skill, runsCode, importCode } = top.loaded;
-  if (!runsCode || builtin) return { skill, withheld: false };
-  if (!trusted) return { skill: { ...skill, tools: [] }, withheld: true };
-  if (!importCode) return { skill, withheld: false };
+  if (!runsCode || builtin) return { skill };
+  if (held.code) return { skill: { ...skill, tools: [] } };
+  if (!importCode) return { skill };
   try {
     const imported = await importCode();
     return {
@@ -241,10 +240,9 @@ async function codeOf(top: Layer | undefined, trusted: boolean, builtin: Skill |
         ...defined("instruction", skill.instruction ?? imported.instruction),
         ...defined("mcp", skill.mcp ?? imported.mcp),
       },
-      withheld: false,
     };
   } catch (error) {
-    return { skill, withheld: false, failed: messageOf(error) };
+    return { skill, failed: messageOf(error) };
   }
 }
 

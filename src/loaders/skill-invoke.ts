@@ -3,6 +3,7 @@ import type { Tool, ToolContext } from "../core/skill.ts";
 import { describeAbsence, parseSkillReference } from "../core/skill-reference.ts";
 import { type Json, toJson } from "../core/values.ts";
 import type { Invocation, Invoke, LoaderHost } from "./format.ts";
+import { UNCONNECTED } from "./mcp-call.ts";
 import { handlerConfig, offeredTools, type SkillEntry } from "./skill-entry.ts";
 import type { SkillSet } from "./skill-set.ts";
 
@@ -66,9 +67,15 @@ async function serverCall(set: SkillSet, call: Invocation): Promise<SkillEntry |
   return entry?.skill.mcp && entry.unavailable === undefined && call.tool !== undefined && !isOwn ? entry : undefined;
 }
 
-function callServer({ callMcp, env }: LoaderHost, { skill }: SkillEntry, call: Invocation, context: ToolContext) {
+function callServer(
+  { callMcp, env }: LoaderHost,
+  { skill, contents }: SkillEntry,
+  call: Invocation,
+  context: ToolContext,
+) {
   const { tool = "", effects } = call;
-  if (!callMcp || !skill.mcp) throw new Error("MCP servers cannot be reached here");
+  if (!callMcp || !skill.mcp) throw new Error(UNCONNECTED);
+  contents?.check();
   const ceiling = effects === undefined ? {} : { effects };
   const { workDir: cwd } = context;
   return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, ...ceiling }, context);

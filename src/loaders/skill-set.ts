@@ -2,22 +2,20 @@ import { basename, dirname } from "node:path";
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../core/skill-reference.ts";
-import type { InlineSkill, Workflow } from "../core/workflow.ts";
 import type { SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoaderHost } from "./format.ts";
 import type { LintedSkill } from "./lint.ts";
 import { moduleFolder } from "./module-folder.ts";
-import type { Contents } from "./skill-contents.ts";
 import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
 import {
-  isTrusted,
+  type InlineSkills,
   joinLayers,
+  type OwnedInline,
   type OwnSkill,
-  reasonWithheld,
+  partsOf,
   type ServerChoice,
   type SkillEntry,
-  type Withheld,
 } from "./skill-entry.ts";
 import { createInvoke } from "./skill-invoke.ts";
 import { findLayers, openBuiltins, refusedVariables, shadowings } from "./skill-layers.ts";
@@ -26,6 +24,7 @@ import { skillTools } from "./skill-tools.ts";
 import { chooseVersion, fitsRange, listVersions } from "./skill-versions.ts";
 import { toolDescriptor } from "./tool-descriptor.ts";
 import type { Trust } from "./trust-memory.ts";
+import { describeWithheld, heldOf, type Withheld } from "./withheld.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
 export const FORMATS: readonly FolderFormat[] = [
@@ -67,18 +66,18 @@ export interface SkillSet {
   /** What the tools of foreign skills are carried out with. */
   readonly host: LoaderHost;
   /** What is held back of the skill and why (trust 6), told without running any; undefined where nothing is. */
-  withheld(reference: string, inline?: Workflow["skills"]): Withheld | undefined;
+  withheld(reference: string, inline?: InlineSkills): Withheld | undefined;
   /**
    * By id, or by `id@range` for one of its versions; undefined for what nobody declares. `inline` are the skills of one
    * workflow, the highest layer.
    */
-  find(reference: string, inline?: Workflow["skills"]): Promise<SkillEntry | undefined>;
+  find(reference: string, inline?: InlineSkills): Promise<SkillEntry | undefined>;
   /** The versions of an id at all levels, newest first. */
   versions(id: string): readonly string[];
   /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
-  about(reference: string, inline?: Workflow["skills"]): readonly Diagnostic[];
-  /** All that would run of the skill, for trust that is bound to it; undefined where it has no files. */
-  contents(reference: string): Contents | undefined;
+  about(reference: string, inline?: InlineSkills): readonly Diagnostic[];
+  /** The same skills where no server is connected (fine-print T45). */
+  unconnected(): SkillSet;
 }
 
 /** The skills of a set as references name them. */
@@ -109,7 +108,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   };
   const find = async (
     reference: string,
-    inline: Workflow["skills"],
+    inline: InlineSkills | undefined,
     callers: readonly string[],
   ): Promise<SkillEntry | undefined> => {
     const own = inlineOf(reference, inline);
@@ -143,10 +142,10 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     find: (reference, inline) => find(reference, inline, []),
     withheld(reference, inline) {
       const { id, top } = topOf(reference);
-      if (!top || isTrusted(id, top, options.trust)) return undefined;
-      const runsCode = top.loaded.runsCode && !builtins.ids.has(id);
-      const isOther = (options.servers.get(id)?.config ?? inlineOf(id, inline)?.mcp) !== undefined;
-      return reasonWithheld(id, runsCode, isOther ? undefined : top.loaded.skill.mcp);
+      const own = inlineOf(reference, inline);
+      const layers = { inline: own, custom: top ? [top] : [], server: options.servers.get(id), options };
+      const parts = partsOf({ ...layers, hasBuiltin: builtins.ids.has(id) });
+      return describeWithheld(id, heldOf(id, parts, options.trust));
     },
     about(reference, inline) {
       const { id } = referenceOf(ids, reference);
@@ -155,7 +154,10 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
     },
     versions: (id) => listVersions(layers.get(id) ?? []),
-    contents: (reference) => topOf(reference).top?.contents,
+    unconnected() {
+      const { callMcp: _, ...rest } = options.host;
+      return openSkillSet({ ...options, host: rest });
+    },
   };
   const invoke = createInvoke(set, host);
   return set;
@@ -175,12 +177,14 @@ function isFolderOf(id: string, file: string | undefined): boolean {
   return file !== undefined && [file, dirname(file)].some((path) => basename(path) === id);
 }
 
-function inlineShadows(id: string, inline: Workflow["skills"], ids: ReadonlySet<string>): Diagnostic[] {
+function inlineShadows(id: string, inline: InlineSkills | undefined, ids: ReadonlySet<string>): Diagnostic[] {
   if (!inlineOf(id, inline) || !ids.has(id)) return [];
   const message = `skill "${id}": the workflow's own shadows the one that is installed, whose tools stay`;
   return [{ severity: "warning", code: "SKILL_SHADOWED", path: ["skills", id], message }];
 }
 
-function inlineOf(id: string, inline: Workflow["skills"]): InlineSkill | undefined {
-  return inline && Object.hasOwn(inline, id) ? inline[id] : undefined;
+function inlineOf(id: string, inline: InlineSkills | undefined): OwnedInline | undefined {
+  const { skills = {}, trusted = false } = inline ?? {};
+  const own = Object.hasOwn(skills, id) ? skills[id] : undefined;
+  return own && { ...own, trusted };
 }

@@ -12,7 +12,7 @@ import type { Logger } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { describeInputs } from "../core/workflow-inputs.ts";
-import { gatherSkills, type Project, readWorkflow } from "../project.ts";
+import { gatherSkills, type InlineSkills, type Project, readWorkflow } from "../project.ts";
 import { linkTo } from "./mcp-resources.ts";
 
 /** Workflows as tools: one call is one run, started and recorded as the command line does it. */
@@ -55,17 +55,23 @@ export async function loadWorkflows(
 ): Promise<readonly OfferedWorkflow[]> {
   const offered: OfferedWorkflow[] = [];
   for (const file of files) {
-    const { workflow, diagnostics } = readWorkflow(project, file);
-    if (workflow) offered.push({ file, workflow, canWrite: await canWrite(project, workflow, choices) });
-    else refuse(file, diagnostics);
+    const read = readWorkflow(project, file);
+    const { workflow } = read;
+    if (workflow) offered.push({ file, workflow, canWrite: await canWrite(project, workflow, read.inline, choices) });
+    else refuse(file, read.diagnostics);
   }
   return offered;
 }
 
 /** Whether any tool that a node could be offered may write. */
-async function canWrite(project: Project, workflow: Workflow, { writes }: RunChoices): Promise<boolean> {
+async function canWrite(
+  project: Project,
+  workflow: Workflow,
+  inline: InlineSkills,
+  { writes }: RunChoices,
+): Promise<boolean> {
   if ((writes ?? workflow.writes ?? defaultWrites(project)) !== "allow") return false;
-  const entries = await gatherSkills(project.skills, workflow);
+  const entries = await gatherSkills(project.skills, workflow, inline);
   return Object.values(workflow.nodes).some(
     ({ effects, skills = [] }) => effects !== "read" && skills.some((id) => mayWrite(entries.get(id)?.skill)),
   );

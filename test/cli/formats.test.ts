@@ -150,7 +150,7 @@ describe("a workflow with a skill of every format", () => {
 });
 
 describe("an MCP server of .skillflow.yml", () => {
-  it("by its address is a skill, and needs no trust", async () => {
+  it("by its address is a skill once the operator trusts it", async () => {
     const tool = {
       name: "count",
       description: "Counts.",
@@ -166,8 +166,12 @@ describe("an MCP server of .skillflow.yml", () => {
       "flow.yml": flowOf(["board"]),
       "script.yml": { replies: [{ calls: [{ tool: "board_count" }] }, { text: "counted" }] },
     });
-    const ended = await runProgram(RUN, { cwd });
+    const held = await runProgram(RUN, { cwd });
+    expect([resultOf(held).degraded, server.requests]).toMatchObject([[{ skill: "board" }], []]);
+    expect(held.stderr).toContain("mcpServers.board.url does not count here");
+    const ended = await runProgram([...RUN.with(-2, "t"), "--trust-skill", "board"], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).not.toContain("does not count here");
     expect(resultOf(ended).results.use?.toolCalls).toMatchObject([{ tool: "board_count", output: "3" }]);
     await server.close();
   });

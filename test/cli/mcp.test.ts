@@ -30,7 +30,8 @@ function flow(mcp: object, node: object = {}): string {
 const use = (tool: string, input: object = {}) => ({ calls: [{ tool, input }] });
 const WITH_DESK = { skills: ["served", "desk"] };
 const done = { text: "done" };
-const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json"];
+const TRUST = ["--trust-skill", "served"];
+const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json", ...TRUST];
 
 /** A server that notes each start and the ids of its processes. */
 const NOTING: Answers = { start: (_, io) => io.note(`start ${process.pid}`) };
@@ -130,7 +131,7 @@ describe("a skill with an MCP server", () => {
         ],
       },
     });
-    const required = await runProgram([...RUN.slice(0, 4), "--require-skills"], { cwd });
+    const required = await runProgram([...RUN.slice(0, 4), "--require-skills", ...TRUST], { cwd });
     expect(required).toMatchObject({ code: 3, stderr: expect.stringMatching(reason) });
   });
 
@@ -142,7 +143,7 @@ describe("a skill with an MCP server", () => {
       "script.json": scriptOf(use("desk_look"), done),
       ".sweny/skills/desk/SKILL.md": "---\nname: desk\nmcp: { url: 'http://127.0.0.1:1/mcp' }\n---\nLook twice.",
     });
-    const ended = await runProgram(RUN, { cwd });
+    const ended = await runProgram([...RUN, "--trust-skill", "desk"], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
     expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
     const reason = expect.stringContaining("its MCP server cannot be used");
@@ -168,7 +169,7 @@ describe("a skill with an MCP server", () => {
       "flow.yml": workflow,
       "script.json": scriptOf(use("desk_look", { text: "a" }), done),
     });
-    const ended = await runProgram(RUN, { cwd });
+    const ended = await runProgram([...RUN, "--trust-skill", "desk"], { cwd });
     expect(ended.stderr).toContain(
       "the MCP server of desk offers a tool desk_look, which is hidden by the skill's own",
     );
@@ -181,7 +182,7 @@ describe("a skill with an MCP server", () => {
     workflow.skills = { read: workflow.skills.served };
     workflow.nodes.use.skills = ["read"];
     const cwd = makeProject({ "flow.yml": workflow, "script.json": scriptOf(use("read_skill"), done) });
-    const ended = await runProgram(RUN, { cwd });
+    const ended = await runProgram([...RUN, "--trust-skill", "read"], { cwd });
     expect(ended.stderr).toContain("the MCP server of read offers a tool read_skill, which is left out");
     expect(resultOf(ended).results.use?.toolCalls[0]?.error).toContain("no tool is named read_skill");
   });
@@ -193,7 +194,7 @@ describe("a skill with an MCP server", () => {
     for (const args of [
       ["validate", "flow.yml"],
       ["graph", "flow.yml"],
-      ["doctor", "flow.yml"],
+      ["doctor", "flow.yml", ...TRUST],
       ["skills", "list"],
     ]) {
       expect((await runProgram(args, { cwd })).code).toBe(0);
@@ -202,7 +203,7 @@ describe("a skill with an MCP server", () => {
     expect(again.code).toBe(0);
     expect(readEvents(cwd, "again").filter(({ type }) => type === "tool:result")).toMatchObject([{ output: "seen" }]);
     expect(pidsOf(cwd)).toHaveLength(1);
-    const live = await runProgram(["replay", "r", "--json", "--tools", "live", "--run-id", "live"], { cwd });
+    const live = await runProgram(["replay", "r", "--json", "--tools", "live", "--run-id", "live", ...TRUST], { cwd });
     expect(live.code).toBe(0);
     expect(pidsOf(cwd)).toHaveLength(2);
     expect(pidsOf(cwd).map(isAlive)).toEqual([false, false]);
@@ -225,9 +226,9 @@ describe("whose server it is", () => {
 
   it("decides whether its command runs: one from the checkout waits for the operator's word", async () => {
     const cwd = checkout();
-    await runProgram(RUN, { cwd });
+    await runProgram(RUN.slice(0, -2), { cwd });
     expect(pidsOf(cwd)).toEqual([]);
-    const trusted = await runProgram([...RUN.with(-2, "t"), "--trust-skill", "served"], { cwd });
+    const trusted = await runProgram(RUN.with(5, "t"), { cwd });
     expect(trusted.code).toBe(0);
     expect(pidsOf(cwd)).toHaveLength(1);
   });
@@ -238,7 +239,7 @@ describe("whose server it is", () => {
     const mine = stdioServer({ ...NOTING }, join(home, "notes"));
     mkdirSync(join(home, ".config/skillflow"), { recursive: true });
     writeFileSync(join(home, ".config/skillflow/config.yml"), JSON.stringify({ mcpServers: { served: mine } }));
-    const ended = await runProgram(RUN, { cwd, env: { HOME: home } });
+    const ended = await runProgram(RUN.slice(0, -2), { cwd, env: { HOME: home } });
     expect(ended.code).toBe(0);
     expect(pidsOf(cwd)).toEqual([]);
     expect(pidsOf(home)).toHaveLength(1);
@@ -269,7 +270,7 @@ describe("an MCP server of an interrupted run", () => {
     const cwd = notingProject(hanging, scriptOf(use("served_look"), use("served_look"), done));
     const ended = await runProgram(RUN, { cwd, onStart: interruptAt(cwd, "hang") });
     expect(ended.code).toBe(130);
-    const resumed = await runProgram(["resume", "r", "--json"], { cwd });
+    const resumed = await runProgram(["resume", "r", "--json", ...TRUST], { cwd });
     expect(resumed.code).toBe(0);
     const results = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
     expect(results.at(-1)).toMatchObject({ output: "seen" });
@@ -316,7 +317,7 @@ describe("an MCP server over HTTP", () => {
 describe("doctor", () => {
   const findingOf = async (mcp: object, args: readonly string[] = []) => {
     const cwd = project(mcp, {});
-    const { stdout } = await runProgram(["doctor", "flow.yml", "--json", ...args], { cwd });
+    const { stdout } = await runProgram(["doctor", "flow.yml", "--json", ...TRUST, ...args], { cwd });
     const { skills } = JSON.parse(stdout) as { skills: { id: string }[] };
     return skills.find(({ id }) => id === "served");
   };

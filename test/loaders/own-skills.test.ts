@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { recordSkill } from "../../src/loaders/skill-entry.ts";
+import { type InlineSkills, recordSkill } from "../../src/loaders/skill-entry.ts";
 import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
 import { toolMakerSkill } from "../../src/loaders/tool-maker.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
@@ -61,6 +61,8 @@ describe("a skill that the program itself carries out", () => {
   });
 });
 
+const inline = (skills: NonNullable<InlineSkills["skills"]>): InlineSkills => ({ skills, trusted: false });
+
 describe("the files that a skill bundles", () => {
   test("belong to the folder whose instruction counts", async () => {
     const directory = makeFolder({
@@ -69,13 +71,13 @@ describe("the files that a skill bundles", () => {
     });
     const set = open(directory);
     expect((await set.find("x"))?.bundle).toEqual({ directory: join(directory, "own/x"), files: ["ref.md"] });
-    expect((await set.find("x", { x: { description: "Inline." } }))?.bundle?.files).toEqual(["ref.md"]);
-    expect((await set.find("x", { x: { instruction: "Inline." } }))?.bundle).toBeUndefined();
+    expect((await set.find("x", inline({ x: { description: "Inline." } })))?.bundle?.files).toEqual(["ref.md"]);
+    expect((await set.find("x", inline({ x: { instruction: "Inline." } })))?.bundle).toBeUndefined();
     expect(recordSkill("x", await set.find("x"))).toMatchObject({ description: "d", files: ["ref.md"] });
   });
 
   test("are none for a skill of the workflow alone, whose description may be missing", async () => {
-    const found = await open(makeFolder()).find("y", { y: { instruction: "Inline." } });
+    const found = await open(makeFolder()).find("y", inline({ y: { instruction: "Inline." } }));
     expect(recordSkill("y", found)).toEqual({
       id: "y",
       name: "y",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { SkillLevel } from "../../src/loaders/discover.ts";
-import { handlerConfig, recordSkill } from "../../src/loaders/skill-entry.ts";
+import { handlerConfig, type InlineSkills, recordSkill, type ServerChoice } from "../../src/loaders/skill-entry.ts";
 import { openSkillFolder, readSkillDocument } from "../../src/loaders/skill-folder.ts";
 import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
 import type { Trust, TrustEntry } from "../../src/loaders/trust-memory.ts";
@@ -119,6 +119,9 @@ describe("a SKILL.md", () => {
     });
   });
 });
+
+const NOT_CONNECTED = "its server is not trusted: --trust-skill x connects it";
+const inline = (skills: NonNullable<InlineSkills["skills"]>): InlineSkills => ({ skills, trusted: false });
 
 describe("a set of skills", () => {
   const open = (levels: readonly string[], options: Partial<SkillSetOptions> = {}) =>
@@ -258,7 +261,7 @@ describe("a set of skills", () => {
     expect(open(["own"]).ids.size).toBe(0);
   });
 
-  const here = () => open(["own"]).contents("x");
+  const here = () => open(["own"]).withheld("x")?.parts[0];
   const answered = (parts: Partial<TrustEntry>): Trust => {
     const { path = "", digest } = here() ?? {};
     return { ids: new Set(), remembered: [{ id: "x", path, digest: digest?.() ?? "", at: "", ...parts }] };
@@ -291,55 +294,75 @@ describe("a set of skills", () => {
     expect((await trusting())?.source.trusted).toBe(false);
   });
 
-  test("a server by address is told no variable that nobody allowed (S13)", async () => {
-    const headers = {
-      Authorization: "Bearer ${API_TOKEN}",
-      Both: "${API_TOKEN}-${TEAM}",
-      "X-Kind": "plain",
-      Odd: "${NOT_DECLARED}",
-    };
-    const mcp = { url: "https://mcp.test/", headers, env: { API_TOKEN: "the token", TEAM: "the team" } };
-    const file = skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
-    const held = await open(["own"]).find("x");
-    expect(held).toMatchObject({
-      unavailable: undefined,
-      withheld: "its server is not trusted and gets no API_TOKEN, TEAM: --trust-skill x hands that over",
-      heldBack: ["hands API_TOKEN, TEAM to https://mcp.test/"],
-    });
-    expect(held?.skill.mcp?.headers).toEqual({ "X-Kind": "plain", Odd: "${NOT_DECLARED}" });
-    expect(open(["own"]).withheld("x")?.remedy).toContain("--trust-skill x");
-    for (const trust of [byId("x"), answered({})]) {
-      const trusting = open(["own"], { trust });
-      expect(await trusting.find("x")).toMatchObject({ withheld: undefined, heldBack: [], skill: { mcp } });
-      expect(trusting.withheld("x")).toBeUndefined();
-    }
-    writeFileSync(file, "---\nname: x\n---\n");
-    expect(open(["own"]).withheld("x")).toBeUndefined();
-  });
-
-  test("nor is one that takes a built-in skill's place; one that a workflow declares itself is", async () => {
-    const mcp = { url: "https://mcp.test/", headers: { Key: "${TOKEN}" }, env: { TOKEN: "t" } };
+  test.each<[string, object, string, string[]]>([
+    [
+      "a command",
+      { command: "serve", args: ["it"] },
+      "its code is not trusted: --trust-skill x lets it run",
+      ["runs command serve it"],
+    ],
+    [
+      "a command with variables",
+      { command: "serve", env: { TOKEN: "t", TEAM: "t" } },
+      "its code is not trusted: --trust-skill x lets it run",
+      ["runs command serve", "hands TOKEN, TEAM to it"],
+    ],
+    ["an address", { url: "http://127.0.0.1:1/" }, NOT_CONNECTED, ["asks http://127.0.0.1:1/"]],
+    [
+      "an address with variables in its headers",
+      {
+        url: "https://mcp.test/",
+        headers: { Key: "${TOKEN}-${TEAM}", Odd: "${ELSE}" },
+        env: { TOKEN: "t", TEAM: "t" },
+      },
+      NOT_CONNECTED,
+      ["asks https://mcp.test/", "hands TOKEN, TEAM to https://mcp.test/"],
+    ],
+  ])("a server by %s waits for trust, whoever of the checkout names it", async (_, mcp, withheld, heldBack) => {
     skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
-    write("builtin/x/skill.mjs", "");
-    write(
-      "builtin/x/skill.js",
-      'export default { id: "x", name: "X", description: "d", category: "general", config: {}, tools: [] };',
-    );
-    const set = open(["own"]);
-    expect((await set.find("x"))?.skill.mcp?.headers).toEqual({});
-    expect((await set.find("x", { x: { mcp } }))?.skill.mcp).toEqual(mcp);
-    expect(set.withheld("x", { x: { mcp } })).toBeUndefined();
+    const config = mcp as { command: string };
+    const choice = { config, path: "/project/.skillflow.yml", kind: "project", trusted: false } as const;
+    const ways: [levels: string[], servers: [string, ServerChoice][], brought?: InlineSkills][] = [
+      [["own"], []],
+      [[], [["x", choice]]],
+      [[], [], inline({ x: { mcp: config } })],
+    ];
+    for (const [levels, servers, brought] of ways) {
+      const trusting = (trust: Trust) => open(levels, { servers: new Map(servers), trust });
+      const held = await trusting(byId()).find("x", brought);
+      expect(held).toMatchObject({ withheld, heldBack, source: { trusted: false } });
+      expect(held?.skill.mcp).toBeUndefined();
+      const parts = trusting(byId()).withheld("x", brought)?.parts ?? [];
+      const remembered = parts.map(({ path, digest }) => ({ id: "x", path, digest: digest() ?? "", at: "" }));
+      for (const trust of [byId("x"), { ids: new Set<string>(), remembered }]) {
+        const found = await trusting(trust).find("x", brought);
+        expect(found).toMatchObject({ withheld: undefined, heldBack: [], skill: { mcp } });
+        expect(trusting(trust).withheld("x", brought)).toBeUndefined();
+      }
+    }
   });
 
-  test("a server by address needs no trust", async () => {
-    skill("own/x", 'name: x\nmcp: { url: "http://127.0.0.1:1/" }');
-    expect((await open(["own"]).find("x"))?.skill.mcp).toEqual({ url: "http://127.0.0.1:1/" });
+  test("a server that takes a built-in skill's place waits, and the skill's tools stay", async () => {
+    builtin("x");
+    const mcp = { url: "https://mcp.test/" };
+    skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
+    for (const brought of [undefined, inline({ x: { mcp } })]) {
+      const { skill: found, withheld } = (await open(["own"], { env: { THE_TOKEN: "t" } }).find("x", brought)) ?? {};
+      expect([found?.mcp, found?.tools.length, withheld]).toEqual([undefined, 2, NOT_CONNECTED]);
+    }
+  });
+
+  test("a server needs no trust in a document of the operator's own", async () => {
+    mkdirSync(directory);
+    const brought = { skills: { x: { mcp: { command: "mine" } } }, trusted: true };
+    expect((await open([]).find("x", brought))?.skill.mcp).toEqual({ command: "mine" });
+    expect(open([]).withheld("x", brought)).toBeUndefined();
   });
 
   test("the operator's server takes the place of a skill's own, or is a skill by itself (S8)", async () => {
     skill("own/x", 'name: x\nmcp: { url: "http://127.0.0.1:1/" }');
     const config = { command: "mine" };
-    const choice = { config, path: "/config.yml", kind: "user" } as const;
+    const choice = { config, path: "/config.yml", kind: "user", trusted: true } as const;
     const set = open(["own"], { servers: new Map(["x", "y"].map((id) => [id, choice])) });
     expect((await set.find("x"))?.skill.mcp).toBe(config);
     expect(await set.find("y")).toMatchObject({ format: "mcp", kind: "tools", unavailable: undefined });
@@ -372,21 +395,21 @@ describe("a set of skills", () => {
     builtin("gh");
     skill("own/gh", "name: gh", "custom");
     const set = open(["own"]);
-    expect((await set.find("gh", { gh: { name: "Mine", instruction: "inline" } }))?.skill).toMatchObject({
+    expect((await set.find("gh", inline({ gh: { name: "Mine", instruction: "inline" } })))?.skill).toMatchObject({
       name: "Mine",
       instruction: "inline",
     });
-    expect((await set.find("gh", { gh: { instruction: "inline" } }))?.skill.tools).toHaveLength(2);
-    expect((await set.find("gh", {}))?.skill.instruction).toBe("custom");
+    expect((await set.find("gh", inline({ gh: { instruction: "inline" } })))?.skill.tools).toHaveLength(2);
+    expect((await set.find("gh", inline({})))?.skill.instruction).toBe("custom");
   });
 
   test("an inline skill is called by its key unless it has a name", async () => {
-    expect((await open([]).find("mine", { mine: { instruction: "x" } }))?.skill.name).toBe("mine");
+    expect((await open([]).find("mine", inline({ mine: { instruction: "x" } })))?.skill.name).toBe("mine");
   });
 
   test.each(["constructor", "toString", "hasOwnProperty"])("nobody declares %s until somebody does", async (id) => {
-    expect(await open([]).find(id, {})).toBeUndefined();
-    expect((await open([]).find(id, { [id]: { instruction: "x" } }))?.skill.instruction).toBe("x");
+    expect(await open([]).find(id, inline({}))).toBeUndefined();
+    expect((await open([]).find(id, inline({ [id]: { instruction: "x" } })))?.skill.instruction).toBe("x");
   });
 
   test.each<[string, Partial<SkillSetOptions>, string | undefined]>([

@@ -1,0 +1,271 @@
+import { mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Loopback } from "../../src/testing.ts";
+import { scriptOf } from "../cli/flows.ts";
+import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
+import { hasTerminal, runOnTerminal } from "../cli/pseudo-terminal.ts";
+import { httpServer } from "../services/mcp.ts";
+
+/** A checkout names MCP servers wherever one can be named: none is started or asked before the operator says so. */
+
+const SECRET = "canary-of-the-operator";
+const env = { AWS_SECRET_ACCESS_KEY: SECRET };
+const MODEL = ["--model", "script:script.json"];
+
+let http: Loopback;
+beforeAll(async () => {
+  http = await httpServer({});
+});
+afterAll(() => http.close());
+
+/** A program that leaves a mark and ends. */
+const command = (mark: string) => ({
+  command: "node",
+  args: ["-e", `require("fs").writeFileSync("ran-${mark}", process.env.AWS_SECRET_ACCESS_KEY ?? "")`],
+  env: { AWS_SECRET_ACCESS_KEY: "wanted" },
+});
+const address = () => ({
+  url: `${http.url}/mcp`,
+  headers: { Authorization: "Bearer ${AWS_SECRET_ACCESS_KEY}", "X-Plain": "plain" },
+  env: { AWS_SECRET_ACCESS_KEY: "wanted" },
+});
+
+const CONTRACT = {
+  version: "1.0.0",
+  description: "Looks.",
+  input: { type: "object" },
+  output: { type: "object" },
+};
+const skillMd = (name: string, mcp: object) =>
+  `---\nname: ${name}\ndescription: d\nmcp: ${JSON.stringify(mcp)}\n---\nAsk.`;
+
+/** Every place that may name a server, by the skill's id. */
+const IDS = ["md-run", "md-ask", "yml-run", "yml-ask", "own-run", "own-ask", "bound-run", "bound-ask"];
+
+function checkout(): string {
+  return makeProject({
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "flow.yml": {
+      id: "flow",
+      name: "Flow",
+      entry: "only",
+      skills: { "own-run": { mcp: command("own-run") }, "own-ask": { mcp: address() } },
+      nodes: { only: { name: "Only", instruction: "Look around.", skills: [...IDS, "desk"] } },
+      edges: [],
+    },
+    "script.json": scriptOf(
+      { node: "only", calls: IDS.map((id) => ({ tool: id.startsWith("bound") ? id : `${id}_look` })) },
+      { node: "only", text: "done" },
+      { node: "only", text: "done again" },
+    ),
+    ".skillflow.yml": { mcpServers: { "yml-run": command("yml-run"), "yml-ask": address() } },
+    "skills/md-run/SKILL.md": skillMd("md-run", command("md-run")),
+    "skills/md-ask/SKILL.md": skillMd("md-ask", address()),
+    "skills/bound-run/contract.yml": { id: "bound-run", ...CONTRACT },
+    "skills/bound-run/binding.yml": { mcp: { ...command("bound-run"), tool: "look" } },
+    "skills/bound-ask/contract.yml": { id: "bound-ask", ...CONTRACT },
+    "skills/bound-ask/binding.yml": { mcp: { ...address(), tool: "look" } },
+  });
+}
+
+const marks = (cwd: string) => readdirSync(cwd).filter((name) => name.startsWith("ran-"));
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } },
+};
+const ask = (...messages: readonly object[]) => messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+
+describe("a server that a checkout names", () => {
+  it("is neither started nor asked nor handed a variable by any command, and none of its tools is offered", async () => {
+    const cwd = checkout();
+    const asked = http.requests.length;
+    const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "run_flow", arguments: {} } };
+    const ended = [
+      await runProgram(["validate", "flow.yml"], { cwd, env }),
+      await runProgram(["doctor", "flow.yml", "--live"], { cwd, env }),
+      await runProgram(["doctor", "--live"], { cwd, env }),
+      await runProgram(["skills", "list"], { cwd, env }),
+      await runProgram(["run", "flow.yml", "--dry-run", ...MODEL], { cwd, env }),
+      await runProgram(["run", "flow.yml", "--run-id", "r", "--json", ...MODEL], { cwd, env }),
+      await runProgram(["resume", "r", "--from", "only"], { cwd, env }),
+      await runProgram(["replay", "r", "--tools", "live"], { cwd, env }),
+      await runProgram(["mcp", "flow.yml", ...MODEL], { cwd, env, stdin: ask(INITIALIZE, call) }),
+    ];
+    for (const { code, stderr } of ended) expect(code, stderr).toBe(0);
+    expect(marks(cwd)).toEqual([]);
+    expect(http.requests.slice(asked)).toEqual([]);
+    expect(JSON.stringify(ended)).not.toContain(SECRET);
+    const [only] = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
+    expect(only).toMatchObject({ error: expect.stringMatching(/no tool is named \S+; the tools here are desk_/) });
+    const { degraded } = resultOf(ended[5] as (typeof ended)[number]);
+    expect(degraded.map(({ skill }) => skill)).toEqual(IDS);
+    for (const { skill, reason } of degraded) {
+      expect(reason).toMatch(new RegExp(`not trusted: --trust-skill ${skill}`));
+    }
+  });
+
+  it.each<[string, (id: string) => readonly string[], (id: string) => Record<string, string>]>([
+    ["the flag", (id) => ["--trust-skill", id], () => ({})],
+    ["the variable", () => [], (id) => ({ SKILLFLOW_TRUST_SKILL: id })],
+    [
+      "the user's own file",
+      () => [],
+      (id) => ({ HOME: makeProject({ ".config/skillflow/config.yml": `skills: { trust: [${id}] }` }) }),
+    ],
+  ])("runs once %s names its skill, and no other does", async (_, args, more) => {
+    const cwd = checkout();
+    await runProgram(["run", "flow.yml", ...MODEL, ...args("own-run")], { cwd, env: { ...env, ...more("own-run") } });
+    expect(marks(cwd)).toEqual(["ran-own-run"]);
+  });
+
+  it.each(["md-ask", "yml-ask", "own-ask", "bound-ask"])("%s is asked once the operator says so", async (id) => {
+    const cwd = checkout();
+    const asked = http.requests.length;
+    const ended = await runProgram(["run", "flow.yml", "--json", ...MODEL, "--trust-skill", id], { cwd, env });
+    expect(http.requests[asked]?.headers.authorization).toBe(`Bearer ${SECRET}`);
+    expect(resultOf(ended).degraded.map(({ skill }) => skill)).not.toContain(id);
+    expect(marks(cwd)).toEqual([]);
+  });
+
+  it("of a committed run waits too, whatever folder the runs are in", async () => {
+    const mine = checkout();
+    await runProgram(["run", "flow.yml", "--run-id", "r", ...MODEL], { cwd: mine, env });
+    const cwd = makeProject({ ".git/HEAD": "", "script.json": scriptOf({ text: "done" }) });
+    mkdirSync(join(cwd, "shared"));
+    symlinkSync(join(mine, ".skillflow/runs"), join(cwd, "shared/runs"));
+    const asked = http.requests.length;
+    for (const args of [
+      ["resume", "r", "--from", "only", ...MODEL],
+      ["replay", "r", "--tools", "live"],
+    ]) {
+      await runProgram([...args, "--store", "shared/runs"], { cwd, env });
+    }
+    expect(marks(cwd)).toEqual([]);
+    expect(http.requests.slice(asked)).toEqual([]);
+    await runProgram(["resume", "r", "--from", "only", "--store", "shared/runs", "--trust-skill", "own-run"], {
+      cwd,
+      env,
+    });
+    expect(marks(cwd)).toEqual(["ran-own-run"]);
+  });
+});
+
+describe("a server of the user's own", () => {
+  const flow = (mcp: object) => ({
+    id: "flow",
+    name: "Flow",
+    entry: "only",
+    skills: { own: { mcp } },
+    nodes: { only: { name: "Only", instruction: "Look around.", skills: ["own"] } },
+    edges: [],
+  });
+  const script = { "script.json": scriptOf({ text: "done" }), ".git/HEAD": "" };
+
+  it("needs no trust in a workflow of the user's own folders", async () => {
+    const HOME = makeProject({
+      ".config/skillflow/flow.yml": flow(command("config")),
+      ".skillflow/workflows/flow.yml": flow(command("dotted")),
+    });
+    const cwd = makeProject(script);
+    for (const file of [".config/skillflow/flow.yml", ".skillflow/workflows/flow.yml"]) {
+      await runProgram(["run", join(HOME, file), ...MODEL], { cwd, env: { HOME } });
+    }
+    expect(marks(cwd)).toEqual(["ran-config", "ran-dotted"]);
+  });
+
+  it.each<[string, (home: string) => string]>([
+    ["elsewhere in the home directory", (home) => join(home, "downloads/flow.yml")],
+    ["behind a link in the user's folder", (home) => join(home, ".skillflow/linked/flow.yml")],
+    ["in another checkout", (home) => join(home, "src/other/flow.yml")],
+  ])("is no server %s", async (_, place) => {
+    const HOME = makeProject({
+      "downloads/flow.yml": flow(command("own")),
+      "src/other/flow.yml": flow(command("own")),
+      "src/other/.git/HEAD": "",
+      ".skillflow/keep": "",
+    });
+    symlinkSync(join(HOME, "downloads"), join(HOME, ".skillflow/linked"));
+    const cwd = makeProject(script);
+    const ended = await runProgram(["run", place(HOME), ...MODEL], { cwd, env: { HOME } });
+    expect(marks(cwd)).toEqual([]);
+    expect(ended.stderr).toContain("--trust-skill own");
+  });
+
+  it("is no server of a home directory that is the checkout itself", async () => {
+    const cwd = makeProject({ ...script, ".skillflow/flow.yml": flow(command("own")) });
+    await runProgram(["run", ".skillflow/flow.yml", ...MODEL], { cwd, env: { HOME: cwd } });
+    expect(marks(cwd)).toEqual([]);
+  });
+});
+
+describe("a dry run", () => {
+  it("connects none that is trusted either, and says whose tools it leaves out", async () => {
+    const cwd = checkout();
+    const asked = http.requests.length;
+    const trusting = { ...env, SKILLFLOW_TRUST_SKILL: IDS.join(",") };
+    for (const args of [["--dry-run"], ["--input", '{"dryRun":true}']]) {
+      const ended = await runProgram(["run", "flow.yml", ...args, "--json", ...MODEL], { cwd, env: trusting });
+      expect(ended.code, ended.stderr).toBe(0);
+      for (const id of IDS) expect(ended.stderr).toMatch(new RegExp(`${id} \\(.*a dry run`));
+      expect(resultOf(ended).results.only?.toolCalls.map(({ error }) => error ?? "")).not.toContain("");
+    }
+    expect(marks(cwd)).toEqual([]);
+    expect(http.requests.slice(asked)).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
+  const files = {
+    ".git/HEAD": "",
+    "serve.cjs": 'require("fs").writeFileSync("ran-served", "");',
+    "script.json": scriptOf({ node: "only", text: "done" }),
+    "flow.yml": {
+      id: "flow",
+      name: "Flow",
+      entry: "only",
+      skills: { served: { mcp: { command: "node", args: ["./serve.cjs"], env: { TOKEN: "t" } } } },
+      nodes: { only: { name: "Only", instruction: "Look around.", skills: ["served", "desk"] } },
+      edges: [],
+    },
+  };
+  const RUN = ["run", "flow.yml", ...MODEL];
+
+  it("a run asks about the workflow's own server, shows it, and a yes counts until what it names changes", async () => {
+    const cwd = makeProject(files);
+    const place = { cwd, env: { HOME: makeProject({ ".keep": "" }) } };
+    const first = await runOnTerminal(RUN, ["y\n"], place);
+    expect(first.stdout).toContain("runs command node ./serve.cjs");
+    expect(first.stdout).toContain("hands TOKEN to it");
+    expect(marks(cwd)).toEqual(["ran-served"]);
+    const again = await runOnTerminal(RUN, [], place);
+    expect(again.stdout).not.toContain("[y/N]");
+    writeFileSync(join(cwd, "serve.cjs"), "// changed\n");
+    const changed = await runOnTerminal(RUN, ["n\n"], place);
+    expect(changed.stdout).toContain("[y/N]");
+  });
+
+  it("another server under the same id is asked about again", async () => {
+    const cwd = makeProject(files);
+    const place = { cwd, env: { HOME: makeProject({ ".keep": "" }) } };
+    await runOnTerminal(RUN, ["y\n"], place);
+    const other = JSON.stringify(files["flow.yml"]).replace('"TOKEN":"t"', '"OTHER":"t"');
+    writeFileSync(join(cwd, "flow.yml"), other);
+    expect((await runOnTerminal(RUN, ["n\n"], place)).stdout).toContain("[y/N]");
+  });
+
+  it.each<[string, readonly string[], Record<string, string>]>([
+    ["in CI", RUN, { CI: "1" }],
+    ["by a replay", ["replay", "r", "--tools", "live"], {}],
+    ["by doctor", ["doctor", "flow.yml", "--live"], {}],
+  ])("nobody is asked %s", async (_, args, more) => {
+    const cwd = makeProject(files);
+    const HOME = makeProject({ ".keep": "" });
+    if (args.includes("r")) await runProgram([...RUN, "--run-id", "r"], { cwd });
+    const { stdout } = await runOnTerminal(args, [], { cwd: realpathSync(cwd), env: { HOME, ...more } });
+    expect(stdout).not.toContain("[y/N]");
+    expect(linesOf(cwd, "ran-served")).toEqual([]);
+  });
+});
