@@ -29,8 +29,8 @@ function run(args: readonly string[], cwd = root): Promise<{ code: number; outpu
 
 const commands = blocks("sh")
   .flatMap((block) => block.split("\n"))
-  .filter((line) => line.startsWith("npx skillflow "))
-  .map((line) => line.replace("npx skillflow ", "").split(" "));
+  .filter((line) => line.startsWith("npx --no-install skillflow "))
+  .map((line) => line.replace("npx --no-install skillflow ", "").split(" "));
 
 describe("the README", () => {
   it("shows command lines", () => {

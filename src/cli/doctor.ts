@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { missingForTool } from "../core/config.ts";
 import { type Diagnostic, SkillflowError } from "../core/errors.ts";
 import { modelAvailability } from "../core/model-name.ts";
@@ -55,7 +56,9 @@ export const doctor: Action = async (io, [file], flags) => {
   const sandbox = flags.live === true ? { sandbox: await sandboxName(project) } : {};
   const paint = painter(io, flags);
   const unsearched = unsearchedFindings(project, entries, workflow);
-  for (const found of [...configFindings(project), ...unknownSkills(project, [workflow]), ...findings, ...unsearched])
+  const installed = installFindings(fileURLToPath(import.meta.url));
+  const about = [...configFindings(project), ...unknownSkills(project, [workflow])];
+  for (const found of [...installed, ...about, ...findings, ...unsearched])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
     await io.out(jsonText({ skills, models, ok, ...sandbox }));
@@ -80,6 +83,14 @@ function unsearchedFindings(project: Project, entries: SkillEntries, workflow: W
   return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
     return { severity: "warning", code: "secret.not_searched", path: [], message };
   });
+}
+
+/** What npx fetches for the moment is whatever the registry has under our name then (trust 6). */
+function installFindings(program: string): Diagnostic[] {
+  if (!/[\\/]_npx[\\/]/.test(program)) return [];
+  const message = "skillflow runs from a temporary install of npx: nothing says whose package that is";
+  const hint = "install it from a lockfile (npm ci), then run: npx --no-install skillflow";
+  return [{ severity: "warning", code: "INSTALL_TEMPORARY", path: [], message, hint }];
 }
 
 function describeSandbox(name: string, paint: Paint): string {

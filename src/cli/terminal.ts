@@ -28,7 +28,7 @@ export function jsonLine(value: unknown): string {
 
 /** How this program is called here: by its name, or through npm in a checkout. */
 export function programName({ host }: Pick<Io, "host">): string {
-  return host.env.npm_command === undefined ? "skillflow" : "npx skillflow";
+  return host.env.npm_command === undefined ? "skillflow" : "npx --no-install skillflow";
 }
 
 export function oneLine(text: string, most: number): string {

@@ -378,7 +378,7 @@ function readQuickstart() {
   const exchanges = [
     ...text.matchAll(/^curl [^']+'content-type: application\/json' -d '([^']+)'\n```\n\n```json\n([^`]+)```/gm),
   ];
-  const [, command = ""] = /^npx skillflow (serve --.*)$/m.exec(text) ?? [];
+  const [, command = ""] = /^npx --no-install skillflow (serve --.*)$/m.exec(text) ?? [];
   return {
     files: Object.fromEntries(files.map(([, path, content]) => [path, content])),
     command: command.split(" "),
