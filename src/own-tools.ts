@@ -1,11 +1,13 @@
 import { describeReading } from "./core/disclosure.ts";
 import type { RunRecord } from "./core/event.ts";
-import { READ_SKILL } from "./core/own-tools.ts";
+import { READ_SKILL, RUN_SCRIPT } from "./core/own-tools.ts";
 import type { Blobs } from "./core/ports.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "./core/skill.ts";
 import type { Call } from "./core/step.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "./core/tool-maker.ts";
 import type { Json, JsonObject } from "./core/values.ts";
+import { handlerConfig } from "./loaders/skill-entry.ts";
+import type { ScriptWanted } from "./loaders/skill-script.ts";
 import type { Project, SkillEntries } from "./project.ts";
 import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
 import type { Handler } from "./run/call.ts";
@@ -29,15 +31,16 @@ export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
 function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   const { skill, name } = call.tool;
   const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
-  if (carry) return (input: JsonObject) => carry(input, world);
+  if (carry) return (input: JsonObject, context: ToolContext) => carry(input, world, context);
   const maker = skill === TOOL_MAKER ? world.entries.get(TOOL_MAKER) : undefined;
   return maker && maker.unavailable === undefined ? makerHandler(call, world) : undefined;
 }
 
-type Carry = (input: JsonObject, world: OwnWorld) => Promise<Json>;
+type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => Promise<Json>;
 
 const EXECUTORS: Readonly<Record<string, Carry>> = {
   [READ_SKILL]: (input, world) => readSkill(input as unknown as ReadSkill, world),
+  [RUN_SCRIPT]: (input, world, context) => runScript(input as unknown as RunScript, world, context),
   read_blob: (input, { blobs }) => readBlob(blobs, input as unknown as ReadBlob),
   search_blob: (input, { blobs }) => searchBlob(blobs, input as unknown as SearchBlob),
 };
@@ -56,6 +59,19 @@ async function readSkill({ skill_name, path }: ReadSkill, { record, entries }: O
   if (!bundle) throw new Error(`${skill_name} bundles no files`);
   const { readBundled } = await import("./loaders/bundled-files.ts");
   return readBundled(skill_name, bundle.directory, path);
+}
+
+interface RunScript extends ScriptWanted {
+  readonly skill_name: string;
+}
+
+async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, context: ToolContext): Promise<Json> {
+  const entry = world.entries.get(skill_name);
+  if (!entry?.scripts) throw new Error(`${skill_name} has no scripts that may be run`);
+  const { runSkillScript } = await import("./loaders/skill-script.ts");
+  const { skill, scripts } = entry;
+  const { host } = world.project.skills;
+  return runSkillScript(host, { skill, scripts }, wanted, { ...context, config: handlerConfig(entry) });
 }
 
 function makerHandler({ tool, input, made }: Call, { project }: OwnWorld): Tool["handler"] {

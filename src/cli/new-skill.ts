@@ -4,9 +4,9 @@ import { messageOf, SkillflowError } from "../core/errors.ts";
 import { FORMATS, type Format } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
 import { makeFolder } from "../files.ts";
-import { projectFolder } from "../project.ts";
-import { text } from "./flags.ts";
-import type { Action } from "./main.ts";
+import { openProject, projectFolder } from "../project.ts";
+import { projectOptions, text } from "./flags.ts";
+import type { Action, Flags, Io } from "./main.ts";
 import { fillTemplate, SKILL_TEMPLATES } from "./skill-templates.ts";
 import { painter, programName } from "./terminal.ts";
 
@@ -14,6 +14,7 @@ export const newSkill: Action = async (io, [given = ""], flags) => {
   const format = formatOf(text(flags, "format") ?? "agent-skills");
   const { id, folder } = nameSkill(given, format);
   const directory = join(projectFolder(io.host), "skills", folder);
+  await refuseBuiltin(io, id, flags);
   const shown = relative(io.host.cwd, directory) || ".";
   if (existsSync(directory)) {
     const hint = "take another id, or remove what is there";
@@ -32,6 +33,16 @@ export const newSkill: Action = async (io, [given = ""], flags) => {
   await io.err(`Use it:    list ${id} under skills: of a node\n`);
   return 0;
 };
+
+/** Its tools would never be offered: those of the built-in skill stay. */
+async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<void> {
+  const entry = await openProject(host, projectOptions(flags)).skills.find(id);
+  if (!entry?.isBuiltin) return;
+  const hint = `take another id, such as our-${id}`;
+  throw new SkillflowError("usage.invalid", `${id} is a built-in skill, whose tools stay; nothing was written`, {
+    hint,
+  });
+}
 
 function formatOf(label: string): Format {
   const found = FORMATS.find((format) => format === label);

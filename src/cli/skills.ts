@@ -18,7 +18,7 @@ export const listSkills: Action = async (io, _args, flags) => {
     ...entries.flatMap((entry) => entry.diagnostics),
   ];
   if (flags.json === true) {
-    await io.out(jsonText({ skills: entries.map(skillDocument), diagnostics }));
+    await io.out(jsonText({ skills: entries.map((entry) => skillDocument(entry, project)), diagnostics }));
     return 0;
   }
   const paint = painter(io, flags);
@@ -110,7 +110,8 @@ function stateOf({ skill, unavailable, withheld }: SkillEntry): string {
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
-  const { skills } = openProject(io.host, projectOptions(flags));
+  const project = openProject(io.host, projectOptions(flags));
+  const { skills } = project;
   const entry = await skills.find(id);
   if (!entry) {
     const near = nearest(id, skills.ids);
@@ -120,7 +121,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   }
   if (flags.json === true) {
     const { frontmatter = {}, skill } = entry;
-    const document = { ...skillDocument(entry), frontmatter, instruction: skill.instruction ?? null };
+    const document = { ...skillDocument(entry, project), frontmatter, instruction: skill.instruction ?? null };
     await io.out(jsonText(document));
     return 0;
   }
@@ -129,7 +130,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
 };
 
 /** The public shape of a skill (cli "Shapes"); values of config are never in it. */
-function skillDocument(entry: SkillEntry) {
+function skillDocument(entry: SkillEntry, { skills }: Project) {
   const { skill, format, kind, source, shadows, fields, unavailable, withheld } = entry;
   return {
     id: skill.id,
@@ -138,6 +139,7 @@ function skillDocument(entry: SkillEntry) {
     category: skill.category,
     kind,
     ...(skill.version === undefined ? {} : { version: skill.version }),
+    versions: skills.versions(skill.id),
     description: skill.description,
     source,
     available: unavailable === undefined,

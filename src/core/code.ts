@@ -24,7 +24,8 @@ export const CODE_TOOL: Omit<Tool, "handler"> = {
       mount_skills: {
         type: "array",
         items: { type: "string" },
-        description: "Packages to import, by name: `from skills.a.b import main`",
+        description:
+          "Skills with Python to import, by name: `from skills.a.b import main`, `from skills.word_count import handler`",
       },
       input_blobs: {
         type: "array",

@@ -1,6 +1,6 @@
 import type { Settings, SkillRecord } from "./event.ts";
-import { READ_SKILL } from "./own-tools.ts";
-import { EXECUTOR, type ToolDescriptor } from "./skill.ts";
+import { READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
+import { type Effect, EXECUTOR, type ToolDescriptor } from "./skill.ts";
 import { isObject, type Json, type JsonObject } from "./values.ts";
 
 /** What of a node's skills its model is told at once, and what it reads when it needs it (skill-formats 1.2, 3.5). */
@@ -29,6 +29,41 @@ export function readSkillTool(skills: readonly SkillRecord[], mode: Mode): ToolD
   };
   const name = READ_SKILL;
   return { skill: EXECUTOR, name, exposed: name, description, input_schema, effect: "read", idempotent: true };
+}
+
+/**
+ * `run_script` as a node offers it, for the skills whose scripts may do what the node allows; undefined where none has any.
+ */
+export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): ToolDescriptor | undefined {
+  const runnable = skills.filter(({ scripts }) => scripts !== undefined && (ceiling === "write" || scripts === "read"));
+  if (runnable.length === 0) return undefined;
+  const description =
+    "Runs a script that a skill bundles and that its instruction tells to run, isolated: it reads the skill's files, has a scratch folder named by TMPDIR, and no network unless the skill declares it.";
+  const input_schema = {
+    type: "object",
+    properties: {
+      skill_name: { type: "string", enum: runnable.map(({ id }) => id), description: "The skill's name" },
+      path: { type: "string", description: "The script, from the skill's folder, such as scripts/check.py" },
+      args: {
+        type: "array",
+        items: { type: "string" },
+        description: "Its arguments, each one word of the command line",
+      },
+      stdin: { type: "string", description: "What it reads on its standard input" },
+    },
+    required: ["skill_name", "path"],
+    additionalProperties: false,
+  };
+  const effect = runnable.every(({ scripts }) => scripts === "read") ? "read" : "write";
+  return {
+    skill: EXECUTOR,
+    name: RUN_SCRIPT,
+    exposed: RUN_SCRIPT,
+    description,
+    input_schema,
+    effect,
+    idempotent: false,
+  };
 }
 
 function readableSkills(skills: readonly SkillRecord[], mode: Mode): readonly SkillRecord[] {

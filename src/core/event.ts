@@ -246,6 +246,10 @@ export const skillRecordSchema = z.object({
   description: z.string().optional(),
   instruction: z.string().optional(),
   files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),
+  scripts: z
+    .enum(["read", "write"])
+    .optional()
+    .describe("its scripts may be run, and what that may do; absent: there are none, or they are not trusted"),
   tools: z.array(toolDescriptorSchema),
 });
 /** A referenced skill as a run knows it: its tools without their handlers. */

@@ -1,5 +1,5 @@
 import { BLOB_TOOLS } from "./blob.ts";
-import { readSkillTool } from "./disclosure.ts";
+import { readSkillTool, runScriptTool } from "./disclosure.ts";
 import type { Settings, SkillRecord } from "./event.ts";
 import { OWN_TOOLS } from "./own-tools.ts";
 import type { Program } from "./program.ts";
@@ -52,7 +52,7 @@ export function selectTools(
       warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
     }
   }
-  const readOnly = node.effects === "read" || now.settings.writes === "deny";
+  const readOnly = isReadOnly(node, now.settings);
   const offered = all
     .filter((tool) => !allow || tool.skill === EXECUTOR || allow.some((entry) => names(all, entry, tool)))
     .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
@@ -60,11 +60,16 @@ export function selectTools(
   return { warnings, set: toolSet(all, offered) };
 }
 
+function isReadOnly({ effects }: WorkflowNode, { writes }: Offering["settings"]): boolean {
+  return effects === "read" || writes === "deny";
+}
+
 /** `allow` does not hide them: it is about the tools of skills (N9). `deny` and `disallowed_tools` do (N10). */
 function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs }: Offering) {
   if (skills.length === 0) return [];
   const reader = readSkillTool(skills, settings.context_mode);
-  const own = [...(reader ? [reader] : []), ...(holdsBlobs ? BLOB_TOOLS : [])];
+  const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");
+  const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : [])];
   return own.filter((tool) => !node.disallowed_tools?.includes(tool.name));
 }
 

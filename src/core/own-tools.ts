@@ -4,9 +4,10 @@ import { EXECUTOR } from "./skill.ts";
 /** The executor's own tools: core describes them, `src/own-tools.ts` carries them out. */
 
 export const READ_SKILL = "read_skill";
+export const RUN_SCRIPT = "run_script";
 
 /** Offered under these very names, under which no skill's tool may be offered. */
-export const OWN_TOOLS: readonly string[] = [READ_SKILL, ...BLOB_TOOLS.map((tool) => tool.exposed)];
+export const OWN_TOOLS: readonly string[] = [READ_SKILL, RUN_SCRIPT, ...BLOB_TOOLS.map((tool) => tool.exposed)];
 
 /** Why a skill is refused for its names; undefined where it is not. `exposed` are the names of its tools as offered. */
 export function reservedName(skill: string, exposed: readonly string[]): string | undefined {

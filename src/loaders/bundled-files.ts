@@ -4,7 +4,10 @@ import { wholeText } from "../core/blob.ts";
 import { openInside, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
 
-/** Files that a skill bundles for a model to read: neither what makes it a skill nor what carries out its tools. */
+/**
+ * Files that a skill bundles for a model to read: neither what makes it a skill nor what carries out its tools. Without a
+ * manifest nothing carries them out: its scripts are files like others (skill-formats 7.3).
+ */
 
 const MOST_FILES = 100;
 const MOST_DEPTH = 6;
@@ -45,9 +48,17 @@ function bundledIn(top: readonly string[]): (name: string) => boolean {
     const segments = name.split("/");
     const [first = ""] = segments;
     if (segments.some((segment) => segment.startsWith(".") || SKIPPED.has(segment))) return false;
-    if (CODE_FOLDER.test(first) || (segments.length === 1 && MANIFEST.test(first))) return false;
-    return !(hasTools && CODE.test(name));
+    if (segments.length === 1 && MANIFEST.test(first)) return false;
+    return !(hasTools && (CODE_FOLDER.test(first) || CODE.test(name)));
   };
+}
+
+/** Whether a folder has files in `scripts/` that no manifest makes handlers of. */
+export function hasOwnScripts(directory: string): boolean {
+  const entries = entriesOf(directory);
+  const folder = entries.find(({ name }) => name === "scripts");
+  if (!folder?.isDirectory() || entries.some(({ name }) => MAKES_TOOLS.test(name))) return false;
+  return entriesOf(join(directory, "scripts")).some((entry) => entry.isFile());
 }
 
 /** The text of one of them. Throws what is wrong with the name or the file. */

@@ -46,7 +46,7 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
     code,
     entrypoint,
     args,
-    mounts: await Promise.all([...new Set(mount_skills)].map((name) => findPackage(set, name))),
+    mounts: (await Promise.all([...new Set(mount_skills)].map((name) => findMounts(set, name)))).flat(),
     blobs: await Promise.all([...new Set(input_blobs)].map((id) => mountBlob(context.blobs, id))),
     limits: { wallMs: Math.min(limits.timeout_ms ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS) },
     signal: context.signal,
@@ -57,15 +57,15 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
 }
 
 /** What others wrote is mounted where the operator trusts it, as it would run. */
-async function findPackage({ find }: Registry, name: string): Promise<RunnablePackage> {
+async function findMounts({ find }: Registry, name: string): Promise<readonly RunnablePackage[]> {
   const entry = await find(name);
   const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
-  if (entry?.package && reason === undefined) return entry.package;
+  if (entry && reason === undefined) return entry.mounts;
   throw new Error(`skill ${name} cannot be mounted: ${reason}`);
 }
 
-function whyNotMounted({ skill, package: runnable, source, unavailable, withheld }: SkillEntry): string | undefined {
-  if (!runnable) return "it is no Skills Protocol package";
+function whyNotMounted({ skill, mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
+  if (mounts.length === 0) return "it has no Python function";
   return unavailable ?? withheld ?? (source.trusted ? undefined : `it needs --trust-skill ${skill.id}`);
 }
 

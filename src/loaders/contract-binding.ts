@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../core/declared-host.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
@@ -88,20 +89,27 @@ function faultOfFile(folder: SkillFolder, file: string): string | undefined {
   }
 }
 
-function readCommand({ value, finding }: Manifest): Binding | Diagnostic {
+function readCommand({ value, finding }: Manifest, folder: SkillFolder): Binding | Diagnostic {
   const { command } = value;
   const { binary, args = [] } = isObject(command) ? command : {};
   if (typeof binary !== "string" || binary === "")
     return finding(["command"], "needs a command with a binary and args");
-  if (/[/\\\0]/.test(binary)) {
-    const hint = "name a program of the PATH; bind a file of the folder as a function";
-    return finding(["command", "binary"], `has a binary "${binary}" that is a path`, hint);
+  const fault = /[/\\\0]/.test(binary) ? faultOfBinary(folder, binary) : undefined;
+  if (fault !== undefined) {
+    const hint = "name a program of the PATH, or ./file of the folder";
+    return finding(["command", "binary"], `has a binary "${binary}" that is a path ${fault}`, hint);
   }
   const isText = (arg: unknown): arg is string => typeof arg === "string" && !arg.includes("\0");
   if (!Array.isArray(args) || !args.every(isText)) {
     return finding(["command", "args"], "needs args as a list of texts");
   }
   return { kind: "command", binary, args };
+}
+
+function faultOfBinary(folder: SkillFolder, binary: string): string | undefined {
+  if (!binary.startsWith("./")) return "out of the folder";
+  const fault = faultOfFile(folder, binary.slice(2));
+  return fault === undefined ? undefined : `which ${fault}`;
 }
 
 function readTool({ value, finding }: Manifest): Binding | Diagnostic {
@@ -187,9 +195,9 @@ interface Command {
 async function runCommand(host: LoaderHost, command: Command, input: JsonObject, context: ToolContext): Promise<Json> {
   const { binary, args, folder, skill } = command;
   const { workDir, signal } = context;
-  const given = await Promise.all(args.map((arg) => resolveArg(folder, arg)));
+  const [program, ...given] = await Promise.all([binary, ...args].map((arg) => resolveArg(folder, arg)));
   const result = await host.runProgram({
-    argv: [binary, ...given],
+    argv: [program ?? binary, ...given],
     stdin: JSON.stringify(input),
     env: declaredEnv(skill, context),
     mounts: [],
@@ -206,14 +214,15 @@ async function runCommand(host: LoaderHost, command: Command, input: JsonObject,
 /** The caller's signal ends a call much earlier than this clock. */
 const LIMITS: SandboxLimits = { wallMs: 3_600_000, outputBytes: 10 * 1024 * 1024 };
 
-/** An argument that names a file of the folder is that file, wherever the program starts. */
+/** A path starts in the contract's folder, wherever the program does; a word that names a file there is one. */
 async function resolveArg(folder: SkillFolder, arg: string): Promise<string> {
+  const isPath = /^\.\.?\//.test(arg);
   const name = arg.replace(/^\.\//, "");
-  if (name === "" || name.startsWith("-") || !folder.names.has(name.split("/")[0] ?? "")) return arg;
+  if (!isPath && !folder.names.has(name.split("/")[0] ?? "")) return arg;
   const place = await resolveInside(folder.directory, name);
   if (place.inside) return place.path;
-  if (place.reason === "missing") return arg;
-  throw new Error(`the argument ${arg} ${place.message}`);
+  if (place.reason === "missing") return isPath ? join(folder.directory, name) : arg;
+  throw new Error(`the path ${arg} ${place.message}`);
 }
 
 function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignResult): Json {

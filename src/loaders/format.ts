@@ -3,6 +3,7 @@ import type { Diagnostic } from "../core/errors.ts";
 import type { JavaScriptCall, JavaScriptEnd, ProcessMark, Sandbox } from "../core/ports.ts";
 import type { Format, McpServerConfig, Skill, SkillKind, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
+import type { RunnablePackage } from "./package-run.ts";
 import type { SkillFolder } from "./skill-folder.ts";
 import type { SkillPackage } from "./skill-package.ts";
 
@@ -29,8 +30,10 @@ export interface LoadedSkill {
   readonly calls?: readonly string[];
   /** The tool of another skill that its own tool passes every call on to. */
   readonly boundTo?: Pick<Invocation, "skill" | "tool">;
-  /** What can be run and mounted by itself; Skills Protocol packages alone. */
+  /** What can be run by itself; Skills Protocol packages alone. */
   readonly package?: SkillPackage;
+  /** Its Python, as code that was written for one run imports it. */
+  readonly mounts?: readonly RunnablePackage[];
   /** What it lacks beside config, such as a program on the PATH. */
   readonly unavailable?: string;
   /** What trust lets run beside the tools, as people are told before they give it. */

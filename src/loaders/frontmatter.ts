@@ -15,15 +15,18 @@ export interface Frontmatter {
   position(path: readonly (string | number)[]): Place;
 }
 
+/** A map of texts (Agent Skills): a version 1.10 is no 1.1. */
+const METADATA = "metadata";
+
 /** The document's parts, or the problem that keeps it from being read, with its place in the document. */
 export function parseFrontmatter(text: string): Frontmatter | YamlProblem {
   const parts = splitFrontmatter(text);
   if (!parts) return { message: missingFrontmatter(text), line: 1, column: 1 };
   const plain = parsePlainYaml(parts.frontmatter);
   if (plain) return document(text, parts.body, plain, (path) => below(parseYaml(parts.frontmatter).position(path)));
-  const first = parseYaml(parts.frontmatter);
+  const first = parseYaml(parts.frontmatter, METADATA);
   const [problem] = first.problems;
-  const yaml = problem ? parseYaml(quoteColons(parts.frontmatter)) : first;
+  const yaml = problem ? parseYaml(quoteColons(parts.frontmatter), METADATA) : first;
   if (problem && yaml.problems.length > 0) return below(problem);
   if (!isObject(yaml.value)) return { message: "its frontmatter is no map of keys", line: 1, column: 1 };
   const repaired = problem && below(problem);

@@ -35,6 +35,20 @@ export interface PackageRuntime {
   readonly export: string;
 }
 
+/**
+ * A function of a Python file of any skill, to be imported: `word-count` is `skills.word_count`. Without secrets and
+ * network, which mounted code never has.
+ */
+export function mountOf(
+  name: string,
+  { directory, contents }: Pick<RunnablePackage, "directory" | "contents">,
+  { file, export: exported }: { readonly file: string; readonly export: string },
+): readonly RunnablePackage[] {
+  if (!file.endsWith(".py")) return [];
+  const runtime = { language: "python", entrypoint: file.replace(/^(?:\.\/)+/, ""), export: exported } as const;
+  return [{ name: name.replaceAll("-", "_"), directory, contents, runtime, secrets: [], network: false }];
+}
+
 /** A blob that a run may read at `/blobs/<id>`. */
 export interface MountedBlob {
   readonly id: string;

@@ -8,7 +8,10 @@ import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBind
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import { splitFrontmatter } from "./frontmatter.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
+
 import { UNCONNECTED } from "./mcp-call.ts";
+import { mountOf } from "./package-run.ts";
+
 import { readConfig, type SkillFolder, skipped } from "./skill-folder.ts";
 import { readYaml } from "./yaml-text.ts";
 
@@ -70,6 +73,9 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
     runsCode: binding !== undefined && binding.kind !== "tool",
     ...(binding?.kind === "tool" ? { calls: [binding.skill], boundTo: binding } : {}),
     ...(binding ? { code: codeOf(binding) } : {}),
+    ...(binding?.kind === "function"
+      ? { mounts: mountOf(id, folder, { file: binding.file, export: binding.export ?? "handler" }) }
+      : {}),
     ...(binding?.kind === "mcp" ? { server: { config: binding.server, cwd: folder.directory } } : {}),
     ...whyUnavailable(fault, binding, host),
     diagnostics,
@@ -147,7 +153,7 @@ function readDocument(folder: SkillFolder) {
   try {
     const text = folder.read("SKILL.md") ?? "";
     const parts = splitFrontmatter(text);
-    const frontmatter: unknown = parts ? readYaml(parts.frontmatter) : {};
+    const frontmatter: unknown = parts ? readYaml(parts.frontmatter, "metadata") : {};
     const body = (parts?.body ?? text).trim();
     const config = readConfig(isObject(frontmatter) ? frontmatter.config : undefined);
     return { config, instruction: body === "" ? undefined : body, findings: [] };

@@ -21,13 +21,16 @@ import {
   type Tool,
 } from "../core/skill.ts";
 import { describeAbsence } from "../core/skill-reference.ts";
+import { isObject } from "../core/values.ts";
 import type { InlineSkill, Workflow } from "../core/workflow.ts";
-import { listBundled } from "./bundled-files.ts";
+import { hasOwnScripts, listBundled } from "./bundled-files.ts";
 import type { SkillLevel } from "./discover.ts";
 import { openServerContents } from "./mcp-contents.ts";
+import type { RunnablePackage } from "./package-run.ts";
 import type { Contents } from "./skill-contents.ts";
 import { type Layer, reservedNameOf, STEP } from "./skill-layers.ts";
 import type { SkillPackage } from "./skill-package.ts";
+import type { SkillScripts } from "./skill-script.ts";
 import type { SkillSetOptions } from "./skill-set.ts";
 import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
 
@@ -37,6 +40,8 @@ export interface SkillEntry {
   readonly format: Format;
   readonly kind: SkillKind;
   readonly source: SkillSource;
+  /** A built-in skill has this id, and keeps its tools. */
+  readonly isBuiltin: boolean;
   /** Where lower layers of the same id are. */
   readonly shadows: readonly string[];
   readonly fields: readonly ResolvedField[];
@@ -51,10 +56,14 @@ export interface SkillEntry {
   readonly frontmatter: { readonly [key: string]: unknown } | undefined;
   /** The folder whose files belong to its instruction; undefined where there are none. */
   readonly bundle: Bundle | undefined;
+  /** Its scripts, where it has some that no manifest makes handlers of, and they are trusted. */
+  readonly scripts: SkillScripts | undefined;
   /** References of other skills that its tools call. */
   readonly calls: readonly string[];
   /** What can be run and mounted by itself, where it is trusted. */
   readonly package: SkillPackage | undefined;
+  /** Its Python, to be imported by code that was written for one run. */
+  readonly mounts: readonly RunnablePackage[];
   /** What its own server is, for as long as it may be started. */
   readonly contents: Contents | undefined;
   readonly diagnostics: readonly Diagnostic[];
@@ -148,6 +157,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
     kind: builtin ? "tools" : (top?.loaded.kind ?? (named ? "tools" : "instruction")),
     source,
+    isBuiltin: builtin !== undefined,
     shadows: shadowsOf(layers, source),
     fields,
     unavailable: options.disabled.includes(id)
@@ -158,9 +168,11 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     heldTools: held.code?.loaded.skill.tools ?? [],
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
+    scripts: top && !builtin && isTrusted(id, top, options.trust) ? scriptsOf(top) : undefined,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
     package: builtin ? undefined : top?.loaded.package,
     contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
+    mounts: builtin || !top ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
     diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound],
   };
 }
@@ -251,6 +263,16 @@ function bundleOf(directory: string): Bundle | undefined {
   return files.length === 0 ? undefined : { directory, files };
 }
 
+function scriptsOf({ path, loaded, contents }: Layer): SkillScripts | undefined {
+  const { format, frontmatter } = loaded;
+  if (!PLAIN.has(format) || !statSync(path).isDirectory() || !hasOwnScripts(path)) return undefined;
+  const metadata = isObject(frontmatter.metadata) ? frontmatter.metadata : {};
+  return { directory: path, contents, effect: metadata.effect === "read" ? "read" : "write", frontmatter };
+}
+
+/** Formats of skills that are a SKILL.md and what lies beside it. */
+const PLAIN: ReadonlySet<Format> = new Set(["agent-skills", "sweny", "mcp"]);
+
 function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
   const allowed = names.filter((name) => !isReservedVariable(name));
   return Object.fromEntries(allowed.map((name) => [name, { description: "handed over by the operator", env: name }]));
@@ -287,6 +309,7 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     ...(skill.description ? { description: skill.description } : {}),
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
+    ...(entry.scripts && unavailable === undefined ? { scripts: entry.scripts.effect } : {}),
     tools:
       unavailable === undefined
         ? describeTools(skill, offeredTools(entry)).map((tool) => ({ ...tool, skill: id }))

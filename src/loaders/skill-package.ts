@@ -314,7 +314,7 @@ function readDocument(folder: SkillFolder): PackageDocument & Faulty {
     const text = folder.read("SKILL.md");
     if (text === undefined) return { ...nothing, findings: [finding("error", "a package needs a SKILL.md")] };
     const parts = splitFrontmatter(text);
-    const frontmatter: unknown = parts ? readYaml(parts.frontmatter) : {};
+    const frontmatter: unknown = parts ? readYaml(parts.frontmatter, "metadata") : {};
     if (!isObject(frontmatter)) throw new Error("its frontmatter is no map");
     const { name, short_description, tags } = frontmatter;
     const isTold = typeof short_description === "string" && short_description.trim() !== "";

@@ -1,4 +1,5 @@
-import { basename, dirname } from "node:path";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Environment } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../core/skill-reference.ts";
@@ -150,7 +151,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     about(reference, inline) {
       const { id } = referenceOf(ids, reference);
       const own = new Map([...layers].filter(([other]) => other === id));
-      const skips = diagnostics.filter(({ code, file }) => code === "SKILL_SKIPPED" && isFolderOf(id, file));
+      const skips = diagnostics.filter(({ code, file }) => code === "SKILL_SKIPPED" && isAbout(id, file));
       return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
     },
     versions: (id) => listVersions(layers.get(id) ?? []),
@@ -172,9 +173,26 @@ function withTargetEffect(entry: SkillEntry, name: string | undefined, target: S
   return { ...entry, skill: { ...entry.skill, tools: written } };
 }
 
-/** Whether a file is the folder of this name, or lies in it. */
-function isFolderOf(id: string, file: string | undefined): boolean {
-  return file !== undefined && [file, dirname(file)].some((path) => basename(path) === id);
+/** Whether a file is the folder of this name, or lies in it, or is a manifest that says the id. */
+function isAbout(id: string, file: string | undefined): boolean {
+  if (file === undefined) return false;
+  return (
+    [file, dirname(file)].some((path) => basename(path) === id) || manifestsAt(file).some((path) => saysId(path, id))
+  );
+}
+
+const MANIFEST = /^(?:SKILL\.md|skill\.toml|contract\.(?:ya?ml|json))$/;
+const MOST_BYTES = 1024 * 1024;
+
+function manifestsAt(path: string): string[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory()) return stats?.isFile() && stats.size <= MOST_BYTES ? [path] : [];
+  return readdirSync(path).flatMap((name) => (MANIFEST.test(name) ? manifestsAt(join(path, name)) : []));
+}
+
+function saysId(file: string, id: string): boolean {
+  const lines = readFileSync(file, "utf8").matchAll(/^[\s{]*["']?(?:id|name)["']?\s*[:=]\s*(.+?)\s*,?\s*$/gm);
+  return [...lines].some(([, value = ""]) => value.replace(/^(["'])(.*)\1$/, "$2") === id);
 }
 
 function inlineShadows(id: string, inline: InlineSkills | undefined, ids: ReadonlySet<string>): Diagnostic[] {

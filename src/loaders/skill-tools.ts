@@ -5,6 +5,7 @@ import type { Tool, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { resolveInsideNow } from "./contain.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
+import { mountOf } from "./package-run.ts";
 import { callScript, declaredEnv } from "./script-handler.ts";
 import { instructionSkill } from "./skill-document.ts";
 import { readSkillDocument, type SkillFolder } from "./skill-folder.ts";
@@ -31,10 +32,19 @@ export const skillTools: FolderFormat = {
       kind: tools.length > 0 ? "tools" : loaded.kind,
       skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
       runsCode: tools.some(({ script }) => script !== undefined),
+      mounts: mountsOf(loaded.skill.id, tools, folder),
       diagnostics: [...loaded.diagnostics, ...diagnostics],
     };
   },
 };
+
+/** The handler of one is the skill's, of several each has its tool's name below. */
+function mountsOf(id: string, tools: readonly ToolDeclaration[], folder: SkillFolder) {
+  const python = tools.filter(({ script }) => script?.endsWith(".py"));
+  return python.flatMap(({ name, script = "" }) =>
+    mountOf(python.length === 1 ? id : `${id}.${name}`, folder, { file: script, export: "handler" }),
+  );
+}
 
 function readManifest(folder: SkillFolder): Manifest {
   const file = join(folder.directory, "tools.json");

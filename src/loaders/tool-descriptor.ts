@@ -91,7 +91,7 @@ function readDocument(folder: SkillFolder): Document {
 /** Frontmatter that is no map counts as none: this format does without. */
 function readFrontmatter(text: string): LoadedSkill["frontmatter"] {
   try {
-    const value = readYaml(text);
+    const value = readYaml(text, "metadata");
     return isObject(value) ? value : {};
   } catch {
     return {};

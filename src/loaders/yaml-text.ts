@@ -36,7 +36,8 @@ export interface Place {
 
 const MOST_DEPTH = 200;
 
-export function parseYaml(text: string): YamlText {
+/** `textBelow`: a key of the document below which numbers, booleans and null are text, spelled as they are written. */
+export function parseYaml(text: string, textBelow?: string): YamlText {
   const lines = new LineCounter();
   const at = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -56,6 +57,7 @@ export function parseYaml(text: string): YamlText {
   problems.push(...document.warnings.map((warning) => problem(warning.message.split("\n")[0] ?? "", warning.pos[0])));
   problems.push(...keyProblems(document, problem));
   if (problems.length > 0) return failed(...problems);
+  if (textBelow !== undefined) keepSpelling(document, textBelow);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     if (isNestedBeyond(MOST_DEPTH, value)) {
@@ -67,9 +69,20 @@ export function parseYaml(text: string): YamlText {
   }
 }
 
+function keepSpelling(document: Document, key: string): void {
+  const node = isMap(document.contents) ? document.contents.get(key) : undefined;
+  if (!isMap(node)) return;
+  visit(node, {
+    Scalar(place, scalar) {
+      if (place === "key" || typeof scalar.value === "string" || !scalar.source) return;
+      scalar.value = scalar.source;
+    },
+  });
+}
+
 /** The value, or an Error with the first problem. */
-export function readYaml(text: string): unknown {
-  const { value, problems } = parseYaml(text);
+export function readYaml(text: string, textBelow?: string): unknown {
+  const { value, problems } = parseYaml(text, textBelow);
   const [first] = problems;
   if (first) throw new Error(`${first.message} (line ${first.line ?? 1})`);
   return value;

@@ -223,15 +223,15 @@ async function runCode(service: Service, params: JsonObject, signal: AbortSignal
   const entrypoint = optionalText(params, "entrypoint") ?? "main";
   const names = [...new Set(texts(params, "mount_skills"))];
   const input = readInput(params, optionalObject(params, "limits") ?? {});
-  const packages = await Promise.all(names.map((name) => findMountable(service, name)));
+  const packages = (await Promise.all(names.map((name) => findMounts(service, name)))).flat();
   await findBlobs(service.blobs, input.blobs);
   return service.execution.runCode({ code, entrypoint, packages, ...input, signal }).catch(refuseUnstarted);
 }
 
-async function findMountable({ catalog }: Service, name: string): Promise<RunnablePackage> {
+async function findMounts({ catalog }: Service, name: string): Promise<readonly RunnablePackage[]> {
   const { entry } = await catalog.find(name);
-  const why = faultOf(entry) ?? (entry.package ? undefined : "it is no Skills Protocol package");
-  if (why === undefined && entry.package) return entry.package;
+  const why = faultOf(entry) ?? (entry.mounts.length > 0 ? undefined : "it has no Python function");
+  if (why === undefined) return entry.mounts;
   throw new RpcError(-32005, "NotExecutable", `skill ${name} cannot be mounted: ${why}`);
 }
 

@@ -53,6 +53,14 @@ describe("skills new", () => {
     expect(existsSync(join(cwd, "skills/mine/SKILL.md"))).toBe(true);
   });
 
+  it("makes no skill whose tools a built-in one would hide", async () => {
+    const cwd = makeProject({});
+    const { code, stderr } = await runProgram(["skills", "new", "slack", "--format", "skill-tools"], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/slack is a built-in skill, whose tools stay; nothing was written\n {2}take another id/);
+    expect(existsSync(join(cwd, "skills"))).toBe(false);
+  });
+
   it("writes over nothing", async () => {
     const cwd = makeProject({ "skills/mine/notes.md": "mine" });
     const { code, stderr } = await runProgram(["skills", "new", "mine"], { cwd });

@@ -34,6 +34,19 @@ describe("skills list", () => {
     expect(lineOf(stdout, "linear")?.[4]).toBe("LINEAR_API_KEY is not set");
   });
 
+  it("gives all versions of a contract, the newest first", async () => {
+    const contract = (version: string) =>
+      `id: find\nversion: "${version}"\ndescription: Finds\ninput: { type: object }\noutput: {}\n`;
+    const versions = ["1.2.0", "1.10.0", "1.9.1"];
+    const cwd = makeProject(Object.fromEntries(versions.map((v) => [`skills/find-${v}/contract.yml`, contract(v)])));
+    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { skills: listed } = JSON.parse(stdout) as { skills: { id: string; version?: string; versions: string[] }[] };
+    expect(listed.find(({ id }) => id === "find")).toMatchObject({
+      version: "1.10.0",
+      versions: ["1.10.0", "1.9.1", "1.2.0"],
+    });
+  });
+
   it("tells what is held back, and how to trust it", async () => {
     const held = lineOf((await skills("list")).stdout, "count");
     expect(held?.slice(3)).toEqual(["not trusted", "instruction, the rest only with --trust-skill count"]);

@@ -19,7 +19,9 @@ const maps = skillOf("maps", [toolOf("maps", "find")], { instruction: "Read maps
 const atlas = skillOf("atlas", [], { files: ["map.md"] });
 const mute = skillOf("mute", [toolOf("mute", "t")], { description: "Tools alone" });
 const gone = skillOf("gone", [], { instruction: "Never seen.", files: ["x.md"], available: false });
-const SKILLS = [notes, maps, atlas, mute, gone, OPS, MAKER];
+const prober = skillOf("prober", [], { instruction: "Probe.", scripts: "read" });
+const fixer = skillOf("fixer", [], { instruction: "Fix.", scripts: "write" });
+const SKILLS = [prober, fixer, notes, maps, atlas, mute, gone, OPS, MAKER];
 
 type Mode = "full" | "readOnDemand";
 const playAt = (
@@ -275,4 +277,24 @@ describe("the tools that a run defines", () => {
   });
 
   const INTERRUPTED = { type: "run:interrupt", reason: "interrupted" } as const;
+});
+
+describe("scripts of skills", () => {
+  const runnable = (...args: Parameters<typeof playAt>) => {
+    const tool = playAt(...args).asks[0]?.prompt.tools.find(({ name }) => name === "run_script");
+    return (tool?.input_schema.properties as { skill_name: { enum: string[] } } | undefined)?.skill_name.enum;
+  };
+  test.each<[string, Parameters<typeof playAt>, string[] | undefined]>([
+    ["run for the skills of the node", [{ skills: ["fixer", "notes", "prober"] }, "full"], ["fixer", "prober"]],
+    ["do not run for a node without them", [{ skills: ["notes"] }, "full"], undefined],
+    ["read alone where the node only reads", [{ skills: ["fixer", "prober"], effects: "read" }, "full"], ["prober"]],
+    ["read alone where nothing is written", [{ skills: ["fixer", "prober"] }, "full", {}, "deny"], ["prober"]],
+    [
+      "do not run where the node denies it",
+      [{ skills: ["fixer"], tools: { deny: ["run_script"] } }, "full"],
+      undefined,
+    ],
+  ])("%s", (_, args, expected) => {
+    expect(runnable(...args)).toEqual(expected);
+  });
 });

@@ -16,6 +16,7 @@ describe("the files that a skill bundles for reading", () => {
     ["no manifest", { "SKILL.md": "", "tools.json": "[]", "allowlist.json": "{}", "execution.json": "[]" }, []],
     ["no manifest of other formats", { "skill.toml": "", "contract.yml": "", "binding.yaml": "", LICENSE: "" }, []],
     ["no handlers", { "SKILL.md": "", "tools.json": "[]", "scripts/a.py": "", "code/main.py": "", "lib.mjs": "" }, []],
+    ["scripts that no manifest makes handlers", { "SKILL.md": "", "scripts/a.py": "" }, ["scripts/a.py"]],
     ["no code of a module", { "skill.ts": "", "client.ts": "", "package.json": "{}", "guide.md": "" }, ["guide.md"]],
     ["code that nobody runs", { "SKILL.md": "", "examples/a.py": "" }, ["examples/a.py"]],
     ["nothing hidden", { "SKILL.md": "", ".env": "", "references/.git/x": "", "node_modules/a/b.md": "" }, []],

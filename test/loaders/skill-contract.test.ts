@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Diagnostic } from "../../src/core/errors.ts";
@@ -236,6 +236,33 @@ describe("a binding", () => {
     const loaded = loadSound({ "contract.yml": CONTRACT, "binding.json": binding, "run.mjs": script });
     expect(await call(loaded, { query: "x" })).toMatchObject({ got: { query: "x", recursive: true, limit: 10 } });
     expect(existsSync("pwned")).toBe(false);
+  });
+
+  it.each([
+    ["a file by ./", ["./run.mjs"], "run.mjs"],
+    ["a file by its name", ["run.mjs"], "run.mjs"],
+    ["a file that is not there yet", ["./out/new.json"], "out/new.json"],
+  ])("to a command starts paths in its folder: %s", async (_, args, path) => {
+    const print = "#!/usr/bin/env node\nconsole.log(JSON.stringify({ matches: [], got: process.argv[2] }));";
+    const binding = { command: { binary: "./bin/print", args } };
+    const directory = makeFolder({
+      "contract.yml": CONTRACT,
+      "binding.json": binding,
+      "bin/print": print,
+      "run.mjs": "",
+    });
+    chmodSync(join(directory, "bin/print"), 0o755);
+    const folder = openSkillFolder(directory);
+    const loaded = folder && skillContract.load(folder, foreignHost);
+    if (!loaded || "severity" in loaded) throw new Error("it is no contract");
+    expect(await call(loaded, { query: "x" })).toMatchObject({ got: join(directory, path) });
+  });
+
+  it("to a command takes no path that leads out of its folder", async () => {
+    const binding = { command: { binary: "node", args: ["../secret.json"] } };
+    await expect(
+      call(loadSound({ "contract.yml": CONTRACT, "binding.json": binding }), { query: "x" }),
+    ).rejects.toThrow("the path ../secret.json");
   });
 
   it.each<[string, string, string]>([

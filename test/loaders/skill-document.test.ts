@@ -67,6 +67,17 @@ describe("a SKILL.md, read leniently", () => {
     });
   });
 
+  test("of metadata keeps the spelling: it is a map of texts", () => {
+    const yaml =
+      "metadata:\n  version: 1.10\n  on: true\n  none: null\n  big: 0x1F\n  text: '007'\n  deep: { a: [1.50] }";
+    expect(read(`name: x\nother: 1.10\n${yaml}`)).toMatchObject({
+      frontmatter: {
+        other: 1.1,
+        metadata: { version: "1.10", on: "true", none: "null", big: "0x1F", text: "007", deep: { a: ["1.50"] } },
+      },
+    });
+  });
+
   test("quoting does not help what is broken otherwise, and the first problem is told", () => {
     expect(read("name: x\ndescription: a: b\nother: [")).toMatchObject({ code: "SKILL_SKIPPED", line: 3 });
   });

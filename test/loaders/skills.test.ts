@@ -222,6 +222,18 @@ describe("a set of skills", () => {
     expect((await open(["own"], { env: { A: "1", B: "2" } }).find("a.b"))?.unavailable).toBeUndefined();
   });
 
+  test.each([
+    ["own/b/contract.yml", "id: a.find\nversion: [", "a.find"],
+    ["own/b/contract.json", '{\n  "id": "bad id",\n  "version": "1.0.0"\n}', "bad id"],
+    ["own/b/skill.toml", 'name = "a.find"\nversion = ', "a.find"],
+  ])("a skill that is skipped says why to whoever asks for it, whatever its folder's name: %s", (path, text, id) => {
+    write(path, text);
+    write("own/c/contract.yml", "id: other\nversion: [");
+    const set = open(["own"]);
+    expect(set.ids.has(id)).toBe(false);
+    expect(set.about(id)).toMatchObject([{ code: "SKILL_SKIPPED", file: expect.stringContaining("own/b") }]);
+  });
+
   test("of two folders of one level the first by name wins, with a diagnostic (D33)", async () => {
     skill("own/zz", "name: twin", "second");
     skill("own/aa", "name: twin", "first");

@@ -14,6 +14,7 @@ import { NO_FLAGS } from "../../src/skill-choices.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
+import { runsPython } from "../sandbox/python.ts";
 import { stdioServer } from "../services/mcp.ts";
 import { COUNT, packageFiles } from "./packages.ts";
 
@@ -46,6 +47,9 @@ const FILES = {
   "skills/looker/SKILL.md": LOOKER,
   "skills/tally/SKILL.md": TALLY,
   "skills/tally/tools.json": TOOLS,
+  "skills/py-tally/SKILL.md": "---\nname: py-tally\ndescription: Adds.\n---\nAdd.\n",
+  "skills/py-tally/tools.json": JSON.stringify([{ name: "add_all", description: "Adds.", script: "scripts/add.py" }]),
+  "skills/py-tally/scripts/add.py": "def handler(args):\n    return sum(args['numbers'])\n",
   "skills/tally/scripts/add.mjs": "export default async ({ a = 0, b = 0 }) => ({ sum: a + b });\n",
   "skills/tally/scripts/negate.mjs": "export default async () => { throw new Error('no luck'); };\n",
 };
@@ -72,7 +76,7 @@ async function openMethods(blobs = memoryBlobs(), host: Partial<LoaderHost> = {}
       store: undefined,
       skillFlags: {
         ...NO_FLAGS,
-        trust: ["acme.text.count", "acme.text", "sales.sync", "faulty.act", "off.limits", "looker"],
+        trust: ["acme.text.count", "acme.text", "sales.sync", "faulty.act", "off.limits", "looker", "py-tally"],
       },
     },
   );
@@ -111,7 +115,7 @@ const namesOf = ({ skills }: Page) => skills.map(({ name }) => name);
 describe("list_skills", () => {
   it("gives names and versions in the order of the names, the latest version of each", async () => {
     const all = await page({});
-    const own = namesOf(all).filter((name) => /[.]|looker|notes|tally/.test(name));
+    const own = namesOf(all).filter((name) => /[.]|looker|notes|^tally/.test(name));
     expect(own).toEqual([
       ...["acme.how", "acme.text", "acme.text.count", "acme.textual", "faulty.act", "looker", "notes"],
       ...["off.limits", "sales.sync", "skills.protocol.guide", "stranger.act", "tally"],
@@ -345,6 +349,7 @@ describe("a wrong request", () => {
     ["run_code", { language: "python", code: "x", mount_skills: ["nobody"] }, -32001, "SkillNotFound"],
     ["run_code", { language: "python", code: "x", mount_skills: ["notes"] }, -32005, "NotExecutable"],
     ["run_code", { language: "python", code: "x", mount_skills: ["stranger.act"] }, -32005, "NotExecutable"],
+    ["run_code", { language: "python", code: "x", mount_skills: ["logs"] }, -32005, "NotExecutable"],
     ["run_code", { language: "python", code: "x", mount_skills: ["faulty.act"] }, -32005, "NotExecutable"],
     ["run_code", { language: "python", code: "x", input_blobs: ["../etc"] }, -32003, "BlobNotFound"],
     ["create_blob", { content: "x" }, -32602, "InvalidParams"],
@@ -382,6 +387,12 @@ describe("an execution", () => {
     const { run: runForeign } = await firstThatWorks([]);
     const { error } = await ask(method, params, optionsOf(await openMethods(memoryBlobs(), { runForeign })));
     expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/bubblewrap/) });
+  });
+
+  it.skipIf(!runsPython)("of code imports the Python of any skill (needs a sandbox and Python)", async () => {
+    const code = "from skills.py_tally import handler\ndef main(args):\n    return handler({'numbers': [1, 2]})\n";
+    const { result } = await ask("run_code", { language: "python", code, mount_skills: ["py-tally"] });
+    expect(result).toMatchObject({ status: "completed", output: 3 });
   });
 
   it("without a declared secret is refused, and the secret is named", async () => {
