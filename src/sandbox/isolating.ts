@@ -5,6 +5,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../core/ports.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { checkCommand } from "./command.ts";
+import { watchDisk } from "./disk.ts";
 import { openEgress } from "./egress.ts";
 import type { SandboxHost } from "./host.ts";
 import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
@@ -129,8 +130,10 @@ async function runIn({ host, command, user, before, enclosure }: Launched): Prom
   const relay = hostsOf(command) ? relayPrefix(host) : [];
   const [launcher, ...rest] = [...before, ...enclosure.argv, ...relay, ...limited.argv];
   const [program] = command.argv;
+  const written = command.mounts.filter(({ writable }) => writable).map(({ source }) => source);
   const end = await runTree(host, {
     ...command,
+    fillsDisk: watchDisk(written, command.limits.diskBytes ?? DEFAULT_LIMITS.diskBytes),
     limits: hostsOf(command) ? withRelay(command.limits) : command.limits,
     program,
     argv: [launcher ?? program, ...rest],

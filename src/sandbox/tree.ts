@@ -15,6 +15,8 @@ export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | 
   readonly mark?: string;
   /** A launcher that tells us, by `adopt`, of the first process of a process namespace: all others end with it. */
   readonly contained?: boolean;
+  /** Whether more was taken on disk than its processes were counted for. */
+  readonly fillsDisk?: () => boolean;
   /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
   readonly channels?: readonly Channel[];
 }
@@ -215,7 +217,12 @@ interface Watched {
 }
 
 /** Whatever happens first: the program's end, or a limit. */
-function firstEnd({ launch: { limits, signal, contained }, exited, tree, outputs }: Watched): Promise<Ended> {
+function firstEnd({
+  launch: { limits, signal, contained, fillsDisk },
+  exited,
+  tree,
+  outputs,
+}: Watched): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (ended: Ended) => {
       clearTimeout(wall);
@@ -226,7 +233,7 @@ function firstEnd({ launch: { limits, signal, contained }, exited, tree, outputs
     const onAbort = () => end("aborted");
     const wall = setTimeout(() => end("time"), Math.min(limits.wallMs, LONGEST_TIMER_MS));
     const look = () => {
-      const reached = reachedLimit(tree, limits);
+      const reached = reachedLimit(tree, limits) ?? (fillsDisk?.() ? "disk" : undefined);
       if (reached) end(reached);
     };
     const watch = setInterval(look, contained ? WATCH_CONTAINED_MS : WATCH_MS);

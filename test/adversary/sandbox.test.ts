@@ -781,6 +781,23 @@ print(done)
       expect(readdirSync(folder).length).toBeLessThan(400);
     });
 
+    it.skipIf(!countsWrites() || !hasPython)("end what fills the disk by processes that nobody waits for", async () => {
+      const code = `
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+block = b"x" * 4_000_000
+for i in range(200):
+  if os.fork() == 0:
+    os.write(os.open("/workspace/%d" % i, os.O_WRONLY | os.O_CREAT), block)
+    os._exit(0)
+  try: os.wait()
+  except OSError: pass
+time.sleep(20)
+`;
+      const parts = { mounts: [shown("/workspace", true)], ...limited({ diskBytes: 70_000_000 }) };
+      expect(await run({ argv: python(code), ...parts })).toMatchObject({ ended: "disk", code: undefined });
+    });
+
     it("hold for the size of a file", async () => {
       const code = `process.on("SIGXFSZ", () => undefined); const fs = require("node:fs");
         try { fs.writeFileSync("/workspace/big", Buffer.alloc(3e6)) } catch (error) { console.log(error.code) }`;
@@ -817,7 +834,7 @@ print(done)
 
     it("no folder of ours is left on this machine", async () => {
       const mounts = await inside(["cat", "/proc/self/mountinfo"], { mounts: [shown("/workspace", true)] });
-      const [ours = ""] = /skillflow-\w{6}(?=\/passwd )/.exec(mounts) ?? [];
+      const [ours = ""] = /skillflow-box-[^/]+(?=\/passwd )/.exec(mounts) ?? [];
       expect(ours).not.toBe("");
       expect([join("/tmp", ours), join(tmpdir(), ours)].filter((path) => existsSync(path))).toEqual([]);
     });
