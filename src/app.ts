@@ -86,6 +86,8 @@ export interface PreparedRun {
   readonly choices: RunChoices;
   /** What taking up a recorded run came upon; that of a new run is in its record. */
   readonly warnings: readonly string[];
+  /** Of its time, what its MCP servers took to start (workflow-format D62). */
+  readonly spentMs: number;
   /** Ends what was opened for it, whether or not it was driven. */
   close(): Promise<void>;
 }
@@ -136,8 +138,8 @@ export async function prepareRun(
     const located = resolved.diagnostics.map((found) => ({ ...found, file: request.file }));
     throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
   }
-  const opening = { workflow, input, gathered, redactor };
-  const { entries, close, ...servers } = await openServers(host, opening, request);
+  const opening = { workflow, input, gathered, redactor, limitMs: settings.limits.timeout_ms };
+  const { entries, spentMs, close, ...servers } = await openServers(host, opening, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const findings = [...unknownSkills(project, [workflow]), ...diagnostics, ...checked.diagnostics];
   const said = [...configFindings(project), ...findings].filter((found) => !TOLD_BY_SKILL.has(found.code));
@@ -164,7 +166,7 @@ export async function prepareRun(
     settings,
     warnings,
   };
-  return { record: redactRecord(record, redactor), entries, redactor, secrets, choices, warnings: [], close };
+  return { record: redactRecord(record, redactor), entries, redactor, secrets, choices, warnings: [], spentMs, close };
 }
 
 /** What a skill's own files have wrong with them, which may be why a tool is missing. */
@@ -183,22 +185,26 @@ interface Opening {
   readonly input: JsonObject;
   readonly gathered: SkillEntries;
   readonly redactor: Redactor;
+  /** The run's time, if it has a limit. */
+  readonly limitMs: number | undefined;
 }
 
 /** The skills with the tools of their MCP servers, which run until `close`; a dry run connects none (trust 6). */
 async function openServers(
   host: Host,
-  { workflow, input, gathered, redactor }: Opening,
+  { workflow, input, gathered, redactor, limitMs }: Opening,
   { choices, connect }: { readonly choices: RunChoices; readonly connect: Connect },
 ) {
-  const close = async () => undefined;
-  if (isDryRun(input)) return { entries: withoutServers(gathered), warnings: [], close };
-  if (!connect) return { entries: gathered, warnings: [], close };
+  const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
+  if (isDryRun(input)) return { entries: withoutServers(gathered), ...unopened };
+  if (!connect) return { entries: gathered, ...unopened };
   const fetch = await openFetch(host.env, choices.offline);
-  const servers = await connectServers(gathered, { host, fetch, redactor, signal: connect.signal });
+  const began = performance.now();
+  const servers = await connectServers(gathered, { host, fetch, redactor, signal: connect.signal, limitMs });
+  const spentMs = performance.now() - began;
   try {
     if (choices.requireSkills) requireSkills(workflow, servers.entries);
-    return servers;
+    return { ...servers, spentMs };
   } catch (error) {
     await servers.close();
     throw error;
@@ -309,14 +315,15 @@ export async function prepareResume(
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
-  const { model } = { ...recordedSettings(record.settings, stored.events), ...defined("model", choices.model) };
+  const recorded = recordedSettings(record.settings, stored.events);
+  const { model, limits } = { ...recorded, ...changedSettings(choices, recorded, host.env) };
   checkModels(model, workflow, host.env);
   await checkServingFile(model, host.cwd);
-  const opening = { workflow, input, gathered, redactor };
-  const { entries, warnings, close } = await openServers(host, opening, request);
+  const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
+  const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
   const lost = lostServers(gathered, entries);
   const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
-  return { record, entries, redactor, secrets, choices, warnings: [...unknown, ...warnings, ...lost], close };
+  return { record, entries, redactor, secrets, choices, warnings: [...unknown, ...warnings, ...lost], spentMs, close };
 }
 
 /** A resumed run keeps its record: that a server cannot be reached now is said beside it. */
@@ -462,6 +469,7 @@ async function driveOpened(
     observers: [keep, ...watch.observers],
     signal: watch.signal,
     resumes: opened.resumes,
+    spentMs: prepared.spentMs,
   });
   return {
     record,

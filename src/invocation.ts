@@ -45,7 +45,7 @@ async function invoke(project: Project, call: Invocation, options: InvokeOptions
     const entry = await skills.find(reference);
     if (!entry?.skill.mcp) return entry;
     const fetch = await openFetch(host.env, options.offline === true);
-    const connecting = { host, fetch, redactor, signal: options.signal };
+    const connecting = { host, fetch, redactor, signal: options.signal, limitMs: options.timeoutMs };
     const servers = await connectServers(new Map([[reference, entry]]), connecting);
     opened.push(servers);
     return servers.entries.get(reference);

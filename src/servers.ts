@@ -2,6 +2,7 @@ import { cutText } from "./core/cut.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import { OWN_TOOLS } from "./core/own-tools.ts";
 import type { Redactor } from "./core/redact.ts";
+import { defined } from "./core/settings.ts";
 import { exposedName, type Skill, type Tool } from "./core/skill.ts";
 import { UNCONNECTED } from "./loaders/mcp-call.ts";
 import type { McpConnection } from "./loaders/mcp-client.ts";
@@ -24,6 +25,8 @@ export interface Connecting {
   readonly redactor: Redactor;
   /** Interrupts connecting: nothing is left of it. */
   readonly signal: AbortSignal;
+  /** A server that has not answered by then is gone without; in any case not later than 30 s. */
+  readonly limitMs?: number | undefined;
 }
 
 /** The skills of a dry run, whose servers are left alone (fine-print T45). */
@@ -70,7 +73,7 @@ function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
 
 async function connectSkill(
   { skill, contents }: SkillEntry,
-  { host, fetch, redactor, signal }: Connecting,
+  { host, fetch, redactor, signal, limitMs }: Connecting,
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
   const { openMcp } = await import("./loaders/mcp-client.ts");
@@ -85,6 +88,7 @@ async function connectSkill(
       processes: processesOf(host),
       fetch,
       signal,
+      ...defined("timeoutMs", limitMs),
       onWarning,
     });
   } catch (error) {

@@ -20,7 +20,7 @@ export interface McpOptions {
   readonly check?: () => void;
   readonly fetch: typeof fetch;
   readonly processes: Processes;
-  /** For connecting and listing, together. Default 30 s. */
+  /** For connecting and listing, together; 30 s at most. */
   readonly timeoutMs?: number;
   /** Ends connecting, also connecting again. */
   readonly signal?: AbortSignal;
@@ -44,7 +44,7 @@ const CONNECT_MS = 30_000;
 export async function openMcp(options: McpOptions): Promise<McpConnection> {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-  const settings = { timeoutMs: CONNECT_MS, ...options, signal };
+  const settings = { ...options, timeoutMs: Math.min(options.timeoutMs ?? CONNECT_MS, CONNECT_MS), signal };
   const first = await openSession(settings);
   let current = Promise.resolve(first);
   const server: Server = {

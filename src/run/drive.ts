@@ -26,6 +26,8 @@ export interface Run {
   readonly signal: AbortSignal;
   /** How the run was, and now is, taken up again after its end: the recorded ones first. */
   readonly resumes: readonly EventOf<"run:resume">[];
+  /** Of the run's time, what this process needed before it could drive it. */
+  readonly spentMs?: number;
 }
 
 /** While `next` gives a step: perform it, record it, fold it, tell the observers. */
@@ -221,8 +223,8 @@ interface Budget {
 
 function openBudget(run: Run, state: State): Budget {
   const sinceMs = sinceLastEvent(run, state);
-  const left = (ms: number | undefined) => (ms === undefined ? undefined : ms - sinceMs);
-  const times = { run: left(runTimeLeft(state)), attempt: left(attemptTimeLeft(run.program, state)) };
+  const left = (ms: number | undefined, spentMs = 0) => (ms === undefined ? undefined : ms - sinceMs - spentMs);
+  const times = { run: left(runTimeLeft(state), run.spentMs), attempt: left(attemptTimeLeft(run.program, state)) };
   const limited = times.run !== undefined || times.attempt !== undefined;
   const controller = limited ? new AbortController() : undefined;
   let ending: EventBody | undefined;

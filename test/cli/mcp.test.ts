@@ -288,6 +288,21 @@ describe("an MCP server of an interrupted run", () => {
   });
 });
 
+describe("an MCP server that never answers", () => {
+  it("takes its time from the run's, which ends with it and can be resumed", async () => {
+    const cwd = notingProject({ initialize: () => undefined }, scriptOf(done));
+    const { code, stdout, stderr } = await runProgram([...RUN, "--timeout", "1s"], { cwd });
+    expect(code, stderr).toBe(5);
+    expect(JSON.parse(stdout)).toMatchObject({ status: "stopped", error: { code: "limit.reached" } });
+    expect(stderr).toContain("the time limit of 1 s was reached");
+    expect(readEvents(cwd, "r").some(({ type }) => type === "node:enter")).toBe(false);
+    const resumed = await runProgram(["resume", "r", "--json", "--timeout", "500ms", ...TRUST], { cwd });
+    expect(resumed.code, resumed.stderr).toBe(5);
+    expect(pidsOf(cwd).length).toBeGreaterThan(0);
+    expect(pidsOf(cwd).map(isAlive)).not.toContain(true);
+  });
+});
+
 describe("an MCP server over HTTP", () => {
   it("is asked with the declared variables in its headers, which nobody sees", async () => {
     const service = await httpServer({
