@@ -26,7 +26,11 @@ export const SHARED_OPTIONS: readonly OptionSpec[] = [
 ];
 
 const PROJECT: readonly OptionSpec[] = [
-  ["--set <key=value>", "a config value that beats the environment", { repeatable: true }],
+  [
+    "--set <key=value>",
+    "a config value that beats the environment; SKILL.KEY=VALUE for one skill",
+    { repeatable: true },
+  ],
   ["--skills <dir>", "more skill folders", { repeatable: true }],
   ["--no-discover", "use no skill folders of the project or the user"],
   ["--trust-skill <id>", "let code of this skill run and its MCP server be connected", { repeatable: true }],

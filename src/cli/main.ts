@@ -7,7 +7,7 @@ import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 import { wrapLines } from "./wrap.ts";
 
 /** What the program is given of its process. */
-export interface Terminal extends Omit<Io, "protect" | "outText" | "command" | "redraw" | "onStray"> {
+export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
   /** What it runs on, as it names itself. */
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Tells what was thrown where nobody waits for it, as a library may do. */
@@ -37,6 +37,8 @@ export interface Io {
    * where it was said: its own structure stays as it is.
    */
   protect(redactor: Redactor): void;
+  /** A text without the secrets that are known by now. */
+  clean(text: string): string;
   readInput(): Promise<string>;
   /** The input as it arrives. */
   input(): AsyncIterable<Uint8Array>;
@@ -108,7 +110,6 @@ function refuseEnvFile(argv: readonly string[]): void {
 
 interface Guarded {
   readonly io: Io;
-  clean(text: string): string;
   /** Text for people, halted or not. */
   say(text: string): Promise<void>;
   takeStray(error: unknown): boolean;
@@ -146,6 +147,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
     protect(redactor) {
       clean = redactor.text;
     },
+    clean: (text) => clean(text),
     onInterrupt(stop) {
       stops.push(stop);
       terminal.onInterrupt(stop);
@@ -156,7 +158,6 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   };
   return {
     io,
-    clean: (text) => clean(text),
     takeStray: (error) => take(error),
     say: (text) => terminal.err(shown(text)),
     halt(reason) {
@@ -246,7 +247,7 @@ async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Pro
 
 /** Where SENTRY_DSN names a project. A report that fails changes nothing. */
 async function reportToSentry(
-  { clean, halt, say }: Guarded,
+  { io: { clean }, halt, say }: Guarded,
   error: unknown,
   { env, argv, ...begun }: Begun & Terminal["runtime"] & { readonly argv: readonly string[] },
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import { redactRefusal } from "../core/content.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeRefusal } from "../core/refusal.ts";
 import { githubActions } from "./ci.ts";
@@ -29,7 +30,7 @@ export function tellingRefusal(
 
 export async function tellRefusal(io: Io, error: unknown, asJson: boolean, workflow?: string): Promise<void> {
   await githubActions(io)?.refused();
-  if (asJson) await io.out(jsonText(describeRefusal(error, workflow)));
+  if (asJson) await io.out(jsonText(redactRefusal(describeRefusal(error, workflow), io.clean)));
 }
 
 function refuseBoth({ json, stream }: Flags): void {

@@ -69,14 +69,14 @@ export interface ResolvedField {
   readonly empty: boolean;
 }
 
-/** S2: the explicit override, else the variable named by `env`. */
+/** S2: the explicit override, by `skill.key` or by the key alone, else the variable named by `env`. */
 export function resolveConfig(
-  skill: Pick<Skill, "config">,
+  skill: Pick<Skill, "id" | "config">,
   overrides: ReadonlyMap<string, string>,
   env: Environment,
 ): readonly ResolvedField[] {
   return Object.entries(skill.config).map(([key, field]) => {
-    const override = overrides.get(key);
+    const override = overrides.get(`${skill.id}.${key}`) ?? overrides.get(key);
     const given = override ?? (field.env === undefined ? undefined : env[field.env]);
     const value = given === "" ? undefined : given;
     const source = override === undefined ? "environment" : "override";

@@ -1,6 +1,7 @@
 import type { EventBody, ResolvedSource, RunRecord } from "./event.ts";
 import type { Part } from "./prompt.ts";
 import type { Redactor } from "./redact.ts";
+import type { Refusal } from "./refusal.ts";
 import { isObject, type Json, type JsonObject } from "./values.ts";
 
 /**
@@ -33,6 +34,18 @@ function redactSource(
   const isInput = path.startsWith("input.");
   if (source.kind === "inline" && !isInput) return source;
   return { ...source, content: text(source.content), origin: isInput ? value(source.origin) : source.origin };
+}
+
+/** Of what keeps a run from beginning. */
+export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
+  const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
+    finding: Finding,
+  ): Finding => ({
+    ...finding,
+    message: text(finding.message),
+    ...(finding.hint === undefined ? {} : { hint: text(finding.hint) }),
+  });
+  return { ...refusal, error: said(refusal.error), diagnostics: refusal.diagnostics.map(said) };
 }
 
 /** Of what came of asking models and calling tools. */

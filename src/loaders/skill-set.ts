@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../core/config.ts";
-import type { Diagnostic } from "../core/errors.ts";
+import { type Diagnostic, SkillflowError } from "../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../core/skill-reference.ts";
 import type { SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoaderHost } from "./format.ts";
@@ -129,6 +129,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     if (!entry || !boundTo || builtin || callers.includes(id)) return entry;
     return withTargetEffect(entry, boundTo.tool, await find(boundTo.skill, undefined, [...callers, id]));
   };
+  let unmistaken: Promise<void> | undefined;
   const set: SkillSet = {
     async lint(paths) {
       const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
@@ -140,7 +141,11 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
-    find: (reference, inline) => find(reference, inline, []),
+    async find(reference, inline) {
+      unmistaken ??= checkOverrides(options.overrides, ids, (id) => find(id, undefined, []));
+      await unmistaken;
+      return find(reference, inline, []);
+    },
     withheld(reference, inline) {
       const { id, top } = topOf(reference);
       const own = inlineOf(reference, inline);
@@ -162,6 +167,30 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   };
   const invoke = createInvoke(set, host);
   return set;
+}
+
+/** A value given for a key alone reaches one skill (trust 4): whoever else declares the key must not get it. */
+async function checkOverrides(
+  overrides: ReadonlyMap<string, string>,
+  ids: ReadonlySet<string>,
+  find: (id: string) => Promise<SkillEntry | undefined>,
+): Promise<void> {
+  if (overrides.size === 0) return;
+  const entries = await Promise.all([...ids].map(find));
+  for (const key of overrides.keys()) {
+    const declaring = entries.flatMap((entry) =>
+      entry?.fields.some((field) => field.key === key) ? [entry.skill.id] : [],
+    );
+    if (declaring.length < 2) continue;
+    const named = declaring.map((id) => `--set ${id}.${key}=VALUE`).sort();
+    throw new SkillflowError(
+      "usage.invalid",
+      `--set ${key} could mean several skills: ${declaring.sort().join(", ")}`,
+      {
+        hint: `name one: ${named.join(", ")}`,
+      },
+    );
+  }
 }
 
 /** A skill that passes its calls on to a tool writes where that one may, whatever it says of itself. */

@@ -123,8 +123,9 @@ describe("a secret", () => {
     const flow = FLOW.replace("type: string,", "type: string, enum: [broken],");
     const cwd = makeProject({ "flow.yml": flow });
     const env = { ...SECRETS, OPENAI_BASE_URL: "http://127.0.0.1:1" };
-    const ended = await runProgram([...RUN, ...args], { cwd, env });
+    const ended = await runProgram([...RUN, ...args, "--json"], { cwd, env });
     expect(ended.code).toBe(2);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ status: "refused" });
     expectClean(ended.stdout + ended.stderr, "the complaint");
     expect(ended.stderr).toMatch(/error/);
   });

@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { configValues, missingConfig, resolveConfig, secretValues } from "../../src/core/config.ts";
+import { configValues, isSecretName, missingConfig, resolveConfig, secretValues } from "../../src/core/config.ts";
 import type { ConfigField } from "../../src/core/skill.ts";
 
 const field = (parts: Partial<ConfigField> = {}): ConfigField => ({ description: "d", ...parts });
 const resolve = (config: Record<string, ConfigField>, env = {}, overrides: Record<string, string> = {}) =>
-  resolveConfig({ config }, new Map(Object.entries(overrides)), env);
+  resolveConfig({ id: "desk", config }, new Map(Object.entries(overrides)), env);
 
 describe("where a value comes from (S2)", () => {
   const config = { TOKEN: field({ env: "THE_TOKEN", required: true }) };
 
   test.each<[string, object, Record<string, string>, string | undefined, string | undefined]>([
     ["the override first", { THE_TOKEN: "e" }, { TOKEN: "o" }, "o", undefined],
+    ["that of this skill before that of the key", {}, { TOKEN: "o", "desk.TOKEN": "mine" }, "mine", undefined],
+    ["no other skill's", {}, { "other.TOKEN": "o" }, undefined, "THE_TOKEN is not set"],
     ["else the variable", { THE_TOKEN: "e" }, {}, "e", undefined],
     ["not a variable of the key's name", { TOKEN: "e" }, {}, undefined, "THE_TOKEN is not set"],
     ["nothing", {}, {}, undefined, "THE_TOKEN is not set"],
@@ -51,4 +53,24 @@ test("a handler sees the resolved fields only (D26)", () => {
 test("every value is a secret unless its field says otherwise", () => {
   const config = { TOKEN: field({ env: "A" }), URL: field({ env: "B", secret: false }), GONE: field({ env: "C" }) };
   expect(secretValues(resolve(config, { A: "a", B: "b" }))).toEqual([{ name: "TOKEN", value: "a" }]);
+});
+
+describe("a variable's name", () => {
+  test.each([
+    "API_TOKEN",
+    "token",
+    "MY_SECRET_2",
+    "DD_APP_KEY",
+    "APIKEY",
+    "x_apikey",
+    "DB_PASSWORD",
+    "PASSWD",
+    "SENTRY_DSN",
+    "A_CREDENTIAL",
+  ])("%s says that it is secret", (name) => expect(isSecretName(name)).toBe(true));
+
+  test.each(["PATH", "KEYBOARD", "MONKEY", "TOKENS", "PASSWORDLESS", "STAGE", "SECRETARY_NAME"])(
+    "%s does not",
+    (name) => expect(isSecretName(name)).toBe(false),
+  );
 });
