@@ -226,7 +226,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     usage: "schema <document>",
-    summary: "print a published JSON Schema: workflow, skill, tools, result or event",
+    summary:
+      "print a published JSON Schema: workflow, skill, tools, result or event; protocol: the tools that serve answers",
+    options: [["--for <provider>", "the tools of the protocol as openai or anthropic takes them"]],
     load: async () => (await import("./schema.ts")).printSchema,
   },
 ];
