@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { checkInput } from "./core/check.ts";
 import { redactRecord } from "./core/content.ts";
 import { cutText } from "./core/cut.ts";
@@ -16,6 +16,7 @@ import { changedSettings, chooseSettings, defined, type RunChoices, recordedSett
 import { checkOutputSchemas } from "./core/shapes.ts";
 import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
 import { describeAbsence } from "./core/skill-reference.ts";
+import { likeSources } from "./core/source.ts";
 import type { State } from "./core/state.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
@@ -33,6 +34,7 @@ import {
   readWorkflow,
   recordedSkills,
   type SkillEntries,
+  sourcePlaces,
   unknownSkills,
 } from "./project.ts";
 import { checkServingFile, modelFinder } from "./providers.ts";
@@ -128,9 +130,7 @@ export async function prepareRun(
   const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files);
   await checkServingFile(settings.model, host.cwd);
   const resolved = await loadSources(workflow, input, {
-    baseDir: dirname(file),
-    workDir: host.cwd,
-    fileRoot: choices.fileRoot === undefined ? undefined : resolve(host.cwd, choices.fileRoot),
+    ...sourcePlaces(host, file, choices),
     offline: choices.offline,
     ...fetchAuth(project),
   });
@@ -149,6 +149,7 @@ export async function prepareRun(
     ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
     ...skillWarnings(skills),
     ...limitWarnings(settings, workflow),
+    ...(choices.inputSources ? [] : describeLikeSources(input)),
     ...describeUnsearched(redactor),
     ...checkDocument(secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
   ];
@@ -167,6 +168,12 @@ export async function prepareRun(
     warnings,
   };
   return { record: redactRecord(record, redactor), entries, redactor, secrets, choices, warnings: [], spentMs, close };
+}
+
+function describeLikeSources(input: JsonObject): string[] {
+  const fields = likeSources(input);
+  if (fields.length === 0) return [];
+  return [`data, although it looks like files or addresses to read: ${fields.join(", ")} (--input-sources reads them)`];
 }
 
 /** What a skill's own files have wrong with them, which may be why a tool is missing. */
@@ -342,11 +349,11 @@ function lostServers(gathered: SkillEntries, entries: SkillEntries): string[] {
 export async function prepareReplay(
   project: Project,
   { stored, path }: Recording,
-  { runId, connect }: { readonly runId: string | undefined; readonly connect: Connect },
+  { runId, sources, connect }: ReplayRequest,
 ): Promise<PreparedRun> {
   const { record } = stored;
   const file = record.file;
-  const choices: RunChoices = { model: `replay:${path}`, offline: false, requireSkills: false };
+  const choices: RunChoices = { ...sources, model: `replay:${path}`, offline: false, requireSkills: false };
   const input = () => record.input;
   const prepared =
     file !== undefined && existsSync(resolve(project.host.cwd, file))
@@ -367,6 +374,12 @@ export async function prepareReplay(
     return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
   return { ...prepared, record: { ...prepared.record, settings, skills } };
+}
+
+interface ReplayRequest {
+  readonly runId: string | undefined;
+  readonly sources?: Pick<RunChoices, "fileRoot" | "inputSources">;
+  readonly connect: Connect;
 }
 
 function offered(entry: SkillEntry | undefined): SkillEntry | undefined {

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Environment } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
+import type { RunChoices } from "./core/settings.ts";
 import { parseSkillReference } from "./core/skill-reference.ts";
 import { setTimeBound } from "./core/time-bound.ts";
 import { nearest } from "./core/values.ts";
@@ -24,6 +25,7 @@ import {
 } from "./loaders/project-config.ts";
 import type { InlineSkills, SkillEntry } from "./loaders/skill-entry.ts";
 import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
+import { checkFiles } from "./loaders/sources.ts";
 import { sweepTemporaries } from "./loaders/temporary-folders.ts";
 import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import {
@@ -338,6 +340,32 @@ export function readWorkflow({ host, skills }: Project, file: string): ReadWorkf
 /** What a recorded run brings along: whoever wrote it down, it counts as the checkout's (workflow-format D64). */
 export function recordedSkills({ skills }: Workflow): InlineSkills {
   return { skills, trusted: false };
+}
+
+/** Where the files of Sources may lie: in the document's repository, else its folder, or where the operator says (D63). */
+export function sourcePlaces({ cwd }: Host, document: string, { fileRoot, inputSources }: SourceChoices) {
+  const baseDir = dirname(document);
+  const root = fileRoot === undefined ? undefined : resolve(cwd, fileRoot);
+  return {
+    baseDir,
+    workDir: cwd,
+    documentRoot: root ?? projectRoot(baseDir),
+    inputRoot: inputSources ? (root ?? cwd) : undefined,
+  };
+}
+
+type SourceChoices = Pick<RunChoices, "fileRoot" | "inputSources">;
+
+/** What is wrong with the files that a document names as Sources; nothing is fetched. */
+export async function sourceFindings(
+  { host }: Project,
+  file: string,
+  workflow: Workflow,
+  choices: SourceChoices,
+): Promise<Diagnostic[]> {
+  const path = resolve(host.cwd, file);
+  const places = sourcePlaces(host, path, choices);
+  return placeFindings(path, await checkFiles(workflow, { ...places, offline: true, auth: {} }), file);
 }
 
 /** What is to be told of the places where its skills are looked for. */

@@ -56,6 +56,13 @@ const OUTPUT: readonly OptionSpec[] = [
   ["--report <kind=path>", "write one report: html, junit, sarif, json, md or mermaid", { repeatable: true }],
 ];
 
+const FILE_ROOT: OptionSpec = ["--file-root <dir>", "where file sources may lie (default: the project; / lifts it)"];
+
+const SOURCES: readonly OptionSpec[] = [
+  FILE_ROOT,
+  ["--input-sources", "let `rules` and `context` of the input name files and addresses"],
+];
+
 const CHOICES: readonly OptionSpec[] = [
   ["--model <provider:name>", "default model (anthropic:, openai:, openai-compatible:, replay:FILE, script:FILE)"],
   [
@@ -64,7 +71,7 @@ const CHOICES: readonly OptionSpec[] = [
     { choices: ["allow", "deny"] },
   ],
   ["--offline", "contact nobody but this machine"],
-  ["--file-root <dir>", "confine every file source to this folder"],
+  ...SOURCES,
   ["--max-cost <usd>", "stop before a model call once this was spent"],
   ["--max-tokens <n>", "stop before a model call once these were used"],
   ["--max-steps <n>", "stop before another node visit after these (default: 200)"],
@@ -105,6 +112,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--tools <source>", "where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
       ["--run-id <id>", "name the run"],
+      ...SOURCES,
       ...PROJECT,
       WORKDIR,
       STORE,
@@ -118,6 +126,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--format <kind>", "how findings are told", { choices: ["text", "json", "sarif", "github"] }],
       ["--strict", "warnings are errors"],
+      FILE_ROOT,
       ["--json", "the same as --format json"],
       ...PROJECT,
     ],

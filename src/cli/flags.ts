@@ -50,7 +50,7 @@ export function runChoices(flags: Flags): RunChoices {
     model: text(flags, "model"),
     writes: text(flags, "writes"),
     offline: flags.offline === true,
-    fileRoot: text(flags, "fileRoot"),
+    ...sourceChoices(flags),
     maxCostUsd: positive(flags, "maxCost", "--max-cost"),
     maxTokens: positive(flags, "maxTokens", "--max-tokens", true),
     maxSteps: positive(flags, "maxSteps", "--max-steps", true),
@@ -60,6 +60,11 @@ export function runChoices(flags: Flags): RunChoices {
     contextMode: flags.contextMode === "full" || flags.contextMode === "readOnDemand" ? flags.contextMode : undefined,
     requireSkills: flags.requireSkills === true,
   };
+}
+
+/** Where Sources may come from. */
+export function sourceChoices(flags: Flags): Pick<RunChoices, "fileRoot" | "inputSources"> {
+  return { fileRoot: text(flags, "fileRoot"), inputSources: flags.inputSources === true };
 }
 
 function positive(flags: Flags, name: string, flag: string, whole = false): number | undefined {

@@ -22,7 +22,7 @@ import type { Workflow } from "../core/workflow.ts";
 import { openProject, type Project, readWorkflow, recordedSkills } from "../project.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
-import { projectOptions, readInput, runChoices, text } from "./flags.ts";
+import { projectOptions, readInput, runChoices, sourceChoices, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
 import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
@@ -110,7 +110,11 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
   beginning.workflow = recording.stored.record.workflow.id;
   const signal = interruptSignal(io);
   const isLive = text(flags, "tools") === "live";
-  const request = { runId: text(flags, "runId"), connect: isLive ? { signal } : undefined };
+  const request = {
+    runId: text(flags, "runId"),
+    sources: sourceChoices(flags),
+    connect: isLive ? { signal } : undefined,
+  };
   const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
   const recordedTools = isLive ? {} : { recordedTools: recording.stored };
   return watchRun(io, flags, { outputs, prepared, beginning, signal }, (watch) =>

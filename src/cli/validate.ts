@@ -1,14 +1,14 @@
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
-import { configFindings, openProject, type Project, readWorkflow, unknownSkills } from "../project.ts";
+import { configFindings, openProject, type Project, readWorkflow, sourceFindings, unknownSkills } from "../project.ts";
 import { documentSecrets } from "../secrets.ts";
-import { projectOptions, text } from "./flags.ts";
+import { projectOptions, sourceChoices, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { logJson } from "./reports/inert.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
-  const found = files.map((file) => readDiscreetly(project, file));
+  const found = await Promise.all(files.map((file) => readDiscreetly(project, file, sourceChoices(flags))));
   const unknown = unknownSkills(
     project,
     found.map(({ workflow }) => workflow),
@@ -35,9 +35,11 @@ export const validate: Action = async (io, files, flags) => {
 };
 
 /** With the secrets that stand in the document. */
-function readDiscreetly(project: Project, file: string) {
+async function readDiscreetly(project: Project, file: string, choices: ReturnType<typeof sourceChoices>) {
   const { workflow, diagnostics } = readWorkflow(project, file);
-  return { workflow, diagnostics: [...diagnostics, ...(workflow ? documentSecrets(project, file, workflow) : [])] };
+  if (!workflow) return { workflow, diagnostics };
+  const sources = await sourceFindings(project, file, workflow, choices);
+  return { workflow, diagnostics: [...diagnostics, ...sources, ...documentSecrets(project, file, workflow)] };
 }
 
 async function render(format: string, diagnostics: readonly Diagnostic[]): Promise<string> {

@@ -11,6 +11,8 @@ export interface RunChoices {
   readonly writes?: string | undefined;
   readonly offline: boolean;
   readonly fileRoot?: string | undefined;
+  /** `rules` and `context` of the input count as Sources (workflow-format D63). */
+  readonly inputSources?: boolean | undefined;
   readonly maxCostUsd?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxSteps?: number | undefined;

@@ -1,3 +1,4 @@
+import { fieldPath } from "./errors.ts";
 import { isObject, type JsonObject } from "./values.ts";
 import type { NodeSources, Workflow } from "./workflow.ts";
 
@@ -39,6 +40,21 @@ function runtimeSources(input: JsonObject, name: string): readonly unknown[] {
   const value = Object.hasOwn(input, name) ? input[name] : undefined;
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [value];
+}
+
+/** The fields of a run's input that look like Sources where they are data (D63), as people write their paths. */
+export function likeSources(input: JsonObject): readonly string[] {
+  return ["rules", "context"].flatMap((name) =>
+    listed(["input", name], "input", runtimeSources(input, name)).flatMap(({ path, value }) =>
+      isLikeSource(value) ? [Array.isArray(input[name]) ? fieldPath(path) : `input.${name}`] : [],
+    ),
+  );
+}
+
+function isLikeSource(value: unknown): boolean {
+  if (typeof value === "string") return /^(?:\.{0,2}\/|http)/.test(value);
+  const keys = isObject(value) ? Object.keys(value) : [];
+  return keys.length === 1 && keys.every((key) => Object.hasOwn(TAGS, key));
 }
 
 export type SourceForm =

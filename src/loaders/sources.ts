@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import type { ResolvedSource } from "../core/event.ts";
 import { parseSource, type SourceField, type SourceForm, type SourceProblem, sourceFields } from "../core/source.ts";
@@ -12,12 +12,12 @@ import { type EgressOptions, type Fetched, fetchText } from "./egress.ts";
 export interface SourceOptions extends EgressOptions {
   /** Where the document's relative paths start: its own folder, or the working directory if it has none (D16). */
   readonly baseDir: string;
-  /** Where the input's relative paths start, and what the input's files are confined to (D17). */
+  /** Where the input's relative paths start. */
   readonly workDir: string;
-  /** Confines every file, beside that. */
-  readonly fileRoot?: string | undefined;
-  /** Frees the input's files from the working directory. */
-  readonly allowOutsideInput?: boolean | undefined;
+  /** What the document's files are confined to, by their real path (D63). */
+  readonly documentRoot: string;
+  /** The same for the input's; undefined where its `rules` and `context` are data. */
+  readonly inputRoot: string | undefined;
   /** URL Sources fail (W20). */
   readonly offline: boolean;
 }
@@ -34,13 +34,26 @@ export async function loadSources(
   input: JsonObject,
   options: SourceOptions,
 ): Promise<LoadedSources> {
+  return loadFields(sourceFields(workflow, options.inputRoot === undefined ? {} : input), options);
+}
+
+/** What is wrong with the files that a document names, told without fetching anything. */
+export async function checkFiles(workflow: Workflow, options: SourceOptions): Promise<readonly Diagnostic[]> {
+  const isFile = ({ value }: SourceField) => {
+    const form = parseSource(value);
+    return "kind" in form && form.kind === "file";
+  };
+  const { diagnostics } = await loadFields(sourceFields(workflow, {}).filter(isFile), options);
+  return diagnostics;
+}
+
+async function loadFields(fields: readonly SourceField[], options: SourceOptions): Promise<LoadedSources> {
   const outside: Outside = {
     options,
     locate: once(locate),
     read: once(readText),
     fetch: once((url) => fetchDated(url, options)),
   };
-  const fields = sourceFields(workflow, input);
   const outcomes = await mapSome(fields, (field) => resolveSource(field, outside));
   const sources: [string, ResolvedSource][] = [];
   const diagnostics: Diagnostic[] = [];
@@ -138,8 +151,8 @@ async function resolveFile(field: SourceField, form: FileForm, outside: Outside)
   if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name holds a NUL character");
   try {
     const { realPath, isMissing } = await outside.locate(sourcePath);
-    const root = await rootLeft(field, realPath, outside);
-    if (root !== undefined) return outsideRoot(sourcePath, root, field);
+    const refused = await refusal(field, { sourcePath, realPath, written: form.path }, outside);
+    if (refused) return refused;
     if (isMissing) return notFound(sourcePath, from);
     const text = await outside.read(realPath);
     if ("reason" in text) return unreadable(sourcePath, text.reason);
@@ -165,15 +178,26 @@ async function locate(path: string): Promise<Location> {
   }
 }
 
-/** The first folder that confines this field and does not hold the path (trust 8). */
-async function rootLeft({ from }: SourceField, realPath: string, outside: Outside): Promise<string | undefined> {
-  const { fileRoot, workDir, allowOutsideInput } = outside.options;
-  const roots = fileRoot === undefined ? [] : [resolve(workDir, fileRoot)];
-  if (from === "input" && !allowOutsideInput) roots.unshift(workDir);
-  for (const root of roots) {
-    if (!isWithin((await outside.locate(root)).realPath, realPath)) return root;
-  }
-  return undefined;
+interface Named {
+  readonly sourcePath: string;
+  readonly realPath: string;
+  readonly written: string;
+}
+
+/** Why a file is not looked at, whether or not it is there (trust 8). */
+async function refusal({ from }: SourceField, named: Named, outside: Outside): Promise<SourceProblem | undefined> {
+  const { documentRoot, inputRoot } = outside.options;
+  const root = from === "input" ? (inputRoot ?? outside.options.workDir) : documentRoot;
+  const { realPath: realRoot } = await outside.locate(root);
+  if (!isWithin(realRoot, named.realPath)) return outsideRoot(named.sourcePath, root, from);
+  if (from === "document") return undefined;
+  const paths = [relative(realRoot, named.realPath), isAbsolute(named.written) ? "" : named.written];
+  return paths.some(hasDotSegment) ? hiddenFile(named.sourcePath) : undefined;
+}
+
+/** `..`, or a name that begins with a dot (D67). */
+function hasDotSegment(path: string): boolean {
+  return path.split(/[/\\]/).some((segment) => segment.startsWith(".") && segment !== ".");
 }
 
 type Text = { readonly content: string } | { readonly reason: string };
@@ -219,8 +243,13 @@ function unreadable(path: string, reason: string): SourceProblem {
   return { code: "SOURCE_FILE_READ_FAILED", message: `${path} cannot be read: ${reason}`, hint };
 }
 
-function outsideRoot(path: string, root: string, { from }: SourceField): SourceProblem {
+function outsideRoot(path: string, root: string, from: SourceField["from"]): SourceProblem {
   const what = from === "input" ? "Files named by the input" : "Files named by the document";
-  const hint = `${what} must lie in ${root}, links followed.`;
+  const hint = `${what} must lie in ${root}, links followed; --file-root DIR names another folder.`;
   return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is outside ${root}`, hint };
+}
+
+function hiddenFile(path: string): SourceProblem {
+  const hint = "The input names no file by .. or by a name that begins with a dot.";
+  return { code: "SOURCE_FILE_OUTSIDE_ROOT", message: `${path} is no file for the input to name`, hint };
 }

@@ -115,7 +115,7 @@ describe("a secret", () => {
     ["input of the wrong type", ["-i", `service=${SECRETS.OPENAI_API_KEY}`]],
     [
       "a source that is missing",
-      ["--input", JSON.stringify({ service: "broken", context: [`./${SECRETS.GITHUB_TOKEN}.md`] })],
+      ["--input-sources", "--input", JSON.stringify({ service: "broken", context: [`./${SECRETS.GITHUB_TOKEN}.md`] })],
     ],
     ["a missing input file", ["--input", `@${SECRETS.GITHUB_TOKEN}.json`]],
     ["a model's name", ["--model", SECRETS.OPENAI_API_KEY]],

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
-import { type Ended, makeProject, resultOf, runProgram } from "./program.ts";
+import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
 
 const TYPED = `
 id: typed
@@ -189,27 +189,56 @@ describe("the input", () => {
 describe("file sources", () => {
   const context = (path: string) => `${SMALL}context: ["${path}"]\n`;
 
-  it("are confined by --file-root", async () => {
+  it("lie in the document's repository, else in its folder, unless --file-root says otherwise", async () => {
     const cwd = makeProject({
       "inner/flow.yml": context("../secret.txt"),
       "secret.txt": "outside",
       "script.json": scriptOf({ text: "x" }),
     });
     const run = ["run", "inner/flow.yml", ...OK];
+    expectRefused(await runProgram(run, { cwd }), /SOURCE_FILE_OUTSIDE_ROOT|secret\.txt is outside/);
+    for (const root of [".", "/"]) {
+      expect(await runProgram([...run, "--file-root", root], { cwd })).toMatchObject({ code: 0 });
+    }
+    mkdirSync(join(cwd, ".git"));
     expect(await runProgram(run, { cwd })).toMatchObject({ code: 0 });
-    expect(await runProgram([...run, "--file-root", "."], { cwd })).toMatchObject({ code: 0 });
     expectRefused(await runProgram([...run, "--file-root", "inner"], { cwd }), /secret\.txt/);
   });
 
-  it("of the input are confined to the working directory", async () => {
+  it("that are missing or outside are told by validate, at their place", async () => {
+    const cwd = makeProject({ "flow.yml": `${SMALL}context: [./gone.md, ../out.md]\n` });
+    const { code, stdout } = await runProgram(["validate", "flow.yml", "--json"], { cwd });
+    const [missing, outside] = ["SOURCE_FILE_NOT_FOUND", "SOURCE_FILE_OUTSIDE_ROOT"].map((found) => ({ code: found }));
+    const line = expect.any(Number);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout).diagnostics).toMatchObject([
+      { ...missing, field: "context[0]", file: "flow.yml", line },
+      { ...outside, field: "context[1]", file: "flow.yml", line },
+    ]);
+    const freed = await runProgram(["validate", "flow.yml", "--json", "--file-root", "/"], { cwd });
+    expect(JSON.parse(freed.stdout).diagnostics).toMatchObject([missing, missing]);
+  });
+
+  it("of the input are read with --input-sources alone, from the working directory", async () => {
     const cwd = makeProject({
       "inner/flow.yml": SMALL,
+      "inner/near.txt": "near",
       "secret.txt": "outside",
       "script.json": scriptOf({ text: "x" }),
     });
-    const input = JSON.stringify({ context: [{ file: "../secret.txt" }] });
-    const run = ["run", "flow.yml", "--model", "script:../script.json", "--input", input];
-    expectRefused(await runProgram(run, { cwd: join(cwd, "inner") }), /secret\.txt/);
+    const inputOf = (file: string) => ["--input", JSON.stringify({ context: [{ file }], rules: "http://x.example" })];
+    const run = ["run", "flow.yml", "--model", "script:../script.json"];
+    const place = { cwd: join(cwd, "inner") };
+    const data = await runProgram([...run, ...inputOf("../secret.txt"), "--run-id", "data"], place);
+    expect(data.code, data.stderr).toBe(0);
+    expect(data.stderr.match(/--input-sources/g)).toHaveLength(1);
+    expect(data.stderr).toContain("input.rules, input.context[0]");
+    expect(readFileSync(runFile(place.cwd, "data"), "utf8")).not.toContain("outside");
+    const outside = await runProgram([...run, "--input-sources", ...inputOf("../secret.txt")], place);
+    expectRefused(outside, /secret\.txt/);
+    const near = ["--input", '{"context":"./near.txt"}', "--input-sources", "--run-id", "near"];
+    expect(await runProgram([...run, ...near], place)).toMatchObject({ code: 0 });
+    expect(readFileSync(runFile(place.cwd, "near"), "utf8")).toContain('"content":"near"');
   });
 
   it("of another machine are not fetched with --offline", async () => {

@@ -27,6 +27,10 @@ beforeAll(async () => {
   await symlink(join(dir, "work-other"), join(dir, "work/link"));
   await symlink(join(dir, "work"), join(dir, "alias"));
   await symlink("gone.md", join(dir, "flows/dangling"));
+  await mkdir(join(dir, "work/.git"));
+  await mkdir(join(dir, "work/sub"));
+  await symlink(".git", join(dir, "work/link-to-hidden"));
+  for (const file of [".git/config", ".env"]) await writeFile(join(dir, "work", file), "hidden");
   await symlink("loop", join(dir, "flows/loop"));
 });
 afterAll(() => rm(dir, { recursive: true }));
@@ -41,7 +45,8 @@ function workflow(parts: Partial<Workflow>): Workflow {
 }
 
 function load(parts: Partial<Workflow>, input: JsonObject = {}, options: Partial<SourceOptions> = {}) {
-  const places = { baseDir: join(dir, "flows"), workDir: join(dir, "work") };
+  const workDir = options.workDir ?? join(dir, "work");
+  const places = { baseDir: join(dir, "flows"), workDir, documentRoot: "/", inputRoot: workDir };
   return loadSources(workflow(parts), input, { ...places, offline: false, auth: {}, ...options });
 }
 
@@ -159,25 +164,42 @@ describe("confinement", () => {
     expect(await codesOf(load({}, { rules: "./notes.md" }, { workDir: join(dir, "alias") }))).toEqual([]);
   });
 
-  test("the operator may lift it for the input", async () => {
-    const lifted = await load({}, { rules: "../flows/near.md" }, { allowOutsideInput: true });
+  test("another root may hold the input's files", async () => {
+    const lifted = await load({}, { rules: join(dir, "flows/near.md") }, { inputRoot: dir });
     expect(lifted.sources["input.rules[0]"]?.content).toBe("near");
   });
 
-  test("a root confines every file", async () => {
-    const rules = ["./prompts/collect.md", "./near.md", "/etc/hostname"];
-    const fileRoot = join(dir, "flows/prompts");
-    const { sources, diagnostics } = await load({ rules }, { rules: "./notes.md" }, { fileRoot });
+  test.each(["../work/notes.md", "./link-to-hidden/config", "./.git/config", ".env", "sub/../notes.md"])(
+    "a file of the input is refused whose path has a dot segment: %s",
+    async (file) => {
+      const { diagnostics } = await load({}, { rules: { file } });
+      expect(diagnostics).toMatchObject([{ code: "SOURCE_FILE_OUTSIDE_ROOT", path: ["input", "rules", 0] }]);
+    },
+  );
+
+  test("nor does a root that holds everything open hidden files to the input", async () => {
+    const { diagnostics } = await load({}, { rules: join(dir, "work/.env") }, { inputRoot: "/" });
+    expect(diagnostics).toMatchObject([{ code: "SOURCE_FILE_OUTSIDE_ROOT" }]);
+  });
+
+  test("rules and context of the input are data where it has no root", async () => {
+    const input = { rules: ["./notes.md", { url: "https://rules.example/x" }, 7], context: "/etc/passwd" };
+    const { sources, diagnostics } = await load({}, input, { inputRoot: undefined });
+    expect([Object.keys(sources), diagnostics]).toEqual([["nodes.a.instruction"], []]);
+  });
+
+  test("a root confines the document's files", async () => {
+    const rules = ["./prompts/collect.md", "./near.md", "/etc/hostname", "../nowhere/gone.md"];
+    const documentRoot = join(dir, "flows/prompts");
+    const { sources, diagnostics } = await load({ rules }, {}, { documentRoot });
     expect(sources["rules[0]"]?.content).toBe("Collect.\n");
-    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([
-      ["SOURCE_FILE_OUTSIDE_ROOT", ["input", "rules", 0]],
-      ["SOURCE_FILE_OUTSIDE_ROOT", ["rules", 1]],
-      ["SOURCE_FILE_OUTSIDE_ROOT", ["rules", 2]],
-    ]);
+    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual(
+      [1, 2, 3].map((index) => ["SOURCE_FILE_OUTSIDE_ROOT", ["rules", index]]),
+    );
   });
 
   test("a folder whose name begins like the root's is outside", async () => {
-    const { diagnostics } = await load({ rules: ["../work-other/secret.md"] }, {}, { fileRoot: join(dir, "work") });
+    const { diagnostics } = await load({ rules: ["../work-other/secret.md"] }, {}, { documentRoot: join(dir, "work") });
     expect(diagnostics).toMatchObject([{ code: "SOURCE_FILE_OUTSIDE_ROOT" }]);
   });
 
