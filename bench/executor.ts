@@ -20,6 +20,7 @@ export function chainRecord(length: number): RunRecord {
   return {
     schema: "skillflow.run/1",
     run: `chain-${length}`,
+    kind: "run",
     at: new Date().toISOString(),
     workflow: {
       id: "chain",

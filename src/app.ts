@@ -158,6 +158,7 @@ export async function prepareRun(
   const record: RunRecord = {
     schema: "skillflow.run/1",
     run: request.runId ?? newRunId(),
+    kind: input["dryRun"] === true ? "dry-run" : "run",
     at: new Date().toISOString(),
     file: request.file,
     workflow,
@@ -373,7 +374,7 @@ export async function prepareReplay(
     const now = recordSkill(skill.id, offered(entry));
     return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
-  return { ...prepared, record: { ...prepared.record, settings, skills } };
+  return { ...prepared, record: { ...prepared.record, kind: "replay", settings, skills } };
 }
 
 interface ReplayRequest {

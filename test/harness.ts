@@ -75,6 +75,7 @@ export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord
   return {
     schema: "skillflow.run/1",
     run: "r1",
+    kind: "run",
     at: "2026-01-01T00:00:00.000Z",
     workflow: workflowSchema.parse(workflow),
     input,

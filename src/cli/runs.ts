@@ -4,19 +4,21 @@ import type { RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
 import { describeResult } from "../core/result.ts";
+import { type RunSummary, summarizeRun } from "../core/run-summary.ts";
 import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { plainText } from "./reports/inert.ts";
-import { describeFailure, duration, jsonLine, jsonText, painter, programName } from "./terminal.ts";
+import { formatCost } from "./reports/preview.ts";
+import { describeFailure, duration, jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 
 /** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
 export async function findRun(store: Store, given: string): Promise<string> {
   const ids = await store.list();
-  if (given === "latest" && ids[0]) return ids[0];
+  if (given === "latest") return latestRun(store, ids);
   if (ids.includes(given)) return given;
   const matches = ids.filter((id) => id.startsWith(given));
   if (matches.length === 1 && matches[0]) return matches[0];
@@ -37,44 +39,51 @@ export async function findRecording(store: Store, project: Project, given: strin
   return openRecording(project, given) ?? openStoredRecording(project, store, await findRun(store, given));
 }
 
-interface RunLine {
-  readonly run: string;
-  readonly workflow: string;
-  readonly at: string;
-  readonly status: string;
-  readonly durationMs: number;
+/** Of what was really done: a replay, a dry run and a test are no news. */
+async function latestRun(store: Store, ids: readonly string[]): Promise<string> {
+  for (const id of ids) if ((await store.skim(id)).record.kind === "run") return id;
+  throw new SkillflowError("run.unknown", "there is no run yet", { hint: "skillflow run WORKFLOW" });
 }
 
 export const listRuns: Action = async (io, _args, flags) => {
   const store = openStore(openProject(io.host, projectOptions(flags)));
-  const lines: RunLine[] = [];
+  const runs: RunSummary[] = [];
   for (const run of await store.list()) {
     try {
-      lines.push(summarize(await store.read(run)));
+      runs.push(summarizeRun(await store.skim(run)));
     } catch (error) {
       await io.err(describeFailure(error, flags, io));
     }
   }
   if (flags.json === true) {
-    await io.out(jsonText({ runs: lines }));
+    await io.out(jsonText({ schema: "skillflow.runs/1", runs }));
     return 0;
   }
   const paint = painter(io, flags);
-  if (lines.length === 0) await io.err("no runs yet: skillflow run WORKFLOW\n");
-  for (const { run, workflow, at, status, durationMs } of lines) {
-    const colour = status === "succeeded" ? "green" : status === "failed" ? "red" : "yellow";
-    const when = at.slice(0, 19).replace("T", " ");
-    await io.outText(
-      `${run.padEnd(22)} ${paint(colour, status.padEnd(11))} ${when}  ${duration(durationMs).padStart(9)}  ${plainText(workflow)}\n`,
-    );
-  }
+  if (runs.length === 0) await io.err("no runs yet: skillflow run WORKFLOW\n");
+  for (const run of runs) await io.outText(`${describeRun(run, paint)}\n`);
   return 0;
 };
 
-function summarize(stored: StoredRun): RunLine {
-  const { run, at, workflow } = stored.record;
-  const { status, usage } = resultOf(stored).result;
-  return { run, workflow: workflow.id, at, status, durationMs: usage.durationMs };
+function describeRun(run: RunSummary, paint: Paint): string {
+  const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict } = run;
+  const colour = status === "succeeded" ? "green" : status === "failed" ? "red" : "yellow";
+  const when = startedAt.slice(0, 16).replace("T", " ");
+  const outcome = [
+    workflow,
+    ...(verdict === null ? [] : [verdict]),
+    ...(degraded.length > 0 ? ["degraded"] : []),
+    ...(kind === "run" ? [] : [kind]),
+  ];
+  const facts = [
+    id.padEnd(20),
+    paint(colour, status.padEnd(11)),
+    when,
+    duration(durationMs).padStart(8),
+    formatCost(costUsd).padStart(7),
+    outcome.map(plainText).join(" · "),
+  ];
+  return `${facts.join(" ")} ${paint("dim", `· ${plainText(model)}`)}`;
 }
 
 function resultOf({ record, events }: StoredRun) {

@@ -255,9 +255,12 @@ export const skillRecordSchema = z.object({
 /** A referenced skill as a run knows it: its tools without their handlers. */
 export type SkillRecord = z.infer<typeof skillRecordSchema>;
 
+export const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
+
 export const runRecordSchema = z.object({
   schema: z.literal("skillflow.run/1"),
   run: z.string(),
+  kind: z.enum(RUN_KINDS),
   at: z.string(),
   file: z.string().optional().describe("where the workflow document was"),
   workflow: workflowSchema,

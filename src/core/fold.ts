@@ -133,7 +133,7 @@ function noteAnswer(leaving: Leaving, answer: string | undefined): void {
   leaving.answers.push(answer);
 }
 
-function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): void {
+export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): void {
   totals.modelCalls += 1;
   totals.inputTokens += usage?.inputTokens ?? 0;
   totals.cachedTokens += usage?.cachedTokens ?? 0;

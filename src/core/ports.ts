@@ -1,5 +1,6 @@
 import type { EventBody, RunEvent, RunRecord } from "./event.ts";
 import type { Prompt, Reply } from "./prompt.ts";
+import type { SkimmedRun } from "./run-summary.ts";
 import type { Json } from "./values.ts";
 
 /** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */
@@ -77,6 +78,8 @@ export interface Store {
   open(run: string): Promise<StoredRun & { readonly journal: Journal }>;
   /** The run so far, without its lock. */
   read(run: string): Promise<StoredRun>;
+  /** As much of a run as its line in a list needs; much cheaper than to read it. */
+  skim(run: string): Promise<SkimmedRun>;
   /** The ids of the runs, newest first. */
   list(): Promise<readonly string[]>;
   /** Forgets a run with all that belongs to it, its blobs too. Throws `run.unknown`; `store.locked` while it is driven. */

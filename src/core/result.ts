@@ -47,15 +47,15 @@ export type RunResult = z.infer<typeof resultSchema>;
 
 /** What a run came to, from its past alone. */
 export function describeResult(record: RunRecord, state: State): RunResult {
-  const { status, error } = outcomeOf(state);
-  const { modelCalls, inputTokens, cachedTokens, outputTokens, costUsd, unpriced } = state.usage;
+  const { status, exitCode, error } = statusOf(state.end);
+  const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",
     run: record.run,
     workflow: record.workflow.id,
     status,
-    exitCode: error ? exitCodeOf(error.code as ErrorCode) : 0,
-    degraded: degradedSkills(record, state),
+    exitCode,
+    degraded: degradedSkills(record, state.iterations.keys()),
     results: Object.fromEntries(state.results),
     trace: {
       steps: state.steps.map((step) => ({ ...step })),
@@ -68,7 +68,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
       inputTokens,
       cachedTokens,
       outputTokens,
-      costUsd: unpriced > 0 ? null : roundCost(costUsd),
+      costUsd: costOf(state.usage),
       durationMs: Math.round(state.activeMs),
     },
     plan: [],
@@ -76,26 +76,31 @@ export function describeResult(record: RunRecord, state: State): RunResult {
   };
 }
 
-function roundCost(cost: number): number {
-  return Math.round(cost * 1e6) / 1e6;
+export function costOf({ costUsd, unpriced }: State["usage"]): number | null {
+  return unpriced > 0 ? null : Math.round(costUsd * 1e6) / 1e6;
 }
 
-function outcomeOf(state: State): { status: RunResult["status"]; error: RunError | undefined } {
-  return (
-    state.end ?? {
-      status: "interrupted",
-      error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
-    }
-  );
+interface Outcome {
+  readonly status: RunResult["status"];
+  readonly error?: RunError | undefined;
 }
 
-function degradedSkills({ workflow, skills }: RunRecord, state: State): RunResult["degraded"] {
+/** How a run ended, or that it has not. */
+export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCode: number } {
+  const { status, error } = end ?? {
+    status: "interrupted" as const,
+    error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
+  };
+  return { status, error, exitCode: error ? exitCodeOf(error.code as ErrorCode) : 0 };
+}
+
+export function degradedSkills({ workflow, skills }: RunRecord, visited: Iterable<string>): RunResult["degraded"] {
   const missing = new Map(
     skills.flatMap(({ id, available, reason }) => {
       return available && reason === undefined ? [] : [[id, reason ?? "unavailable"] as const];
     }),
   );
-  return [...state.iterations.keys()].flatMap((node) =>
+  return [...visited].flatMap((node) =>
     (workflow.nodes[node]?.skills ?? []).flatMap((skill) => {
       const reason = missing.get(skill);
       return reason === undefined ? [] : [{ skill, node, reason }];

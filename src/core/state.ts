@@ -160,6 +160,10 @@ export interface End {
   readonly error: RunError | undefined;
 }
 
+export function noUsage(): UsageTotals {
+  return { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 };
+}
+
 export function begin(record: RunRecord, epoch = 0): State {
   return {
     epoch,
@@ -175,7 +179,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     made: [],
     steps: [],
     edges: [],
-    usage: { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 },
+    usage: noUsage(),
     activeMs: 0,
     timeFrom: 0,
     upcoming: { node: record.workflow.entry, via: undefined },

@@ -21,6 +21,7 @@ import { dirname, join } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, ProcessMark, Store, StoredRun } from "../core/ports.ts";
+import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/run-summary.ts";
 import { isObject } from "../core/values.ts";
 import { makeFolder, openPlainNow, realFolder } from "../files.ts";
 import { createJournal, newestFirst } from "./journal.ts";
@@ -92,6 +93,11 @@ export function fileStore(options: FileStoreOptions): Store {
       const path = pathOf(run);
       if (!existsSync(path)) throw unknownRun(run, directory);
       return reading(path, (file) => parseRun(readBytes(file, path), path, run));
+    },
+    async skim(run) {
+      const path = pathOf(run);
+      if (!existsSync(path)) throw unknownRun(run, directory);
+      return reading(path, (file) => skimBytes(readBytes(file, path), path, run));
     },
     async list() {
       if (!existsSync(checkDirectory(directory, root))) return [];
@@ -173,9 +179,7 @@ function parseRun(bytes: Buffer, path: string, run: string): Stored {
     const line = readLine<RunEvent>(bytes, start);
     if (!line) {
       if (bytes.indexOf(10, start) === -1 || bytes.indexOf(10, start) === bytes.length - 1) break;
-      throw new SkillflowError("recording.invalid", `the recording of ${run} is damaged in line ${events.length + 2}`, {
-        hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
-      });
+      throw damaged(path, run, events.length + 2);
     }
     events.push(line.value);
     start = line.end;
@@ -183,6 +187,34 @@ function parseRun(bytes: Buffer, path: string, run: string): Stored {
   }
   return { record: record.value, events: events.slice(0, whole.events), length: whole.length };
 }
+
+/** Parses the record and what tells, and of every other line its head alone. */
+function skimBytes(bytes: Buffer, path: string, run: string): SkimmedRun {
+  const record = readLine<RunRecord>(bytes, 0);
+  if (record?.value.schema !== "skillflow.run/1") throw noRun(path, run);
+  const events: Skimmed[] = [];
+  for (let start = record.end; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    if (newline === -1) break;
+    const [, at = "", epoch, type = ""] =
+      HEAD.exec(bytes.toString("latin1", start, Math.min(newline, start + 400))) ?? [];
+    const whole = type === "" || isTelling(type) ? readLine<RunEvent>(bytes, start)?.value : undefined;
+    start = newline + 1;
+    if (whole) events.push(skimEvent(whole));
+    else if (type !== "") events.push({ type: "other", at, epoch: Number(epoch) });
+    else if (start < bytes.length) throw damaged(path, run, events.length + 2);
+  }
+  return { record: record.value, events };
+}
+
+function damaged(path: string, run: string, line: number): SkillflowError {
+  return new SkillflowError("recording.invalid", `the recording of ${run} is damaged in line ${line}`, {
+    hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
+  });
+}
+
+/** How the journal begins a line. */
+const HEAD = /^\{"seq":\d+,"at":"([^"]+)","epoch":(\d+),"key":"[^"\\]*",(?:"more":true,)?"type":"([^"]+)"/;
 
 /** The JSON of one whole line; undefined when it is torn. */
 function readLine<Value>(bytes: Buffer, start: number): { readonly value: Value; readonly end: number } | undefined {

@@ -1,6 +1,7 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, Store } from "../core/ports.ts";
+import { skimEvent } from "../core/run-summary.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 
 export interface MemoryStore extends Store {
@@ -46,6 +47,10 @@ export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
     async read(run) {
       const { record, events } = find(run);
       return { record, events: [...events] };
+    },
+    async skim(run) {
+      const { record, events } = find(run);
+      return { record, events: events.map(skimEvent) };
     },
     list: async () => newestFirst([...runs.values()].map(({ record }) => record)),
     async remove(run) {

@@ -26,6 +26,7 @@ function hostileProject(): string {
   const record = {
     schema: "skillflow.run/1",
     run: "r1",
+    kind: "run",
     at: `2026-11-22T00:00:00Z${HOSTILE}`,
     file: HOSTILE,
     workflow: recorded,

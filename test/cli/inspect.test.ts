@@ -136,9 +136,9 @@ describe("runs", () => {
     await runProgram([...RUN, "b-1", "--max-steps", "1"], { cwd });
     const { stdout } = await runProgram(["runs", "list", "--json"], { cwd });
     expect(parse(stdout).runs).toMatchObject([
-      { run: "b-1", workflow: "flow", status: "stopped" },
-      { run: "a-2", workflow: "flow", status: "failed" },
-      { run: "a-1", workflow: "flow", status: "succeeded" },
+      { id: "b-1", kind: "run", workflow: "flow", status: "stopped", exitCode: 5 },
+      { id: "a-2", kind: "run", workflow: "flow", status: "failed", exitCode: 1 },
+      { id: "a-1", kind: "run", workflow: "flow", status: "succeeded", exitCode: 0 },
     ]);
     const people = await runProgram(["runs", "list"], { cwd });
     expect(people.stdout.split("\n").map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
@@ -181,7 +181,7 @@ describe("runs", () => {
     appendFileSync(runFile(cwd, "empty"), "");
     const listed = await runProgram(["runs", "list", "--json"], { cwd });
     expect(listed.code).toBe(0);
-    expect(parse(listed.stdout).runs).toMatchObject([{ run: "good" }]);
+    expect(parse(listed.stdout).runs).toMatchObject([{ id: "good" }]);
     expect(listed.stderr).toMatch(/bad.* is damaged in line 2/);
     expect(listed.stderr).toMatch(/empty is no recorded run/);
     for (const command of ["resume", "replay"]) {

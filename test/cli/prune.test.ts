@@ -15,9 +15,9 @@ async function threeRuns(): Promise<string> {
 const blobs = (cwd: string, run: string) => join(cwd, ".skillflow/runs", `${run}.blobs`);
 const runsOf = async (cwd: string) => {
   const { runs } = JSON.parse((await runProgram(["runs", "list", "--json"], { cwd })).stdout) as {
-    runs: { run: string }[];
+    runs: { id: string }[];
   };
-  return runs.map(({ run }) => run).sort();
+  return runs.map(({ id }) => id).sort();
 };
 
 describe("runs prune", () => {

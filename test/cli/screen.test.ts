@@ -117,3 +117,35 @@ describe("the line that lives", () => {
     expect(drawn.filter((line) => line !== "").at(-1)).toContain(`· ${phase} ·`);
   });
 });
+
+describe("the list of runs", () => {
+  it("tells kinds apart, and latest is the newest that really ran", async () => {
+    const cwd = project();
+    const run = ["run", "flow.yml", "--model", "script:whole.json", "--run-id"];
+    await runHere([...run, "real"], { cwd });
+    await runHere([...run, "dry", "--dry-run"], { cwd });
+    await runHere(["replay", "real", "--run-id", "again"], { cwd });
+    const listed = JSON.parse((await runHere(["runs", "list", "--json"], { cwd })).out);
+    expect(listed).toMatchObject({ schema: "skillflow.runs/1" });
+    const kinds = listed.runs.map(({ id, kind }: { id: string; kind: string }) => `${id} ${kind}`);
+    expect(kinds).toEqual(["again replay", "dry dry-run", "real run"]);
+    expect(listed.runs[2]).toMatchObject({
+      model: "script:whole.json",
+      costUsd: 0,
+      status: "succeeded",
+      verdict: null,
+    });
+    expect(JSON.parse((await runHere(["runs", "show", "latest", "--json"], { cwd })).out)).toMatchObject({
+      run: "real",
+    });
+    const { out } = await runHere(["runs", "list"], { cwd, isTerminal: true, columns: 80 });
+    expect(stripVTControlCharacters(out)).toMatch(/^again +succeeded .* flow ·\s+degraded · replay/m);
+  });
+
+  it("knows no latest run where there are replays alone", async () => {
+    const cwd = project();
+    await runHere(["run", "flow.yml", "--model", "script:whole.json", "--run-id", "dry", "--dry-run"], { cwd });
+    const ended = await runHere(["runs", "show", "latest"], { cwd });
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining("there is no run yet") });
+  });
+});

@@ -73,6 +73,7 @@ function triageRecord(text: string): RunRecord {
   return {
     schema: "skillflow.run/1",
     run: "2026-11-20-checkout-7f3a",
+    kind: "run",
     at: new Date(HOUR).toISOString(),
     file: "workflows/incident-triage.yml",
     workflow: triageWorkflow(text),

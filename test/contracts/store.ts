@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { EventBody } from "../../src/core/event.ts";
 import type { Journal, Store } from "../../src/core/ports.ts";
+import { skimEvent } from "../../src/core/run-summary.ts";
 import { describeKills } from "./kills.ts";
 import { recordOf } from "./triage.ts";
 
@@ -139,6 +140,20 @@ export function describeStore(name: string, makeWorld: () => StoreWorld): void {
         await world.store.create(record);
         expect((await world.store.read("a")).record).toEqual(record);
         expect((await world.crash().open("a")).record).toEqual(record);
+      });
+
+      it("can be skimmed for what their line in a list tells", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        const entered = { type: "node:enter", node: "look", instruction: 'a "quoted" \\ one', iteration: 1 } as const;
+        await journal.record('1:look/"', does(entered, warning("w")));
+        await journal.record("2", does(warning("w")));
+        const { record, events } = await store.skim("a");
+        const whole = await store.read("a");
+        expect(record).toEqual(whole.record);
+        expect(events).toEqual(whole.events.map(skimEvent));
+        expect(events).toMatchObject([{ type: "node:enter", node: "look" }, { type: "other" }, { type: "other" }]);
+        expect(await codeOf(store.skim("b"))).toBe("run.unknown");
       });
 
       it("are listed newest first", async () => {

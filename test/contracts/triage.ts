@@ -79,6 +79,7 @@ export function recordOf(run: string): RunRecord {
   return {
     schema: "skillflow.run/1",
     run,
+    kind: "run",
     at: "2026-11-20T14:38:36.000Z",
     workflow,
     input: { alert: "checkout answers 5xx" },
