@@ -18,12 +18,14 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", toldTo
 const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);
 
+const workingDirectory = await findWorkingDirectory();
+
 const code = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
     host: {
       env: process.env,
-      cwd: process.cwd(),
+      cwd: workingDirectory,
       self,
       isAlive,
       execPath: process.execPath,
@@ -48,6 +50,16 @@ const code = await import("./cli/main.ts").then(({ main }) =>
 await Promise.allSettled([write(printOut, ""), write(printErr, "")]);
 // What a tool left running must not keep us.
 process.exit(code);
+
+/** Somebody may have deleted it. */
+async function findWorkingDirectory(): Promise<string> {
+  try {
+    return process.cwd();
+  } catch {
+    await write(printErr, "error: the working directory is gone\n  change into one that is there\n");
+    process.exit(4);
+  }
+}
 
 /** Resolves once the text is handed over, so that a slow pipe holds us back instead of losing the end. */
 function write(print: NodeJS.WriteStream["write"], text: string): Promise<void> {

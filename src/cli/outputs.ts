@@ -1,9 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { defined } from "../core/settings.ts";
 import { nearest } from "../core/values.ts";
-import { replaceFile } from "../files.ts";
+import { makeFolder, replaceFile } from "../files.ts";
 import { projectFolder } from "../project.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
@@ -51,6 +51,18 @@ export function chooseOutputs(flags: Flags): Outputs {
   return { out: text(flags, "out"), reports };
 }
 
+/** Whether all can be written, before a run is paid for. */
+export function checkPlaces({ host }: Io, { out, reports }: Outputs): void {
+  const paths = reports.map(({ path }) => resolve(host.cwd, path));
+  const folders = [...(out === undefined ? [] : [resolve(host.cwd, out)]), ...paths.filter(isOurs).map(dirname)];
+  try {
+    for (const folder of folders) accessSync(makeFolder(folder, { root: projectFolder(host) }), constants.W_OK);
+    for (const path of paths.filter((each) => !isOurs(each))) accessSync(path, constants.W_OK);
+  } catch (error) {
+    throw new SkillflowError("output.failed", `results cannot be written: ${messageOf(error)}; nothing ran`);
+  }
+}
+
 export interface WrittenFile {
   readonly kind: string;
   /** As a person would type it. */
@@ -78,15 +90,17 @@ export async function writeOutputs(
 /** What the checkout holds leads no output out of the project; what the operator names elsewhere is theirs. */
 async function writeReport({ host }: Io, path: string, content: string): Promise<void> {
   try {
-    if (DEVICE.test(path)) writeFileSync(path, content);
-    else await replaceFile(path, content, { root: projectFolder(host) });
+    if (isOurs(path)) await replaceFile(path, content, { root: projectFolder(host) });
+    else writeFileSync(path, content);
   } catch (error) {
     throw new SkillflowError("output.failed", `a result could not be written: ${messageOf(error)}`);
   }
 }
 
-/** As in `--report md=/dev/stdout`: written to, and never replaced. */
-const DEVICE = /^\/(dev|proc)\//;
+/** Not as in `--report md=/dev/stdout`, which is written to and never replaced. */
+function isOurs(path: string): boolean {
+  return !/^\/(dev|proc)\//.test(path);
+}
 
 function traceOf({ record, events }: Report): string {
   return [record, ...events].map((line) => `${JSON.stringify(line)}\n`).join("");

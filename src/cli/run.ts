@@ -24,7 +24,7 @@ import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, sourceChoices, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
-import { chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
+import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
 import { type Beginning, tellingRefusal } from "./refused.ts";
 import { plainText } from "./reports/inert.ts";
@@ -168,6 +168,7 @@ async function watchPrepared(
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
   const { outputs, prepared, beginning, signal } = watched;
+  checkPlaces(io, outputs);
   io.onStray(blameStray);
   const github = githubActions(io);
   const { redactor, secrets } = prepared;

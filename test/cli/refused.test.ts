@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { publishedSchemas } from "../../src/core/published.ts";
 import { runHere } from "./in-process.ts";
-import { makeProject } from "./program.ts";
+import { makeProject, runProgram } from "./program.ts";
 
 const FLOW = {
   id: "flow",
@@ -86,6 +86,35 @@ describe("what cannot begin, with --json", () => {
     await runHere(["run", "broken.yml", ...MODEL], { cwd, env });
     expect(readFileSync(file, "utf8")).toMatch(/^status<<(\S+)\nrefused\n\1\n/m);
   });
+});
+
+describe("a place where nothing can be written", () => {
+  it.each([
+    ["--out", "/proc/x/y"],
+    ["--report", "html=/proc/x/y.html"],
+    ["--report", "md=/dev/no-such-device"],
+    ["--out", "flow.yml/out"],
+    ["--store", "/proc/x/y"],
+    ["--store", "flow.yml/runs"],
+  ])("%s %s is told before anything runs", async (flag, place) => {
+    const cwd = makeProject(FILES);
+    const ended = await runHere(["run", "flow.yml", ...MODEL, flag, place, "--json"], { cwd });
+    expect(JSON.parse(ended.out)).toMatchObject({ run: null, status: "refused", exitCode: 4 });
+    expect(existsSync(join(cwd, ".skillflow/runs"))).toBe(false);
+  });
+
+  it("a device is written to", async () => {
+    const argv = ["run", "flow.yml", ...MODEL, "--report", "md=/dev/null"];
+    expect(await runHere(argv, { cwd: makeProject(FILES) })).toMatchObject({ code: 0 });
+  });
+});
+
+it("a working directory that is gone is told, without a stack trace", async () => {
+  const cwd = makeProject({ "in/it.txt": "" });
+  const leave = ["sh", "-c", 'cd in && rm -r ../in && exec "$0" "$@"'];
+  const ended = await runProgram(["doctor"], { cwd, through: leave });
+  expect(ended).toMatchObject({ code: 4, stdout: "" });
+  expect(ended.stderr).toBe("error: the working directory is gone\n  change into one that is there\n");
 });
 
 describe("a slip of the hand", () => {
