@@ -1,4 +1,5 @@
-import { createFormSearch, type FormSearch } from "./form-search.ts";
+import { CUT_MARK, createEdgeSearch } from "./cut-edges.ts";
+import { createFormSearch } from "./form-search.ts";
 import { type Form, formsOf, LAST_MARK, MIN_LENGTH, type Secret } from "./secret-forms.ts";
 import { joinedLines, type View, viewsOf } from "./text-view.ts";
 import type { Json, JsonObject } from "./values.ts";
@@ -26,8 +27,9 @@ export interface Unsearched {
 /**
  * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, and broken into
  * lines), in hexadecimal digits, URL-encoded and JSON-escaped; of a secret of several lines also each line of 16 or more
- * characters. Secrets that overlap in a text become one mark, with the name of the longest. The mark is shorter if a
- * secret could be read in the mark itself. A secret that is one of the words is looked for only if it is no word to people.
+ * characters; and eight or more characters of it where somebody cut the text with `…`. Secrets that overlap become one
+ * mark, with the name of the longest. The mark is shorter if a secret could be read in the mark itself. A secret that is
+ * one of the words is looked for only if it is no word to people.
  */
 export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<string> = NO_WORDS): Redactor {
   const given = secrets.filter(({ value }) => value !== "");
@@ -35,10 +37,10 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
   const searched = given.filter(({ name, value }) => whyUnsearched(name, value, words).length === 0);
   const forms = formsOf(searched);
   if (forms.length === 0) return { text: (text) => text, value: (value) => value, unsearched };
-  const stained = stainFinder(createFormSearch(forms));
+  const stained = stainFinder(forms);
   const keys = formsOf(searched.filter(({ value }) => !MAYBE_A_NAME.test(value)));
   const text = (given: string) => redactText(given, stained);
-  const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(createFormSearch(keys)));
+  const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(keys));
   const clean = new WeakSet<object>();
   return {
     text,
@@ -91,16 +93,18 @@ interface Stain {
 
 type StainFinder = (text: string) => readonly Stain[];
 
-function stainFinder(search: FormSearch): StainFinder {
+function stainFinder(forms: readonly Form[]): StainFinder {
+  const search = createFormSearch(forms);
+  const searchEdges = createEdgeSearch(forms);
   const look = (found: Marked[], view: View) => {
-    if (view.text.length < search.least) return;
-    for (const { start, end, form } of search(view.text)) {
+    const edges = view.text.includes(CUT_MARK) ? searchEdges(view.text) : [];
+    for (const { start, end, form } of [...search(view.text), ...edges]) {
       const [from, to] = view.toSource(start, end);
       found.push({ start: from, end: to, mark: form.mark, form });
     }
   };
   return (text) => {
-    if (text.length < search.least) return [];
+    if (text.length < search.least && !text.includes(CUT_MARK)) return [];
     const found: Marked[] = [];
     for (const view of viewsOf(text)) {
       look(found, view);

@@ -33,11 +33,20 @@ function markOf(name: string, forms: readonly string[]): string {
   return marks.find((mark) => !forms.some((form) => mark.includes(form))) ?? LAST_MARK;
 }
 
-/** The secret, without the white space around it too, and its long lines, also where a line ends in a written `\n`. */
+/**
+ * The secret, without the white space around it too, and its long lines, also where a line ends in a written `\n`; of an
+ * address what makes it secret, as of a webhook.
+ */
 function partsOf(value: string): readonly string[] {
   const lines = value.split(/[\r\n]+|(?:\\r)?\\n/).map((line) => line.trim());
   const long = lines.length > 1 ? lines.filter((line) => line.length >= MIN_LINE) : [];
-  return [...new Set([value, value.trim(), ...long])].filter((part) => part.length >= MIN_LENGTH);
+  return [...new Set([value, value.trim(), ...long, ...segmentsOf(value)])].filter((part) => part.length >= MIN_LENGTH);
+}
+
+/** Of its path and its query; short ones and words are no secrets. */
+function segmentsOf(value: string): readonly string[] {
+  const [, rest = ""] = /^\s*[a-z][a-z\d+.-]*:\/\/[^/?#]*(.*)$/is.exec(value) ?? [];
+  return rest.split(/[/?#&=\s]/).filter((part) => part.length >= MIN_LINE && /\d/.test(part) && /[a-z]/i.test(part));
 }
 
 /** In forms a blank is written as `+`. */

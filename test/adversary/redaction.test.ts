@@ -27,7 +27,7 @@ import { driveRun } from "../../src/run/drive.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { toolContext } from "../../src/testing.ts";
-import { makeProject } from "../cli/program.ts";
+import { makeProject, runProgram } from "../cli/program.ts";
 import { OPS, recordOf, workflowOf } from "../harness.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
@@ -157,6 +157,47 @@ describe("a secret that is an ordinary word, or a name that a run is made of", (
       expect.stringMatching(/a word of the workflow: STAGE_KEY$/),
     ]);
     expect(said.join()).not.toContain("77-55-3");
+  });
+});
+
+describe("a secret in the workflow itself", () => {
+  const key = "Xk29fjQ0aLm4Pz7Rt5Wb";
+  const files = { "flow.yml": WORKFLOW.replace("Ship it.", `Ship it with ${key}.`), "script.json": SCRIPT };
+  const env = { DEPLOY_TOKEN: key, STAGE_KEY: "production" };
+
+  it("is found by validate, with its place and its name alone", async () => {
+    const { code, stdout, stderr } = await runProgram(["validate", "flow.yml", "--json"], {
+      cwd: makeProject(files),
+      env,
+    });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout).diagnostics).toEqual([
+      expect.objectContaining({
+        severity: "warning",
+        code: "secret.in_document",
+        field: "nodes.ship.instruction",
+        line: 14,
+      }),
+    ]);
+    expect(stdout).toContain("DEPLOY_TOKEN");
+    expect(stdout).not.toContain(key);
+    expect((await runProgram(["validate", "flow.yml", "--strict"], { cwd: makeProject(files), env })).code).toBe(2);
+  });
+
+  it("is its author's text, and what a model says of it is not", async () => {
+    const said = {
+      replies: SCRIPT.replies.map((reply) => (reply.text === "away" ? { ...reply, text: `used ${key}` } : reply)),
+    };
+    const { record, events } = await runFlow(makeProject({ ...files, "script.json": said }), env);
+    expect(record.workflow.nodes.ship?.instruction).toContain(key);
+    expect(record.warnings.join()).toMatch(/nodes\.ship\.instruction: the value of DEPLOY_TOKEN/);
+    expect(JSON.stringify(events.at(-1))).toContain("used [redacted:DEPLOY_TOKEN]");
+  });
+
+  it("that is a word of it is named by doctor", async () => {
+    const { code, stderr } = await runProgram(["doctor", "flow.yml"], { cwd: makeProject(files), env });
+    expect(code).toBe(0);
+    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(/secret\.not_searched .*a word of the workflow: STAGE_KEY/);
   });
 });
 

@@ -160,6 +160,50 @@ describe("a secret of several lines", () => {
   });
 });
 
+describe("a secret address", () => {
+  const hook = {
+    name: "HOOK",
+    value: "https://hooks.example.com/services/T00000000/B00000000/a1B2c3D4e5F6g7H8i9J0k1L2?code=q1w2e3r4t5y6u7i8",
+  };
+
+  test.each(["a1B2c3D4e5F6g7H8i9J0k1L2", "q1w2e3r4t5y6u7i8", "/a1B2c3D4e5F6g7H8i9J0k1L2?"])(
+    "is known by %s alone",
+    (text) => {
+      expect(createRedactor([hook]).text(`POST ${text} failed`)).toContain("[redacted:HOOK]");
+      expect(createRedactor([hook]).text(text)).not.toMatch(/a1B2|q1w2/);
+    },
+  );
+
+  test("is not known by its host and by short or plain parts", () => {
+    const text = "hooks.example.com services T00000000 code";
+    expect(createRedactor([hook]).text(text)).toBe(text);
+    const database = { name: "DB_KEY", value: "postgres://host/reporting_of_production" };
+    expect(createRedactor([database]).text("reporting_of_production")).toBe("reporting_of_production");
+  });
+});
+
+describe("a secret that others cut", () => {
+  const value = "Canary0123456789abcdefgh";
+  const cut = createRedactor([{ name: "KEY", value }]);
+
+  test.each([
+    [`at ${value.slice(0, 20)}…`, "at [redacted:KEY]…"],
+    [`at ${value.slice(0, 8)}… [93 more characters]`, "at [redacted:KEY]… [93 more characters]"],
+    [
+      `at ${value.slice(0, 9)}\n[… 12 characters left out …]\n${value.slice(-12)} end`,
+      "at [redacted:KEY]\n[… 12 characters left out …]\n[redacted:KEY] end",
+    ],
+    [`…${value.slice(3)} end`, "…[redacted:KEY] end"],
+    [`${Buffer.from(value).toString("base64").slice(0, 15)}…`, "[redacted:KEY]…"],
+    [`at ${value.slice(0, 7)}…`, `at ${value.slice(0, 7)}…`],
+    [`at ${value.slice(1, 20)}…`, `at ${value.slice(1, 20)}…`],
+    [`at ${value.slice(0, 20)}.`, `at ${value.slice(0, 20)}.`],
+  ])("%j", (text, expected) => {
+    expect(cut.text(text)).toBe(expected);
+    expect(cut.value({ text }).text).toBe(expected);
+  });
+});
+
 describe("values", () => {
   test("strings are redacted at any depth, and keys that can be no name", () => {
     const value = { list: [1, null, true, { [TOKEN.value]: `x ${TOKEN.value}` }], rest: "kept" };
