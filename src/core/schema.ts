@@ -61,14 +61,29 @@ export function fillValue(
 /** Every problem once. A schema may be anybody's: one that has no end, or takes too long, fits nothing. */
 function findProblems(validate: ValidateFunction, value: unknown): readonly SchemaProblem[] {
   matching = undefined;
+  const find = () => (validate(value) ? [] : (validate.errors ?? []).map(problemOf));
   try {
-    const found = withinSecond(() => (validate(value) ? [] : (validate.errors ?? []).map(problemOf)));
+    const found = isQuick(validate) ? find() : withinSecond(find);
     return found ? distinct(found) : [slowProblem(value, matching)];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return [{ message: "the value is nested too deep, or its schema refers to itself without end", path: "" }];
   }
 }
+
+/** Whether a check takes time in proportion to the value alone: measuring it would cost more than most checks. */
+function isQuick(validate: ValidateFunction): boolean {
+  const known = quick.get(validate);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(validate.schema);
+  const found = text.length <= MOST_QUICK && !SLOW_KEYWORDS.test(text);
+  quick.set(validate, found);
+  return found;
+}
+
+const quick = new WeakMap<ValidateFunction, boolean>();
+const MOST_QUICK = 20_000;
+const SLOW_KEYWORDS = /"(?:pattern|patternProperties|format|uniqueItems|\$\w*[rR]ef)":/;
 
 function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] {
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
