@@ -37,11 +37,12 @@ import {
   sourcePlaces,
   unknownSkills,
 } from "./project.ts";
-import { checkServingFile, modelFinder } from "./providers.ts";
+import { modelFinder, openServing, type Serving } from "./providers.ts";
 import { openFetch, proxiedFetch } from "./proxy.ts";
 import { createAsk } from "./run/ask.ts";
 import { type CallTool, createCall } from "./run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
+import { bodyOf, type Recall, recallRun } from "./run/recall.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf, skillSecrets } from "./secrets.ts";
 import { connectServers, withoutServers } from "./servers.ts";
 import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
@@ -86,6 +87,10 @@ export interface PreparedRun {
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];
   readonly choices: RunChoices;
+  /** What answers in place of models; undefined where they do. */
+  readonly serving: Serving | undefined;
+  /** Of a replay: what it follows, and how. */
+  readonly replay?: { readonly recall: Recall; readonly resumes: readonly EventOf<"run:resume">[] };
   /** What taking up a recorded run came upon; that of a new run is in its record. */
   readonly warnings: readonly string[];
   /** Of its time, what its MCP servers took to start (workflow-format D62). */
@@ -107,6 +112,8 @@ export async function prepareRun(
     readonly runId: string | undefined;
     readonly choices: RunChoices;
     readonly connect: Connect;
+    /** What answers for the models, where it is open already. */
+    readonly serving?: Serving;
   },
 ): Promise<PreparedRun> {
   const { host } = project;
@@ -128,7 +135,7 @@ export async function prepareRun(
   const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
   const { contextMode } = project.choices;
   const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files);
-  await checkServingFile(settings.model, host.cwd);
+  const serving = request.serving ?? (await openServing(settings.model, host.cwd));
   const resolved = await loadSources(workflow, input, {
     ...sourcePlaces(host, file, choices),
     offline: choices.offline,
@@ -168,7 +175,17 @@ export async function prepareRun(
     settings,
     warnings,
   };
-  return { record: redactRecord(record, redactor), entries, redactor, secrets, choices, warnings: [], spentMs, close };
+  return {
+    record: redactRecord(record, redactor),
+    entries,
+    redactor,
+    secrets,
+    choices,
+    serving,
+    warnings: [],
+    spentMs,
+    close,
+  };
 }
 
 function describeLikeSources(input: JsonObject): string[] {
@@ -208,7 +225,14 @@ async function openServers(
   if (!connect) return { entries: gathered, ...unopened };
   const fetch = await openFetch(host.env, choices.offline);
   const began = performance.now();
-  const servers = await connectServers(gathered, { host, fetch, redactor, signal: connect.signal, limitMs });
+  const servers = await connectServers(gathered, {
+    host,
+    fetch,
+    redactor,
+    offline: choices.offline,
+    signal: connect.signal,
+    limitMs,
+  });
   const spentMs = performance.now() - began;
   try {
     if (choices.requireSkills) requireSkills(workflow, servers.entries);
@@ -283,8 +307,6 @@ export interface Watch {
   readonly signal: AbortSignal;
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
   readonly loggerFor: (skill: string) => Logger;
-  /** Tool results come from this recording instead of the tools. */
-  readonly recordedTools?: StoredRun;
 }
 
 export interface FinishedRun {
@@ -305,14 +327,14 @@ export async function startRun(
   watch: Watch,
 ): Promise<FinishedRun> {
   const journal = await store.create(prepared.record);
-  return drive(project, prepared, watch, { journal, events: [], resumes: [] });
+  return drive(project, prepared, watch, { journal, events: [], resumes: prepared.replay?.resumes ?? [] });
 }
 
 /** What a stored run needs to go on: its skills as they are installed now, its settings as recorded. */
 export async function prepareResume(
   project: Project,
   stored: StoredRun,
-  request: { readonly choices: RunChoices; readonly connect: Connect },
+  request: { readonly choices: RunChoices; readonly connect: Connect; readonly serving?: Serving },
 ): Promise<PreparedRun> {
   const { record } = stored;
   const { host } = project;
@@ -324,14 +346,24 @@ export async function prepareResume(
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const recorded = recordedSettings(record.settings, stored.events);
-  const { model, limits } = { ...recorded, ...changedSettings(choices, recorded, host.env) };
+  const { model, limits } = { ...recorded, ...changedSettings(choices, recorded) };
   checkModels(model, workflow, host.env);
-  await checkServingFile(model, host.cwd);
+  const serving = request.serving ?? (await openServing(model, host.cwd));
   const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
   const lost = lostServers(gathered, entries);
   const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
-  return { record, entries, redactor, secrets, choices, warnings: [...unknown, ...warnings, ...lost], spentMs, close };
+  return {
+    record,
+    entries,
+    redactor,
+    secrets,
+    choices,
+    serving,
+    warnings: [...unknown, ...warnings, ...lost],
+    spentMs,
+    close,
+  };
 }
 
 /** A resumed run keeps its record: that a server cannot be reached now is said beside it. */
@@ -350,20 +382,21 @@ function lostServers(gathered: SkillEntries, entries: SkillEntries): string[] {
 export async function prepareReplay(
   project: Project,
   { stored, path }: Recording,
-  { runId, sources, connect }: ReplayRequest,
+  { runId, sources, tools, connect }: ReplayRequest,
 ): Promise<PreparedRun> {
   const { record } = stored;
   const file = record.file;
   const choices: RunChoices = { ...sources, model: `replay:${path}`, offline: false, requireSkills: false };
+  const serving: Serving = { provider: "replay", recording: stored, resumed: "each" };
   const input = () => record.input;
   const prepared =
     file !== undefined && existsSync(resolve(project.host.cwd, file))
-      ? await prepareRun(project, { file, input, runId, choices, connect })
+      ? await prepareRun(project, { file, input, runId, choices, connect, serving })
       : {
-          ...(await prepareResume(project, stored, { choices, connect })),
+          ...(await prepareResume(project, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },
         };
-  const settings = { ...recordedSettings(record.settings, stored.events), model: choices.model ?? "" };
+  const settings = { ...record.settings, ...untimed(record.settings), model: choices.model ?? "" };
   const skills = prepared.record.skills.map((skill) => {
     const recorded = record.skills.find((other) => other.id === skill.id);
     const entry = prepared.entries.get(skill.id);
@@ -374,13 +407,26 @@ export async function prepareReplay(
     const now = recordSkill(skill.id, offered(entry));
     return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
-  return { ...prepared, record: { ...prepared.record, kind: "replay", settings, skills } };
+  const resumes = stored.events.flatMap((event) =>
+    event.type === "run:resume" ? [{ ...bodyOf(event), settings: untimed(event.settings) }] : [],
+  );
+  const replay = { recall: recallRun(stored, tools), resumes };
+  return { ...prepared, record: { ...prepared.record, kind: "replay", settings, skills }, replay };
 }
 
-interface ReplayRequest {
+export interface ReplayRequest {
   readonly runId: string | undefined;
   readonly sources?: Pick<RunChoices, "fileRoot" | "inputSources">;
+  /** Where tool results come from. */
+  readonly tools: "recorded" | "live";
   readonly connect: Connect;
+}
+
+/** What a replay goes by of recorded settings: what time and which models were left to the run does not matter again. */
+function untimed({ model: _model, judge_model: _judge, node_timeout_ms: _time, ...settings }: Partial<Settings>) {
+  if (!settings.limits) return settings;
+  const { timeout_ms: _timeout, ...limits } = settings.limits;
+  return { ...settings, limits };
 }
 
 function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
@@ -403,7 +449,7 @@ export async function resumeRun(
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
   const changes = await closingOnFailure(journal, () =>
-    changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), project.host.env),
+    changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events)),
   );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
   if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
@@ -417,8 +463,14 @@ export async function resumeRun(
 
 /** Its process died while it brought the run to an end before its time. */
 function isHalted(events: readonly RunEvent[]): boolean {
-  const last = events.findLast(({ type }) => ["run:interrupt", "limit:reached", "run:resume"].includes(type));
-  return last?.type === "run:interrupt" || (last?.type === "limit:reached" && last.limit !== "node_timeout");
+  const last = events.findLast(({ type }) =>
+    ["run:interrupt", "run:fail", "limit:reached", "run:resume"].includes(type),
+  );
+  return (
+    last?.type === "run:interrupt" ||
+    last?.type === "run:fail" ||
+    (last?.type === "limit:reached" && last.limit !== "node_timeout")
+  );
 }
 
 interface Opened {
@@ -457,7 +509,8 @@ async function driveOpened(
   const limitedFetch = await openFetch(host.env, choices.offline);
   const findModel = modelFinder({
     host,
-    serving: settings.model,
+    model: settings.model,
+    serving: prepared.serving,
     fetch: limitedFetch,
     past: opened.events,
     onPromptChanged: watch.onPromptChanged,
@@ -484,6 +537,7 @@ async function driveOpened(
     signal: watch.signal,
     resumes: opened.resumes,
     spentMs: prepared.spentMs,
+    recall: prepared.replay?.recall,
   });
   return {
     record,
@@ -503,7 +557,6 @@ function toolCaller(
   watch: Watch,
   limited: typeof fetch,
 ): CallTool {
-  if (watch.recordedTools) return recordedCalls(watch.recordedTools);
   const { entries, record, redactor } = prepared;
   const { host } = project;
   const blobs = fileBlobs(blobsOfRun(project.storeDirectory, record.run));
@@ -519,6 +572,7 @@ function toolCaller(
     timeoutMs: settings.tool_timeout_ms,
     workDir: host.cwd,
     fetch: limited,
+    offline: prepared.choices.offline,
     loggerFor: watch.loggerFor,
     redactor,
     blobs,
@@ -537,7 +591,13 @@ async function probeServer({ host }: Project, entry: SkillEntry): Promise<Outcom
   const { signal } = new AbortController();
   const redactor = createRedactor(skillSecrets(host.env, entry));
   const fetch = await proxiedFetch(host.env);
-  const { entries, close } = await connectServers(new Map([[skill.id, entry]]), { host, fetch, redactor, signal });
+  const { entries, close } = await connectServers(new Map([[skill.id, entry]]), {
+    host,
+    fetch,
+    redactor,
+    offline: false,
+    signal,
+  });
   await close();
   const reached = entries.get(skill.id);
   if (reached?.unavailable !== undefined) return { error: reached.unavailable };
@@ -565,19 +625,6 @@ async function runProbe(project: Project, entry: SkillEntry, timeoutMs: number):
   });
   const [descriptor] = describeTools(skill, [tool]);
   return descriptor && call({ key: skill.id, tool: descriptor, input: {} }, new AbortController().signal);
-}
-
-/** Answers calls with what the same step was answered in a recorded run. */
-function recordedCalls({ events }: StoredRun): CallTool {
-  const results = new Map(
-    events.flatMap((event) => (event.type === "tool:result" ? [[event.id, event] as const] : [])),
-  );
-  return async (call, _signal, onBegin) => {
-    onBegin?.();
-    const found = results.get(call.key);
-    if (!found) return { error: `the recording has no result for ${call.tool.exposed} at step ${call.key}` };
-    return found.error === undefined ? { output: found.output ?? null } : { error: found.error };
-  };
 }
 
 const realClock = {

@@ -45,7 +45,14 @@ async function invoke(project: Project, call: Invocation, options: InvokeOptions
     const entry = await skills.find(reference);
     if (!entry?.skill.mcp) return entry;
     const fetch = await openFetch(host.env, options.offline === true);
-    const connecting = { host, fetch, redactor, signal: options.signal, limitMs: options.timeoutMs };
+    const connecting = {
+      host,
+      fetch,
+      redactor,
+      offline: options.offline === true,
+      signal: options.signal,
+      limitMs: options.timeoutMs,
+    };
     const servers = await connectServers(new Map([[reference, entry]]), connecting);
     opened.push(servers);
     return servers.entries.get(reference);
@@ -63,7 +70,7 @@ async function invoke(project: Project, call: Invocation, options: InvokeOptions
 export async function listServerTools(project: Project, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
   const { host } = project;
   const redactor = createRedactor(secretsOf(host.env, [entry], project));
-  const connecting = { host, fetch: await openFetch(host.env, false), redactor, signal };
+  const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal };
   const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
   await servers.close();
   return servers.entries.get(entry.skill.id) ?? entry;
@@ -82,6 +89,7 @@ async function callTool(
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     workDir: host.cwd,
     fetch: await openFetch(host.env, offline),
+    offline,
     ...options,
   });
   return call({ key: entry.skill.id, tool: descriptor, input }, signal);
@@ -107,7 +115,13 @@ export async function offeredSkills(
   const usable = found.filter(([, entry]) => entry && entry.unavailable === undefined);
   const fetch = await openFetch(host.env, offline);
   const redactor = createRedactor(secretsOf(host.env, new Map(usable).values(), project));
-  const { entries, warnings, close } = await connectServers(new Map(usable), { host, fetch, redactor, signal });
+  const { entries, warnings, close } = await connectServers(new Map(usable), {
+    host,
+    fetch,
+    redactor,
+    offline,
+    signal,
+  });
   await close();
   const lost = [...entries].flatMap(([id, entry]) => (entry?.unavailable ? [`${id}: ${entry.unavailable}`] : []));
   const offered = [...entries].flatMap(([id, entry]) => {

@@ -3,10 +3,12 @@ import { resolve } from "node:path";
 import { parse } from "yaml";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import type { RunEvent } from "./core/event.ts";
-import { isOffline, type Provider, parseModel, requireKey } from "./core/model-name.ts";
-import type { Model } from "./core/ports.ts";
+import { type Provider, parseModel, requireKey } from "./core/model-name.ts";
+import type { Model, StoredRun } from "./core/ports.ts";
 import type { ChangedPrompt } from "./core/prompt.ts";
 import { defined } from "./core/settings.ts";
+import type { Resumed } from "./models/replay.ts";
+import type { Script } from "./models/script.ts";
 import { type Host, nearFile } from "./project.ts";
 import { digestPrompt } from "./run/digest.ts";
 import { readRecording } from "./stores/file.ts";
@@ -15,7 +17,8 @@ import { readRecording } from "./stores/file.ts";
 
 export interface ModelSetup {
   readonly host: Host;
-  readonly serving: string;
+  readonly model: string;
+  readonly serving: Serving | undefined;
   readonly fetch: typeof fetch;
   /** Of a resumed run. */
   readonly past: readonly RunEvent[];
@@ -24,20 +27,21 @@ export interface ModelSetup {
 
 /** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
 export function modelFinder(setup: ModelSetup) {
-  const serving = parseModel(setup.serving);
+  const { provider: usual } = parseModel(setup.model);
   const opened = new Map<string, Promise<Model>>();
   return async (text: string) => {
     const wanted = parseModel(text);
-    const provider = isOffline(setup.serving) ? serving.provider : (wanted.provider ?? serving.provider);
+    const provider = setup.serving?.provider ?? wanted.provider ?? usual;
     const key = provider ?? "anthropic";
-    const model = opened.get(key) ?? openModel(key, serving.name, setup);
+    const model = opened.get(key) ?? openModel(key, setup);
     opened.set(key, model);
     return { model: await model, name: wanted.name };
   };
 }
 
-async function openModel(provider: Provider, servingName: string, setup: ModelSetup): Promise<Model> {
-  const { env, cwd } = setup.host;
+async function openModel(provider: Provider, setup: ModelSetup): Promise<Model> {
+  const { serving } = setup;
+  const { env } = setup.host;
   requireKey(provider, env);
   const common = { fetch: setup.fetch };
   switch (provider) {
@@ -59,28 +63,39 @@ async function openModel(provider: Provider, servingName: string, setup: ModelSe
       return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
     }
     case "replay": {
+      if (serving?.provider !== provider) throw notServing(provider);
       const { replayModel } = await import("./models/replay.ts");
-      const recording = readRecording(resolve(cwd, servingName));
-      return replayModel({ recording, digest: digestPrompt, onChanged: setup.onPromptChanged });
+      return replayModel({ ...serving, digest: digestPrompt, onChanged: setup.onPromptChanged });
     }
     case "script": {
+      if (serving?.provider !== provider) throw notServing(provider);
       const { scriptModel } = await import("./models/script.ts");
-      return scriptModel(await readScript(resolve(cwd, servingName)), setup.past);
+      return scriptModel(serving.script, setup.past);
     }
   }
 }
 
-/** A model that answers from a file has that file, before anything runs. */
-export async function checkServingFile(model: string, cwd: string): Promise<void> {
+/** A file that answers every model call of a run: read once, before anything runs. */
+export type Serving =
+  | { readonly provider: "replay"; readonly recording: StoredRun; readonly resumed: Resumed }
+  | { readonly provider: "script"; readonly script: Script };
+
+export async function openServing(model: string, cwd: string): Promise<Serving | undefined> {
   const { provider, name } = parseModel(model);
-  if (provider !== "script" && provider !== "replay") return;
+  if (provider !== "script" && provider !== "replay") return undefined;
   const path = resolve(cwd, name);
   if (!existsSync(path)) {
     const what = provider === "script" ? "script" : "recording";
     throw new SkillflowError("recording.invalid", `there is no ${what} ${path}`, { hint: nearFile(path, name) });
   }
-  if (provider === "script") await readScript(path);
-  else readRecording(path);
+  if (provider === "script") return { provider, script: await readScript(path) };
+  return { provider, recording: readRecording(path), resumed: "latest" };
+}
+
+function notServing(provider: Provider): SkillflowError {
+  return new SkillflowError("config.invalid", `${provider}: answers for a whole run, not for one node`, {
+    hint: `name it with --model ${provider}:FILE`,
+  });
 }
 
 function isFile(path: string): boolean {

@@ -3,7 +3,7 @@ import { SkillflowError } from "./core/errors.ts";
 
 /** The `fetch` of runs and calls: through a proxy, or with `--offline` to this machine alone. */
 export async function openFetch(env: Environment, offline: boolean): Promise<typeof fetch> {
-  return offline ? loopbackOnly(fetch) : proxiedFetch(env);
+  return offline ? loopbackOnly() : proxiedFetch(env);
 }
 
 /** `fetch` through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; Node's own fetch knows none. */
@@ -17,11 +17,28 @@ export async function proxiedFetch(env: Environment): Promise<typeof fetch> {
   return ((input: never, init?: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
 }
 
-/** `--offline`: nobody but this machine is contacted. */
-function loopbackOnly(real: typeof fetch): typeof fetch {
-  return async (input, init) => {
-    const { hostname } = new URL(input instanceof Request ? input.url : String(input));
-    if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return real(input, init);
-    throw new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
-  };
+/** `--offline`: nobody but this machine is contacted, also where a redirect leads: each connection is looked at. */
+async function loopbackOnly(): Promise<typeof fetch> {
+  const { Agent, buildConnector, fetch: fetchWith } = await import("undici");
+  const connect = buildConnector({});
+  const dispatcher = new Agent({
+    connect: (options, done) =>
+      isLoopback(options.hostname) ? connect(options, done) : done(refusal(options.hostname), null),
+  });
+  return (async (input: never, init?: object) => {
+    try {
+      return await fetchWith(input, { ...init, dispatcher });
+    } catch (error) {
+      const { cause } = error as Error;
+      throw cause instanceof SkillflowError ? cause : error;
+    }
+  }) as unknown as typeof fetch;
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(hostname);
+}
+
+function refusal(hostname: string): SkillflowError {
+  return new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
 }

@@ -23,6 +23,8 @@ export interface Connecting {
   readonly fetch: typeof fetch;
   /** Keeps secrets out of what servers say. */
   readonly redactor: Redactor;
+  /** A program that is started could contact anybody: servers by command are left out. */
+  readonly offline: boolean;
   /** Interrupts connecting: nothing is left of it. */
   readonly signal: AbortSignal;
   /** A server that has not answered by then is gone without; in any case not later than 30 s. */
@@ -71,11 +73,14 @@ function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
   return skill.tools.length > 0 ? { ...entry, skill, withheld: reason } : { ...entry, unavailable: reason };
 }
 
+const OFFLINE = "its MCP server is a command, which was not started: the run is offline";
+
 async function connectSkill(
   { skill, contents }: SkillEntry,
-  { host, fetch, redactor, signal, limitMs }: Connecting,
+  { host, fetch, redactor, offline, signal, limitMs }: Connecting,
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
+  if (offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
   const { openMcp } = await import("./loaders/mcp-client.ts");
   const { env, cwd } = host;
   try {

@@ -72,6 +72,7 @@ export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
     workDir: "/",
     signal: new AbortController().signal,
     fetch: (input, init) => fetch(input, init),
+    offline: false,
     logger: { debug: silent, info: silent, warn: silent },
     blobs: memoryBlobs(),
     ...parts,

@@ -33,7 +33,7 @@ async function replayRecording(name: string, tools: "live" | "recorded") {
   const project = openProject(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
   const recording = openRecording(project, join("workflows", name));
   if (!recording) throw new SkillflowError("recording.invalid", `${name} is gone`);
-  const prepared = await prepareReplay(project, recording, { runId: "again", connect: undefined });
+  const prepared = await prepareReplay(project, recording, { runId: "again", tools, connect: undefined });
   const changed: ChangedPrompt[] = [];
   const quiet = () => undefined;
   const finished = await startRun(project, memoryStore(), prepared, {
@@ -41,7 +41,6 @@ async function replayRecording(name: string, tools: "live" | "recorded") {
     signal: new AbortController().signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
-    ...(tools === "recorded" ? { recordedTools: recording.stored } : {}),
   });
   const { record, events } = recording.stored;
   return { changed, replayed: finished.result, recorded: describeResult(record, events.reduce(fold, begin(record))) };

@@ -33,6 +33,9 @@ interface Mail {
 const LONGEST_MS = 30_000;
 
 async function sendMail({ server, envelope, notice, context }: Mail): Promise<SMTPSentMessageInfo> {
+  if (context.offline && !LOOPBACK.test(server.host ?? "")) {
+    throw new Error(`The mail server ${server.host} was not contacted: the run is offline.`);
+  }
   const { createTransport } = await import("nodemailer");
   const timeout = AbortSignal.timeout(LONGEST_MS);
   const { from, to } = envelope;
@@ -102,7 +105,7 @@ function parseServer(text: string): SMTPTransportOptions {
 }
 
 const SMTP_FORM = "smtp://name:password@host:port or smtps://name:password@host:port";
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 function decoded(text: string): string {
   try {

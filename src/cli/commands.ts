@@ -111,6 +111,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "run again with every model reply answered from the recording",
     options: [
       ["--tools <source>", "where tool results come from (default: recorded)", { choices: ["live", "recorded"] }],
+      ["--allow-changes", "succeed although prompts or tools differ from the recording"],
       ["--run-id <id>", "name the run"],
       ...SOURCES,
       ...PROJECT,

@@ -175,6 +175,7 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
     case "route":
       return [`    ${paint("dim", `→ ${event.to}: ${cut(event.reason, event.to.length + 10)}`)}`];
     case "limit:reached":
+    case "run:fail":
       return [`  ${paint("yellow", "■")} ${cut(event.message)}`];
     case "run:interrupt":
       return [`  ${paint("yellow", "■")} ${cut(event.reason)}`];
@@ -233,6 +234,7 @@ function plainWords(event: RunEvent): string | undefined {
       return `${event.status}: ${event.reason}`;
     case "warning":
     case "limit:reached":
+    case "run:fail":
       return event.message;
     case "run:interrupt":
       return event.reason;

@@ -10,8 +10,8 @@ import {
   startRun,
   type Watch,
 } from "../app.ts";
-import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event.ts";
+import { exitCodeOf, SkillflowError } from "../core/errors.ts";
+import type { RunError, RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
 import type { Observer, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
@@ -29,7 +29,7 @@ import { liveProgress, plainProgress } from "./progress.ts";
 import { type Beginning, tellingRefusal } from "./refused.ts";
 import { plainText } from "./reports/inert.ts";
 import { findRecording, findRun } from "./runs.ts";
-import { jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
+import { amount, jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
 import { openTrusted } from "./trust.ts";
 import { describeShortfall, describeVerdict } from "./verdict.ts";
 
@@ -113,14 +113,26 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
   const request = {
     runId: text(flags, "runId"),
     sources: sourceChoices(flags),
+    tools: isLive ? ("live" as const) : ("recorded" as const),
     connect: isLive ? { signal } : undefined,
   };
   const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
-  const recordedTools = isLive ? {} : { recordedTools: recording.stored };
-  return watchRun(io, flags, { outputs, prepared, beginning, signal }, (watch) =>
-    startRun(project, store, prepared, { ...watch, ...recordedTools }),
+  const allowsChanges = flags.allowChanges === true;
+  return watchRun(io, flags, { outputs, prepared, beginning, signal, allowsChanges }, (watch) =>
+    startRun(project, store, prepared, watch),
   );
 });
+
+/** The command ends failed where the run itself did not (workflow-format D56). */
+function failChanged(finished: FinishedRun, changed: readonly ChangedPrompt[]): FinishedRun {
+  if (changed.length === 0 || finished.result.error) return finished;
+  const error: RunError = {
+    code: "replay.changed",
+    message: `${amount(changed.length, "prompt")} changed since the recording`,
+    hint: "record the run again, or let the changes pass with --allow-changes",
+  };
+  return { ...finished, result: { ...finished.result, exitCode: exitCodeOf(error.code), error } };
+}
 
 function interruptSignal(io: Io): AbortSignal {
   const interrupt = new AbortController();
@@ -145,6 +157,8 @@ interface Watched {
   readonly signal: AbortSignal;
   /** The node at which a resumed run goes on. */
   readonly resumedAt?: string | undefined;
+  /** Whether a prompt may differ from its recording; true unless told. */
+  readonly allowsChanges?: boolean;
 }
 
 /** Drives a run while people watch it, then prints and writes what was asked for. */
@@ -167,7 +181,7 @@ async function watchPrepared(
   watched: Watched,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
-  const { outputs, prepared, beginning, signal } = watched;
+  const { outputs, prepared, beginning, signal, allowsChanges = true } = watched;
   checkPlaces(io, outputs);
   io.onStray(blameStray);
   const github = githubActions(io);
@@ -186,12 +200,13 @@ async function watchPrepared(
     },
   };
   const changed: ChangedPrompt[] = [];
-  const finished = await start({
+  const driven = await start({
     observers: [noting, progress, ...(flags.stream === true ? [stream] : [])],
     signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: (skill) => skillLogger(io, flags, skill),
   }).finally(progress.close);
+  const finished = allowsChanges ? driven : failChanged(driven, changed);
   if (changed.length > 0) {
     const { describeChanges } = await import("./changes.ts");
     await io.err(describeChanges(changed, paint));

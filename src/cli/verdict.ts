@@ -99,6 +99,6 @@ function statusMark(status: string, paint: Paint): string {
 function nextCommand(report: Report): string {
   const { run, file = "" } = report.record;
   const failure = report.result.error?.code;
-  if (failure === undefined || failure === "run.no_work") return `runs show ${run}`;
+  if (failure === undefined || failure === "run.no_work" || failure === "replay.changed") return `runs show ${run}`;
   return failure === "skills.missing" ? `doctor ${file}` : resumeCommand(report);
 }

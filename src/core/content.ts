@@ -54,6 +54,7 @@ export function redactOutcome(body: EventBody, { text, value }: Redactor): Event
     case "model:reply":
       return { ...body, parts: body.parts.map((part) => redactPart(part, { text, value })) };
     case "model:error":
+    case "run:fail":
       return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
     case "warning":
       return { ...body, message: text(body.message) };

@@ -103,7 +103,9 @@ function endUnrouted(state: State, leaving: Leaving): Step {
 }
 
 export function endHalted(state: State): Step {
-  const { status, reason, limit } = state.halt ?? { status: "stopped", reason: "" };
+  const halt = state.halt ?? { status: "stopped", reason: "" };
+  if (halt.status === "failed") return end(state, "failed", halt.reason, halt.error);
+  const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
   const hint = limit && limit !== "timeout" ? `raise ${limit} and resume` : undefined;
   return end(state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });

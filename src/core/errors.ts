@@ -12,6 +12,7 @@ const EXIT_CODES = {
   "node.failed": 1,
   "route.unresolved": 1,
   "replay.missing": 1,
+  "replay.changed": 1,
   "script.exhausted": 1,
   "run.no_work": 1,
   "config.missing": 3,
@@ -43,8 +44,13 @@ const EXIT_CODES = {
 
 export type ErrorCode = keyof typeof EXIT_CODES;
 
-export function exitCodeOf(code: ErrorCode): number {
-  return EXIT_CODES[code];
+/** What a recording calls a code may be none of ours: something outside is to blame then. */
+export function exitCodeOf(code: string): number {
+  return isErrorCode(code) ? EXIT_CODES[code] : 4;
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(EXIT_CODES, code);
 }
 
 /** All that we know of a model call worth repeating. */

@@ -203,6 +203,13 @@ const bodies = [
   z.object({ type: z.literal("warning"), message: z.string(), node: z.string().optional() }),
   z.object({ type: z.literal("run:interrupt"), reason: z.string() }),
   z.object({
+    type: z.literal("run:fail"),
+    node: z.string(),
+    code: z.string(),
+    message: z.string().describe("what the run cannot go on without, whatever edges there are"),
+    hint: z.string().optional(),
+  }),
+  z.object({
     type: z.literal("run:resume"),
     from: z.string().optional().describe("the node to redo from"),
     settings: settingsSchema.partial(),

@@ -57,6 +57,9 @@ export function fold(state: State, event: RunEvent): State {
     case "run:interrupt":
       state.halt = { status: "interrupted", reason: event.reason };
       break;
+    case "run:fail":
+      foldFail(state, event);
+      break;
     case "warning":
       state.warned.add(event.message);
       break;
@@ -271,6 +274,11 @@ function foldLimit(state: State, event: EventOf<"limit:reached">): void {
   } else if (state.visit) {
     state.visit.failure = { message: event.message };
   }
+}
+
+function foldFail(state: State, { code, message, hint, node }: EventOf<"run:fail">): void {
+  const error = { code, message, ...(hint ? { hint } : {}), node };
+  state.halt = { status: "failed", reason: message, error };
 }
 
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */

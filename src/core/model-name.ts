@@ -34,9 +34,9 @@ export function defaultModel(env: Environment): string {
 
 const DEFAULT_JUDGE = "claude-haiku-4-5";
 
-/** N26. OpenAI's own service has no Claude: there the run's model judges. */
-export function defaultJudge(model: string, env: Environment): string {
-  return parseModel(model).provider === "openai" && !env.OPENAI_BASE_URL ? model : DEFAULT_JUDGE;
+/** N26, D61: where the provider has no Claude, the run's model judges. */
+export function defaultJudge(model: string): string {
+  return parseModel(model).provider?.startsWith("openai") ? model : DEFAULT_JUDGE;
 }
 
 /** Every provider that the workflow needs has its key, before anything runs. */

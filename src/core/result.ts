@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type ErrorCode, exitCodeOf } from "./errors.ts";
+import { exitCodeOf } from "./errors.ts";
 import {
   nodeResultSchema,
   RUN_STATUSES,
@@ -91,7 +91,7 @@ export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCod
     status: "interrupted" as const,
     error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
   };
-  return { status, error, exitCode: error ? exitCodeOf(error.code as ErrorCode) : 0 };
+  return { status, error, exitCode: error ? exitCodeOf(error.code) : 0 };
 }
 
 export function degradedSkills({ workflow, skills }: RunRecord, visited: Iterable<string>): RunResult["degraded"] {

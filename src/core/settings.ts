@@ -41,7 +41,7 @@ export function chooseSettings(
   >;
   return {
     model,
-    judge_model: defaultJudge(model, env),
+    judge_model: defaultJudge(model),
     writes: heldWrites(choices.writes ?? workflow.writes ?? first(files, (file) => file.writes) ?? "allow"),
     limits: {
       max_steps: choices.maxSteps ?? limits.max_steps ?? DEFAULT_MAX_STEPS,
@@ -77,7 +77,7 @@ export function recordedSettings(recorded: Settings, events: readonly RunEvent[]
 }
 
 /** A flag not given keeps the recorded value; a limit given replaces it. */
-export function changedSettings(choices: RunChoices, recorded: Settings, env: Environment): Partial<Settings> {
+export function changedSettings(choices: RunChoices, recorded: Settings): Partial<Settings> {
   const { maxCostUsd, maxTokens, maxSteps, timeoutMs } = choices;
   const limits = {
     ...defined("max_cost_usd", maxCostUsd),
@@ -87,7 +87,7 @@ export function changedSettings(choices: RunChoices, recorded: Settings, env: En
   };
   const writes = choices.writes === undefined ? undefined : heldWrites(choices.writes);
   return {
-    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, env) }),
+    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model) }),
     ...defined("writes", writes),
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     ...defined("tool_timeout_ms", choices.toolTimeoutMs),

@@ -57,6 +57,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Use this for HTTP: it carries the signal and holds the run's egress limits. */
   readonly fetch: typeof fetch;
+  /** Nobody but this machine may be contacted: `fetch` sees to that, other connections are the handler's to refuse. */
+  readonly offline: boolean;
   readonly logger: Logger;
   /** Large data by handle: a result that names a blob lets the model read on in it. */
   readonly blobs: Blobs;

@@ -148,11 +148,9 @@ export interface Leaving {
   routeError: RunError | undefined;
 }
 
-export interface Halt {
-  readonly status: "stopped" | "interrupted";
-  readonly reason: string;
-  readonly limit?: string;
-}
+export type Halt =
+  | { readonly status: "stopped" | "interrupted"; readonly reason: string; readonly limit?: string }
+  | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
 
 export interface End {
   readonly status: RunStatus;

@@ -9,6 +9,9 @@ export const UNCONNECTED = "a dry run connects no MCP server";
 /** Calls tools of MCP servers that live for one call each. */
 export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
   return async (call, context) => {
+    if (context.offline && call.server.command !== undefined) {
+      throw new Error(`the MCP server of ${call.id} is a command, which was not started: the run is offline`);
+    }
     const { openMcp } = await import("./mcp-client.ts");
     const { id, server, env, cwd } = call;
     const onWarning = (message: string) => context.logger.warn(`the MCP server of ${id} ${message}`);

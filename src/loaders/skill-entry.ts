@@ -322,6 +322,12 @@ export function offeredTools({ skill, fields }: SkillEntry): readonly Tool[] {
   return skill.tools.filter((tool) => missingForTool(tool, fields) === undefined);
 }
 
+/** The tool that a call means: by its name, else the first that is offered. */
+export function calledTool(entry: SkillEntry, name: string | undefined): Tool | undefined {
+  const offered = offeredTools(entry);
+  return name === undefined ? offered[0] : offered.find((tool) => tool.name === name);
+}
+
 export function handlerConfig(entry: SkillEntry): Readonly<Record<string, string>> {
   return configValues(entry.fields);
 }

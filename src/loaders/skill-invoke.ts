@@ -4,7 +4,7 @@ import { describeAbsence, parseSkillReference } from "../core/skill-reference.ts
 import { type Json, toJson } from "../core/values.ts";
 import type { Invocation, Invoke, LoaderHost } from "./format.ts";
 import { UNCONNECTED } from "./mcp-call.ts";
-import { handlerConfig, offeredTools, type SkillEntry } from "./skill-entry.ts";
+import { calledTool, handlerConfig, type SkillEntry } from "./skill-entry.ts";
 import type { SkillSet } from "./skill-set.ts";
 
 /** What one invocation means. */
@@ -16,8 +16,7 @@ export interface Chosen {
 /** The skill and tool that are invoked, and that the arguments fit; throws what keeps the call from being made. */
 export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
   const entry = await findCallable(set, call);
-  const offered = offeredTools(entry);
-  const tool = call.tool === undefined ? offered[0] : offered.find((candidate) => candidate.name === call.tool);
+  const tool = calledTool(entry, call.tool);
   if (!tool) throw new Error(`skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
   if (call.effects === "read" && tool.effect === "write") {
     throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
@@ -41,11 +40,34 @@ async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }
   throw new Error(`skill ${reference} cannot be called: ${reason}`);
 }
 
+/** What is known of the call that a context belongs to, and of those that led to it. */
+interface Caller {
+  readonly chain: readonly string[];
+  readonly effects: Tool["effect"];
+}
+const callers = new WeakMap<ToolContext, Caller>();
+
+/** The tool, whose own calls may only read where it only reads, however many calls lie between. */
+export function holdToEffect(tool: Tool): Tool {
+  const handler: Tool["handler"] = (input, context) => {
+    const { chain = [], effects = "write" } = callers.get(context) ?? {};
+    const held = { ...context };
+    callers.set(held, { chain, effects: effects === "read" ? effects : tool.effect });
+    return tool.handler(input, held);
+  };
+  return { ...tool, handler };
+}
+
+/** What a call may do: no more than the one that it is made in. */
+export function ceilingOf(call: Pick<Invocation, "effects">, context: ToolContext): { readonly effects?: "read" } {
+  return call.effects === "read" || callers.get(context)?.effects === "read" ? { effects: "read" } : {};
+}
+
 /** Calls by name, whatever format the called skill has. A call that leads back to itself is refused. */
 export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
-  const chains = new WeakMap<ToolContext, readonly string[]>();
-  return async (call, context) => {
-    const chain = [...(chains.get(context) ?? []), `${call.skill}/${call.tool ?? ""}`];
+  return async (given, context) => {
+    const call = { ...given, ...ceilingOf(given, context) };
+    const chain = [...(callers.get(context)?.chain ?? []), `${call.skill}/${call.tool ?? ""}`];
     if (new Set(chain).size < chain.length) {
       throw new Error(
         `skills call each other in a circle: ${chain.map((step) => step.replace(/\/$/, "")).join(" -> ")}`,
@@ -55,7 +77,7 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
     if (server) return callServer(host, server, call, context);
     const { entry, tool } = await chooseTool(set, call);
     const inner = { ...context, config: handlerConfig(entry) };
-    chains.set(inner, chain);
+    callers.set(inner, { chain, effects: call.effects ?? "write" });
     return checkedOutput(tool, toJson(await tool.handler(call.arguments as never, inner)));
   };
 }

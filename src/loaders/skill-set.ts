@@ -10,6 +10,7 @@ import { moduleFolder } from "./module-folder.ts";
 import { skillContract } from "./skill-contract.ts";
 import { skillDocument } from "./skill-document.ts";
 import {
+  calledTool,
   type InlineSkills,
   joinLayers,
   type OwnedInline,
@@ -18,7 +19,7 @@ import {
   type ServerChoice,
   type SkillEntry,
 } from "./skill-entry.ts";
-import { createInvoke } from "./skill-invoke.ts";
+import { ceilingOf, createInvoke, holdToEffect } from "./skill-invoke.ts";
 import { findLayers, openBuiltins, refusedVariables, shadowings } from "./skill-layers.ts";
 import { skillPackage } from "./skill-package.ts";
 import { skillTools } from "./skill-tools.ts";
@@ -97,7 +98,13 @@ function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReferenc
 
 /** Finds the skills of all levels; of one id the higher level wins (S10). */
 export function openSkillSet(options: SkillSetOptions): SkillSet {
-  const host: LoaderHost = { ...options.host, env: options.env, invoke: (call, context) => invoke(call, context) };
+  const { callMcp } = options.host;
+  const host: LoaderHost = {
+    ...options.host,
+    env: options.env,
+    invoke: (call, context) => invoke(call, context),
+    ...(callMcp ? { callMcp: (call, context) => callMcp({ ...call, ...ceilingOf(call, context) }, context) } : {}),
+  };
   const { layers, diagnostics } = findLayers(options.levels, FORMATS, host);
   // What is trusted by its id alone is what it is now: whatever else may run is not yet running.
   for (const id of options.trust.ids) for (const { contents } of layers.get(id) ?? []) contents.digest();
@@ -125,9 +132,10 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       server: options.servers.get(id),
       options,
     });
+    if (entry?.format !== "contract") return entry;
     const { boundTo } = winner?.loaded ?? {};
-    if (!entry || !boundTo || builtin || callers.includes(id)) return entry;
-    return withTargetEffect(entry, boundTo.tool, await find(boundTo.skill, undefined, [...callers, id]));
+    if (!boundTo || builtin || callers.includes(id)) return withCeiling(entry);
+    return withCeiling(withTargetEffect(entry, boundTo.tool, await find(boundTo.skill, undefined, [...callers, id])));
   };
   let unmistaken: Promise<void> | undefined;
   const set: SkillSet = {
@@ -195,11 +203,14 @@ async function checkOverrides(
 
 /** A skill that passes its calls on to a tool writes where that one may, whatever it says of itself. */
 function withTargetEffect(entry: SkillEntry, name: string | undefined, target: SkillEntry | undefined): SkillEntry {
-  const tools = target?.skill.tools ?? [];
-  const tool = name === undefined ? tools[0] : tools.find((candidate) => candidate.name === name);
-  if (tool?.effect === "read") return entry;
+  if (target && calledTool(target, name)?.effect === "read") return entry;
   const written = entry.skill.tools.map((own) => ({ ...own, effect: "write" as const }));
   return { ...entry, skill: { ...entry.skill, tools: written } };
+}
+
+/** What a contract calls in turn may do no more than the contract itself. */
+function withCeiling(entry: SkillEntry): SkillEntry {
+  return { ...entry, skill: { ...entry.skill, tools: entry.skill.tools.map(holdToEffect) } };
 }
 
 /** Whether a file is the folder of this name, or lies in it, or is a manifest that says the id. */

@@ -1,4 +1,4 @@
-import { type ErrorCode, SkillflowError } from "../core/errors.ts";
+import { isErrorCode, SkillflowError } from "../core/errors.ts";
 import type { EventOf, RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
 import { next } from "../core/interpreter.ts";
@@ -7,18 +7,24 @@ import { linkProgram } from "../core/program.ts";
 import type { ChangedPrompt, Prompt } from "../core/prompt.ts";
 import { begin } from "../core/state.ts";
 
+/** A step that the recorded run took again when it was resumed: answered as it was each time, or as it was in the end. */
+export type Resumed = "each" | "latest";
+
 export interface ReplayOptions {
   readonly recording: StoredRun;
+  readonly resumed: Resumed;
   readonly digest: (prompt: Prompt) => string;
   readonly onChanged: (changed: ChangedPrompt) => void;
 }
 
 /** Answers every call with what the recorded run was answered at the same step, whatever the prompt now is. */
-export function replayModel({ recording, digest, onChanged }: ReplayOptions): Model {
+export function replayModel({ recording, resumed, digest, onChanged }: ReplayOptions): Model {
+  const stepOf = (key: StepKey) => (resumed === "each" ? key : key.replace(/~\d+$/, ""));
   const answers = new Map<StepKey, Answer>();
   for (const event of recording.events) {
     if (event.type === "model:reply" || event.type === "model:error") answers.set(stepOf(event.key), event);
   }
+  const promptOf = recordedPrompts(recording);
   return {
     provider: "replay",
     async reply(prompt, { key, node, signal }) {
@@ -29,11 +35,9 @@ export function replayModel({ recording, digest, onChanged }: ReplayOptions): Mo
           hint: "the run took another way than the recorded one; record it again with a live model",
         });
       }
-      if (answer.type === "model:error") {
-        throw new SkillflowError(answer.code as ErrorCode, answer.message, { hint: answer.hint });
-      }
+      if (answer.type === "model:error") throw errorOf(answer);
       if (digest(prompt) !== answer.prompt) {
-        const recorded = recordedPrompt(recording, answer);
+        const recorded = promptOf(answer);
         const same = recorded && digest(recorded) === answer.prompt ? recorded : undefined;
         onChanged({ key, node, recorded: same, now: prompt });
       }
@@ -44,21 +48,23 @@ export function replayModel({ recording, digest, onChanged }: ReplayOptions): Mo
 
 type Answer = RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">);
 
-/** A step's key without the mark of a resumed run. */
-function stepOf(key: StepKey): StepKey {
-  return key.replace(/~\d+$/, "");
+function errorOf({ code, message, hint }: EventOf<"model:error">): SkillflowError {
+  if (isErrorCode(code)) return new SkillflowError(code, message, { hint });
+  return new SkillflowError("model.garbled", `${message} (recorded as ${code}, which is no code of this version)`);
 }
 
-/** What was asked at a step: a function of the record and the events before it. */
-function recordedPrompt({ record, events }: StoredRun, answer: Answer): Prompt | undefined {
+/** What was asked at each step: a function of the record and the events before it, folded once in their order. */
+function recordedPrompts({ record, events }: StoredRun): (answer: Answer) => Prompt | undefined {
   const program = linkProgram(record);
-  let state = begin(record, answer.epoch);
-  for (const event of events) {
-    if (event.seq === answer.seq) {
-      const step = next(program, state);
-      return step?.kind === "ask" ? step.prompt : undefined;
+  let state = begin(record);
+  let position = 0;
+  return ({ seq, epoch }) => {
+    if (seq < position) [state, position] = [begin(record), 0];
+    for (; position < seq; position++) {
+      const event = events[position];
+      if (event) state = fold(state, event);
     }
-    state = fold(state, event);
-  }
-  return undefined;
+    const step = next(program, { ...state, epoch });
+    return step?.kind === "ask" ? step.prompt : undefined;
+  };
 }

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../core/errors.ts";
+import { type ErrorCode, SkillflowError } from "../core/errors.ts";
 import type { CallUsage, EventBody } from "../core/event.ts";
 import type { Model } from "../core/ports.ts";
 import type { Usage } from "../core/prompt.ts";
@@ -25,6 +25,9 @@ export interface AskOptions {
 export type Ask = (step: AskStep, signal: AbortSignal) => Promise<EventBody>;
 type AskStep = Extract<Step, { kind: "ask" }>;
 
+/** A recording or script without the answer: no failure of the node's, so that no edge takes it (workflow-format D56). */
+const ENDS_RUN: ReadonlySet<ErrorCode> = new Set(["replay.missing", "script.exhausted"]);
+
 const MOST_TRIES = 6;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
@@ -43,7 +46,9 @@ export function createAsk(options: AskOptions): Ask {
         const wait = tries < MOST_TRIES ? waitBefore(error, tries, options.clock) : undefined;
         if (wait === undefined) {
           const { code, message, hint } = error;
-          return { type: "model:error", node, purpose, model: step.model, code, message, ...(hint ? { hint } : {}) };
+          const told = { node, code, message, ...(hint ? { hint } : {}) };
+          if (ENDS_RUN.has(code)) return { type: "run:fail", ...told };
+          return { type: "model:error", ...told, purpose, model: step.model };
         }
         const seconds = (wait / 1000).toFixed(1);
         options.onProgress(node, `${error.message}; trying again in ${seconds} s (${tries} of ${MOST_TRIES - 1})`);

@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly timeoutMs: number;
   readonly workDir: string;
   readonly fetch: typeof fetch;
+  /** False unless told. */
+  readonly offline?: boolean;
   readonly loggerFor: (skill: string) => Logger;
   readonly redactor: Redactor;
   readonly blobs: Blobs;
@@ -73,12 +75,12 @@ async function runHandler(options: CallOptions, handler: Handler, call: Call, si
 }
 
 function contextOf(options: CallOptions, { config }: Handler, call: Call, signal: AbortSignal) {
-  const { run, workDir, loggerFor } = options;
+  const { run, workDir, loggerFor, offline = false } = options;
   const guarded: typeof fetch = (input, init) =>
     options.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
   const blobs = cleanBlobs(options.blobs, options.redactor);
   const logger = cleanLogger(loggerFor(call.tool.skill), options.redactor);
-  return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, logger, blobs };
+  return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, offline, logger, blobs };
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {

@@ -13,6 +13,7 @@ import { type Call, type Step, timeoutMessage } from "../core/step.ts";
 import { callEvents } from "../core/turn-calls.ts";
 import type { Ask } from "./ask.ts";
 import type { CallTool } from "./call.ts";
+import type { Recall } from "./recall.ts";
 import { type Suspect, suspected } from "./stray.ts";
 
 export interface Run {
@@ -28,6 +29,8 @@ export interface Run {
   readonly resumes: readonly EventOf<"run:resume">[];
   /** Of the run's time, what this process needed before it could drive it. */
   readonly spentMs?: number;
+  /** Of a replay. */
+  readonly recall?: Recall | undefined;
 }
 
 /** While `next` gives a step: perform it, record it, fold it, tell the observers. */
@@ -74,7 +77,9 @@ function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): voi
 /** Whatever the steps are, signals and timers are heard between them. */
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+/** A replay that left its recording goes no further. */
 function resumeStep(run: Run, state: State): Step | undefined {
+  if (run.recall && state.end?.error?.code === "replay.missing") return undefined;
   const resume = run.resumes[state.resumes];
   return resume && { kind: "decide", key: `resume/${state.resumes + 1}`, bodies: [resume] };
 }
@@ -90,7 +95,7 @@ const MOST_SAID = 2000;
 function heard({ redactor }: Run, bodies: readonly EventBody[]): readonly EventBody[] {
   return bodies.map((body) => {
     const said = redactOutcome(body, redactor);
-    const isMessage = said.type === "model:error" || said.type === "warning";
+    const isMessage = said.type === "model:error" || said.type === "run:fail" || said.type === "warning";
     return isMessage ? { ...said, message: cutText(said.message, MOST_SAID) } : said;
   });
 }
@@ -120,6 +125,8 @@ function watch(look: () => unknown): void {
 const ignoreObserver = (_error: unknown) => undefined;
 
 async function perform(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
+  const recalled = run.recall?.(step);
+  if (recalled) return recalled;
   if (step.kind === "decide" && !step.bodies.some(isBeginning)) return step.bodies;
   const budget = openBudget(run, state);
   try {

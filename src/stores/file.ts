@@ -21,6 +21,7 @@ import { dirname, join } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, ProcessMark, Store, StoredRun } from "../core/ports.ts";
+import { faultOfRecording, faultOfShape } from "../core/recording.ts";
 import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/run-summary.ts";
 import { isObject } from "../core/values.ts";
 import { makeFolder, openPlainNow, realFolder } from "../files.ts";
@@ -185,13 +186,18 @@ function parseRun(bytes: Buffer, path: string, run: string): Stored {
     start = line.end;
     if (!line.value.more) whole = { events: events.length, length: line.end };
   }
-  return { record: record.value, events: events.slice(0, whole.events), length: whole.length };
+  const kept = events.slice(0, whole.events);
+  const fault = faultOfRecording(record.value, kept);
+  if (fault) throw damaged(path, run, fault.line, fault.message);
+  return { record: record.value, events: kept, length: whole.length };
 }
 
 /** Parses the record and what tells, and of every other line its head alone. */
 function skimBytes(bytes: Buffer, path: string, run: string): SkimmedRun {
   const record = readLine<RunRecord>(bytes, 0);
   if (record?.value.schema !== "skillflow.run/1") throw noRun(path, run);
+  const misshapen = faultOfShape("record", record.value);
+  if (misshapen !== undefined) throw damaged(path, run, 1, misshapen);
   const events: Skimmed[] = [];
   for (let start = record.end; start < bytes.length; ) {
     const newline = bytes.indexOf(10, start);
@@ -200,6 +206,8 @@ function skimBytes(bytes: Buffer, path: string, run: string): SkimmedRun {
       HEAD.exec(bytes.toString("latin1", start, Math.min(newline, start + 400))) ?? [];
     const whole = type === "" || isTelling(type) ? readLine<RunEvent>(bytes, start)?.value : undefined;
     start = newline + 1;
+    const fault = whole && faultOfShape("event", whole);
+    if (fault !== undefined) throw damaged(path, run, events.length + 2, fault);
     if (whole) events.push(skimEvent(whole));
     else if (type !== "") events.push({ type: "other", at, epoch: Number(epoch) });
     else if (start < bytes.length) throw damaged(path, run, events.length + 2);
@@ -207,8 +215,9 @@ function skimBytes(bytes: Buffer, path: string, run: string): SkimmedRun {
   return { record: record.value, events };
 }
 
-function damaged(path: string, run: string, line: number): SkillflowError {
-  return new SkillflowError("recording.invalid", `the recording of ${run} is damaged in line ${line}`, {
+function damaged(path: string, run: string, line: number, how?: string): SkillflowError {
+  const what = `the recording of ${run} is damaged in line ${line}${how === undefined ? "" : `: ${how}`}`;
+  return new SkillflowError("recording.invalid", what, {
     hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
   });
 }

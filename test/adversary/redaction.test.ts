@@ -143,8 +143,8 @@ describe("a secret that is an ordinary word, or a name that a run is made of", (
     expect(resumed.result.results).toEqual(whole.result.results);
     const recording = openRecording(project, join(cwd, ".skillflow/runs/r.jsonl"));
     if (!recording) throw new Error("no recording");
-    const again = await prepareReplay(project, recording, { runId: "again", connect: undefined });
-    const replayed = await startRun(project, store, again, { ...QUIET, recordedTools: recording.stored });
+    const again = await prepareReplay(project, recording, { runId: "again", tools: "recorded", connect: undefined });
+    const replayed = await startRun(project, store, again, QUIET);
     expect(replayed.result.results).toEqual(whole.result.results);
     expect(replayed.result.status).toBe("succeeded");
   });

@@ -321,6 +321,14 @@ describe("an MCP server over HTTP", () => {
     expect(JSON.stringify(ended) + JSON.stringify(readEvents(cwd, "r"))).not.toContain("canary");
   });
 
+  it("by command is not started by an offline run", async () => {
+    const cwd = notingProject({}, scriptOf(use("desk_look"), done), WITH_DESK);
+    const ended = await runProgram([...RUN, "--offline"], { cwd });
+    expect(ended.code).toBe(0);
+    expect(resultOf(ended).degraded[0]?.reason).toContain("is a command, which was not started: the run is offline");
+    expect(linesOf(cwd, "notes")).toEqual([]);
+  });
+
   it("is not asked by an offline run unless it is on this machine", async () => {
     const cwd = project({ url: "http://mcp.example/mcp" }, scriptOf(use("desk_look"), done), WITH_DESK);
     const ended = await runProgram([...RUN, "--offline"], { cwd });

@@ -185,13 +185,28 @@ describe("--out", () => {
     expect(readdirSync(elsewhere)).not.toContain("posts.txt");
   });
 
-  it("of a replay tells which prompts an edit has changed", async () => {
+  it("of a replay tells which prompts an edit has changed, and fails unless changes are allowed", async () => {
     const cwd = makeProject(files);
     await runProgram(RUN, { cwd });
     writeFileSync(join(cwd, "flow.yml"), FLOW.replace("Look at the desk.", "Look below the desk."));
-    const ended = await runProgram(["replay", "r", "--json"], { cwd });
-    expect(ended.code).toBe(0);
+    const ended = await runProgram(["replay", "r", "--json", "--out", "out"], { cwd });
+    expect(ended.code).toBe(1);
     expect(ended.stderr).toContain("2 prompts changed since the recording");
+    expect(ended.stderr).toContain("--allow-changes");
+    const told = { status: "succeeded", exitCode: 1, error: { code: "replay.changed" } };
+    expect(resultOf(ended)).toMatchObject(told);
+    expect(JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"))).toMatchObject(told);
+    expect(await runProgram(["replay", "r", "--json", "--allow-changes"], { cwd })).toMatchObject({ code: 0 });
     expect(ended.stderr).toMatch(/-Look at the desk\.\n\s+\+Look below the desk\./);
+  });
+
+  it("of a run that is answered from a recording only tells which prompts an edit has changed", async () => {
+    const cwd = makeProject(files);
+    await runProgram(RUN, { cwd });
+    writeFileSync(join(cwd, "flow.yml"), FLOW.replace("Look at the desk.", "Look below the desk."));
+    const model = ["--model", "replay:.skillflow/runs/r.jsonl"];
+    const ended = await runProgram(["run", "flow.yml", ...model, "--json"], { cwd });
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stderr).toContain("2 prompts changed since the recording");
   });
 });

@@ -137,7 +137,7 @@ describe.concurrent("a model server", () => {
         const args = flags.length > 0 ? ["resume", "r", "--max-steps", "9", ...flags] : run;
         const ended = await runProgram([...args, "--json"], { cwd, env: { OPENAI_BASE_URL: sick.url } });
         expect(ended.stderr).toMatch(says);
-        expect(ended.stderr).toMatch(/next: \S*skillflow resume r\n/);
+        expect(ended.stderr).toMatch(/next: \S*skillflow resume r( --timeout \S+)?\n/);
         expect(ended.code).toBe(code);
         expect(resultOf(ended).error).toMatchObject({ code: error });
         expect(resultOf(ended).results.look).toMatchObject({ status: "success", data: { summary: "it is broken" } });

@@ -145,14 +145,14 @@ export function describeStore(name: string, makeWorld: () => StoreWorld): void {
       it("can be skimmed for what their line in a list tells", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
-        const entered = { type: "node:enter", node: "look", instruction: 'a "quoted" \\ one', iteration: 1 } as const;
-        await journal.record('1:look/"', does(entered, warning("w")));
+        const entered = { type: "node:enter", node: "gather", instruction: 'a "quoted" \\ one', iteration: 1 } as const;
+        await journal.record('1:gather/"', does(entered, warning("w")));
         await journal.record("2", does(warning("w")));
         const { record, events } = await store.skim("a");
         const whole = await store.read("a");
         expect(record).toEqual(whole.record);
         expect(events).toEqual(whole.events.map(skimEvent));
-        expect(events).toMatchObject([{ type: "node:enter", node: "look" }, { type: "other" }, { type: "other" }]);
+        expect(events).toMatchObject([{ type: "node:enter", node: "gather" }, { type: "other" }, { type: "other" }]);
         expect(await codeOf(store.skim("b"))).toBe("run.unknown");
       });
 

@@ -82,6 +82,16 @@ describe("a new run's settings", () => {
     expect(choose({ writes }, {}, rest, files).writes).toBe(expected);
   });
 
+  test.each([
+    ["anthropic:claude-sonnet-4-5", "claude-haiku-4-5"],
+    ["openai:gpt-5", "openai:gpt-5"],
+    ["openai-compatible:llama3:8b", "openai-compatible:llama3:8b"],
+  ])("with %s the judge is %s unless somebody names one (D61)", (model, judge) => {
+    const env = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://localhost:1/v1" };
+    expect(choose({ model }, env).judge_model).toBe(judge);
+    expect(changedSettings({ ...NONE, model }, SETTINGS).judge_model).toBe(judge);
+  });
+
   test("timeouts of nodes and tools", () => {
     expect(choose({ nodeTimeoutMs: 5, toolTimeoutMs: 6 })).toMatchObject({ node_timeout_ms: 5, tool_timeout_ms: 6 });
   });
@@ -89,19 +99,19 @@ describe("a new run's settings", () => {
 
 describe("a resumed run's settings", () => {
   test("a flag not given keeps the recorded value", () => {
-    expect(changedSettings(NONE, SETTINGS, {})).toEqual({});
+    expect(changedSettings(NONE, SETTINGS)).toEqual({});
   });
 
   test("a limit given replaces that one limit", () => {
     const recorded = { ...SETTINGS, limits: { max_steps: 3, max_tokens: 9 } };
-    expect(changedSettings({ ...NONE, maxSteps: 8 }, recorded, {})).toEqual({
+    expect(changedSettings({ ...NONE, maxSteps: 8 }, recorded)).toEqual({
       limits: { max_steps: 8, max_tokens: 9 },
     });
   });
 
   test("model, writes and timeouts may change", () => {
     const choices = { ...NONE, model: "script:y", writes: "deny", nodeTimeoutMs: 1, toolTimeoutMs: 2 };
-    expect(changedSettings(choices, SETTINGS, {})).toEqual({
+    expect(changedSettings(choices, SETTINGS)).toEqual({
       model: "script:y",
       judge_model: "claude-haiku-4-5",
       writes: "deny",

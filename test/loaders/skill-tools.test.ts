@@ -41,6 +41,7 @@ function call(loaded: LoadedSkill, name: string, input: JsonObject = {}, context
     workDir,
     signal: new AbortController().signal,
     fetch,
+    offline: false,
     blobs: memoryBlobs(),
     logger: { debug: quiet, info: quiet, warn: quiet },
     ...context,

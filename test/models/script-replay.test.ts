@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Model, ModelCall } from "../../src/core/ports.ts";
 import type { ChangedPrompt, Prompt } from "../../src/core/prompt.ts";
-import { replayModel } from "../../src/models/replay.ts";
+import { type Resumed, replayModel } from "../../src/models/replay.ts";
 import { scriptModel, scriptSchema } from "../../src/models/script.ts";
 import { breaks, calls, gives, OPS, type Played, play, recordOf, says, workflowOf } from "../harness.ts";
 
@@ -79,10 +79,10 @@ describe("a replay", () => {
       event.type === "model:reply" ? { ...event, prompt: prompts.get(event.key) ?? "" } : event,
     );
   }
-  const replayOf = (played: Played) => {
+  const replayOf = (played: Played, resumed: Resumed = "latest") => {
     const changed: ChangedPrompt[] = [];
     const recording = { record, events: recorded(played) };
-    return { changed, model: replayModel({ recording, digest, onChanged: (change) => changed.push(change) }) };
+    return { changed, model: replayModel({ recording, resumed, digest, onChanged: (change) => changed.push(change) }) };
   };
   const first = play(record, { answers: [calls("ops_look"), "found", gives({ reason: "", choice: "b" }), "done"] });
 
@@ -124,5 +124,8 @@ describe("a replay", () => {
     });
     expect(failed.asks[0]?.key).toBe("1:a/0/0");
     expect(await text(replayOf(resumed).model, { key: "1:a/0/0" })).toBe("later");
+    const each = replayOf(resumed, "each").model;
+    await expect(ask(each, { key: "1:a/0/0" })).rejects.toMatchObject({ code: "model.quota" });
+    expect(await text(each, { key: "1:a/0/0~1" })).toBe("later");
   });
 });

@@ -258,6 +258,7 @@ describe("what a handler gets (S5, D26)", () => {
       "config",
       "fetch",
       "logger",
+      "offline",
       "signal",
       "workDir",
     ]);

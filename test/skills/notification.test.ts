@@ -561,6 +561,13 @@ describe("e-mail", () => {
     expect(await send(["email"], withUrl(context, url(MAIL_PASSWORD)))).toMatchObject({ delivered: 1 });
   });
 
+  it("is kept back while offline, but for a server on this machine", async () => {
+    const context = { ...(await startSmtp()), offline: true };
+    expect(await send(["email"], context)).toMatchObject({ delivered: 1 });
+    const elsewhere = await reasonOf("email", withUrl(context, "smtps://u:p@mail.example.com"));
+    expect(elsewhere).toBe("The mail server mail.example.com was not contacted: the run is offline.");
+  });
+
   it("tells a refused password without telling the password, even if the server does", async () => {
     const context = await startSmtp();
     const reason = await reasonOf("email", withUrl(context, url("wrong canary/p@ss")));

@@ -300,6 +300,7 @@ function aboutEvent(event: RunEvent): string {
       return `${event.from} → ${event.to}: ${event.reason}`;
     case "warning":
     case "limit:reached":
+    case "run:fail":
       return event.message;
     case "workflow:start":
       return event.workflow;

@@ -1,0 +1,57 @@
+import type { Envelope, EventBody, EventOf, RunEvent } from "../core/event.ts";
+import type { StepKey, StoredRun } from "../core/ports.ts";
+import type { Step } from "../core/step.ts";
+
+/** What a recorded run did at a step, where a replay does not have it done again; undefined where it has. */
+export type Recall = (step: Step) => readonly EventBody[] | undefined;
+
+/**
+ * A replay stops where the recorded run was stopped (a limit of time or money, somebody's interrupt), and calls come to
+ * what they came to then. A call that the recording does not hold ends the replay (workflow-format D56).
+ */
+export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Recall {
+  const recorded = new Map<StepKey, EventBody[]>();
+  const halted = new Set<StepKey>();
+  for (const event of events) {
+    const key = stepOf(event);
+    if (isHalt(event)) halted.add(key);
+    recorded.set(key, [...(recorded.get(key) ?? []), bodyOf(event) as EventBody]);
+  }
+  return (step) => {
+    const bodies = recorded.get(step.key) ?? [];
+    if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return bodies;
+    if (step.kind !== "call" || tools === "live") return undefined;
+    const wanted = new Set(step.calls.map((call) => call.key));
+    const known = bodies.filter((body) => !("id" in body) || wanted.has(body.id));
+    return known.some((body) => "id" in body || isHalt(body)) ? known : [missing(step)];
+  };
+}
+
+function isHalt({ type }: EventBody): boolean {
+  return type === "run:interrupt" || type === "limit:reached" || type === "run:fail";
+}
+
+/** A limit that was reached before a model call is recorded beside it: `3:assess/0/2/timeout~1`. */
+function stepOf(event: RunEvent): StepKey {
+  if (event.type !== "limit:reached") return event.key;
+  const [, key = "", resumed = ""] = /^(.*?)(~\d+)?$/s.exec(event.key) ?? [];
+  const suffix = `/${event.limit}`;
+  return `${key.endsWith(suffix) ? key.slice(0, -suffix.length) : key}${resumed}`;
+}
+
+/** An event without its place in the list. */
+export function bodyOf<Event extends RunEvent>(event: Event): Omit<Event, keyof Envelope> {
+  const { seq: _seq, at: _at, epoch: _epoch, key: _key, more: _more, ...body } = event;
+  return body;
+}
+
+function missing({ key, node, calls }: Extract<Step, { kind: "call" }>): EventOf<"run:fail"> {
+  const names = calls.map((call) => call.tool.exposed).join(", ");
+  return {
+    type: "run:fail",
+    node,
+    code: "replay.missing",
+    message: `the recording holds no result of ${names} at step ${key}`,
+    hint: "the run took another way than the recorded one; record it again with a live model",
+  };
+}
