@@ -9,6 +9,7 @@ import { parseSkillReference } from "./core/skill-reference.ts";
 import { setTimeBound } from "./core/time-bound.ts";
 import { nearest } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
+import { askAgent } from "./loaders/agent-call.ts";
 import { codeSkill } from "./loaders/code.ts";
 import type { SkillLevel } from "./loaders/discover.ts";
 import type { LoaderHost } from "./loaders/format.ts";
@@ -129,6 +130,7 @@ export function openProject(host: Host, options: ProjectOptions): Project {
         : {}),
       nodePath: host.execPath,
       callMcp: mcpCaller(processesOf(host)),
+      askAgent,
     },
   });
   const refused = [...choices.findings, ...untrustedServers(choices, found)];

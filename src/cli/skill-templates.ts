@@ -139,7 +139,7 @@ metadata:
   idempotent: true
   latency: low
 `,
-    "binding.yml": `# Exactly one of function, command, tool and mcp.
+    "binding.yml": `# Exactly one of function, command, tool, mcp and a2a.
 function: ./count.mjs#countWords
 `,
     "count.mjs": `export function countWords({ text, minimum }) {

@@ -5,6 +5,7 @@ import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports
 import type { McpServerConfig, Skill, ToolContext } from "../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../core/values.ts";
 import { mcpServerSchema } from "../core/workflow.ts";
+import { agentUrl, UNASKED } from "./agent-call.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./format.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
@@ -17,7 +18,8 @@ export type Binding =
   | { readonly kind: "function"; readonly file: string; readonly export?: string; readonly network: Network }
   | { readonly kind: "command"; readonly binary: string; readonly args: readonly string[] }
   | { readonly kind: "tool"; readonly skill: string; readonly tool?: string }
-  | { readonly kind: "mcp"; readonly server: McpServerConfig; readonly tool: string };
+  | { readonly kind: "mcp"; readonly server: McpServerConfig; readonly tool: string }
+  | { readonly kind: "a2a"; readonly url: string };
 
 /** What a function may reach: nothing, all, or hosts (core/declared-host.ts). */
 type Network = ForeignCommand["network"];
@@ -28,7 +30,7 @@ interface BindingRead {
   readonly findings: readonly Diagnostic[];
 }
 
-/** Reads the binding beside a contract: exactly one of function, command, tool and mcp. */
+/** Reads the binding beside a contract: exactly one of function, command, tool, mcp and a2a. */
 export function readBinding(folder: SkillFolder): BindingRead {
   const manifest = readManifest(folder, ["binding.yml", "binding.yaml", "binding.json"]);
   if (!manifest) return { binding: undefined, findings: [] };
@@ -43,7 +45,7 @@ export function readBinding(folder: SkillFolder): BindingRead {
   return "severity" in binding ? refuse(binding) : { binding, findings: [] };
 }
 
-const KINDS = ["function", "command", "tool", "mcp"] as const;
+const KINDS = ["function", "command", "tool", "mcp", "a2a"] as const;
 
 function refuse(finding: Diagnostic): BindingRead {
   return { binding: undefined, findings: [finding] };
@@ -55,6 +57,7 @@ const READERS: Readonly<Record<(typeof KINDS)[number], Reader>> = {
   command: readCommand,
   tool: readTool,
   mcp: readMcp,
+  a2a: readAgent,
 };
 
 function readFunction({ value, finding }: Manifest, folder: SkillFolder): Binding | Diagnostic {
@@ -126,6 +129,16 @@ function readMcp({ value, finding }: Manifest): Binding | Diagnostic {
   return { kind: "mcp", server: parsed.data, tool };
 }
 
+function readAgent({ value: { a2a }, finding }: Manifest): Binding | Diagnostic {
+  const { url: text, ...rest } = isObject(a2a) ? a2a : {};
+  const url = agentUrl(text);
+  if (url === undefined) return finding(["a2a"], "needs an a2a agent with a url of http or https");
+  const [unknown] = Object.keys(rest);
+  return unknown === undefined
+    ? { kind: "a2a", url }
+    : finding(["a2a", unknown], `has a2a.${unknown}: a2a takes a url`);
+}
+
 /** The variables that a binding declares, beside the skill's own. */
 export function bindingConfig(binding: Binding | undefined): Skill["config"] {
   const names = binding?.kind === "mcp" ? Object.keys(binding.server.env ?? {}) : [];
@@ -143,6 +156,8 @@ export function codeOf(binding: Binding): readonly string[] {
       const { command, args = [], url = "" } = binding.server;
       return [command === undefined ? `server ${url}` : `command ${[command, ...args].join(" ")}`];
     }
+    case "a2a":
+      return [`agent ${binding.url}`];
     case "tool":
       return [];
   }
@@ -181,6 +196,11 @@ export function bindContract(binding: Binding, { folder, host, skill }: BindOpti
         return host.callMcp({ id: skill.id, server, tool, arguments: input, env, cwd: folder.directory }, context);
       };
     }
+    case "a2a":
+      return async (input, context) => {
+        if (!host.askAgent) throw new Error(UNASKED);
+        return host.askAgent({ skill: skill.id, url: binding.url, arguments: input }, context);
+      };
   }
 }
 

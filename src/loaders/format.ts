@@ -73,6 +73,8 @@ export interface LoaderHost {
   readonly invoke: Invoke;
   /** Calls one tool of an MCP server that is connected for this call; undefined where none may be. */
   readonly callMcp?: CallMcp;
+  /** Sends one message to an A2A agent; undefined where none may be asked. */
+  readonly askAgent?: AskAgent;
 }
 
 export interface WritableWorkDir {
@@ -107,5 +109,14 @@ export interface McpInvocation {
   /** Refuses a tool that may write. */
   readonly effects?: "read";
 }
+
+export interface AgentInvocation {
+  /** The skill that asks. */
+  readonly skill: string;
+  readonly url: string;
+  readonly arguments: JsonObject;
+}
+
+export type AskAgent = (call: AgentInvocation, context: ToolContext) => Promise<Json>;
 
 export type CallMcp = (call: McpInvocation, context: ToolContext) => Promise<Json>;

@@ -4,6 +4,7 @@ import { type Diagnostic, messageOf } from "../core/errors.ts";
 import { checkJsonSchema } from "../core/json-schema.ts";
 import type { Skill, Tool } from "../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
+import { UNASKED } from "./agent-call.ts";
 import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import { splitFrontmatter } from "./frontmatter.ts";
@@ -85,10 +86,11 @@ function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host:
 function whyUnavailable(
   fault: Diagnostic | undefined,
   binding: Binding | undefined,
-  { callMcp }: LoaderHost,
+  { callMcp, askAgent }: LoaderHost,
 ): { readonly unavailable?: string } {
   if (fault) return { unavailable: fault.message };
   if (binding?.kind === "mcp" && !callMcp) return { unavailable: UNCONNECTED };
+  if (binding?.kind === "a2a" && !askAgent) return { unavailable: UNASKED };
   return binding ? {} : { unavailable: "nothing carries it out: it has no binding.yml" };
 }
 

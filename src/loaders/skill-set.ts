@@ -78,7 +78,7 @@ export interface SkillSet {
   versions(id: string): readonly string[];
   /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
   about(reference: string, inline?: InlineSkills): readonly Diagnostic[];
-  /** The same skills where no server is connected (fine-print T45). */
+  /** The same skills where no server is connected and no agent asked (fine-print T45). */
   unconnected(): SkillSet;
 }
 
@@ -169,7 +169,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     },
     versions: (id) => listVersions(layers.get(id) ?? []),
     unconnected() {
-      const { callMcp: _, ...rest } = options.host;
+      const { callMcp: _, askAgent: __, ...rest } = options.host;
       return openSkillSet({ ...options, host: rest });
     },
   };

@@ -41,7 +41,7 @@ const skillMd = (name: string, mcp: object) =>
   `---\nname: ${name}\ndescription: d\nmcp: ${JSON.stringify(mcp)}\n---\nAsk.`;
 
 /** Every place that may name a server, by the skill's id. */
-const IDS = ["md-run", "md-ask", "yml-run", "yml-ask", "own-run", "own-ask", "bound-run", "bound-ask"];
+const IDS = ["md-run", "md-ask", "yml-run", "yml-ask", "own-run", "own-ask", "bound-run", "bound-ask", "bound-agent"];
 
 function checkout(): string {
   return makeProject({
@@ -66,6 +66,8 @@ function checkout(): string {
     "skills/bound-run/binding.yml": { mcp: { ...command("bound-run"), tool: "look" } },
     "skills/bound-ask/contract.yml": { id: "bound-ask", ...CONTRACT },
     "skills/bound-ask/binding.yml": { mcp: { ...address(), tool: "look" } },
+    "skills/bound-agent/contract.yml": { id: "bound-agent", ...CONTRACT },
+    "skills/bound-agent/binding.yml": { a2a: { url: `${http.url}/agent` } },
   });
 }
 
@@ -127,6 +129,14 @@ describe("a server that a checkout names", () => {
     const ended = await runProgram(["run", "flow.yml", "--json", ...MODEL, "--trust-skill", id], { cwd, env });
     expect(http.requests[asked]?.headers.authorization).toBe(`Bearer ${SECRET}`);
     expect(resultOf(ended).degraded.map(({ skill }) => skill)).not.toContain(id);
+    expect(marks(cwd)).toEqual([]);
+  });
+
+  it("that is an A2A agent is asked once the operator says so, and no other is", async () => {
+    const cwd = checkout();
+    const asked = http.requests.length;
+    await runProgram(["run", "flow.yml", ...MODEL, "--trust-skill", "bound-agent"], { cwd, env });
+    expect(http.requests.slice(asked)).toMatchObject([{ method: "POST", url: "/agent" }]);
     expect(marks(cwd)).toEqual([]);
   });
 

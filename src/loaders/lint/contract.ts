@@ -7,7 +7,7 @@ import { type Complain, openManifest, type Path, unknownKey } from "./manifest.t
 const CONTRACT_FILES = ["contract.yml", "contract.yaml", "contract.json"];
 const BINDING_FILES = ["binding.yml", "binding.yaml", "binding.json"];
 const CONTRACT_KEYS = ["id", "version", "description", "input", "output", "metadata"];
-const BINDING_KEYS = ["function", "command", "tool", "mcp", "network"];
+const BINDING_KEYS = ["function", "command", "tool", "mcp", "a2a", "network"];
 
 /** What the loader of a contract lets pass. `known` are the ids of the skills that a binding may name. */
 export function checkContract(folder: SkillFolder, known: ReadonlySet<string>): Diagnostic[] {
