@@ -29,6 +29,12 @@ const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skil
 #OPENAI_BASE_URL=
 # The default model, as --model takes it
 #SKILLFLOW_MODEL=
+# What a run may do at most, as --writes, --max-cost, --max-tokens, --max-steps and --timeout say it
+#SKILLFLOW_WRITES=
+#SKILLFLOW_MAX_COST=
+#SKILLFLOW_MAX_TOKENS=
+#SKILLFLOW_MAX_STEPS=
+#SKILLFLOW_TIMEOUT=
 
 # The Sentry project that is told of faults of skillflow itself; without it nobody is
 #SENTRY_DSN=

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
+import { chooseBounds } from "./core/bounds.ts";
 import { checkInput } from "./core/check.ts";
 import { redactRecord } from "./core/content.ts";
 import { cutText } from "./core/cut.ts";
@@ -26,6 +27,7 @@ import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { ownHandler } from "./own-tools.ts";
 import {
+  configFiles,
   configFindings,
   gatherSkills,
   type Host,
@@ -132,9 +134,8 @@ export async function prepareRun(
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
-  const files = [project.project, project.user].flatMap((file) => (file ? [file.config] : []));
   const { contextMode } = project.choices;
-  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files);
+  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, configFiles(project));
   const serving = request.serving ?? (await openServing(settings.model, host.cwd));
   const resolved = await loadSources(workflow, input, {
     ...sourcePlaces(host, file, choices),
@@ -254,9 +255,11 @@ function invalid(
   return new SkillflowError(code, what, { diagnostics });
 }
 
-function fetchAuth({ host, project, user }: Project) {
-  const hosts = { ...user?.config.fetch?.auth, ...project?.config.fetch?.auth };
-  const auth = Object.fromEntries(Object.entries(hosts).map(([name, variable]) => [name, host.env[variable]]));
+/** Tokens leave for the hosts alone that the operator lists (trust 6). */
+function fetchAuth({ host, operator }: Project) {
+  const auth = Object.fromEntries(
+    Object.entries(operator.fetch?.auth ?? {}).map(([name, variable]) => [name, host.env[variable]]),
+  );
   return { auth, fetchToken: host.env.SWENY_FETCH_TOKEN };
 }
 
@@ -346,7 +349,10 @@ export async function prepareResume(
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const recorded = recordedSettings(record.settings, stored.events);
-  const { model, limits } = { ...recorded, ...changedSettings(choices, recorded) };
+  const { model, limits } = {
+    ...recorded,
+    ...changedSettings(choices, recorded, { env: host.env, files: configFiles(project) }),
+  };
   checkModels(model, workflow, host.env);
   const serving = request.serving ?? (await openServing(model, host.cwd));
   const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
@@ -396,7 +402,10 @@ export async function prepareReplay(
           ...(await prepareResume(project, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },
         };
-  const settings = { ...record.settings, ...untimed(record.settings), model: choices.model ?? "" };
+  // What is carried out again may do no more than a new run: nothing recorded loosens what the operator says now.
+  const { writes = "allow" } = chooseBounds({}, project.host.env, configFiles(project));
+  const bound = connect && writes !== "allow" ? { writes: "deny" as const } : {};
+  const settings = { ...record.settings, ...untimed(record.settings), ...bound, model: choices.model ?? "" };
   const skills = prepared.record.skills.map((skill) => {
     const recorded = record.skills.find((other) => other.id === skill.id);
     const entry = prepared.entries.get(skill.id);
@@ -408,7 +417,7 @@ export async function prepareReplay(
     return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
   const resumes = stored.events.flatMap((event) =>
-    event.type === "run:resume" ? [{ ...bodyOf(event), settings: untimed(event.settings) }] : [],
+    event.type === "run:resume" ? [{ ...bodyOf(event), settings: { ...untimed(event.settings), ...bound } }] : [],
   );
   const replay = { recall: recallRun(stored, tools), resumes };
   return { ...prepared, record: { ...prepared.record, kind: "replay", settings, skills }, replay };
@@ -449,7 +458,10 @@ export async function resumeRun(
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
   const changes = await closingOnFailure(journal, () =>
-    changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events)),
+    changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), {
+      env: project.host.env,
+      files: configFiles(project),
+    }),
   );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
   if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });

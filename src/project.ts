@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Environment } from "./core/config.ts";
+import type { Environment, ProjectConfig } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
 import type { ProcessMark, Sandbox } from "./core/ports.ts";
 import type { RunChoices } from "./core/settings.ts";
@@ -74,6 +74,8 @@ export interface Project {
   readonly root: string;
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
+  /** What the user's own file says where it raises trust: nothing, where it lies in the checkout. */
+  readonly operator: ProjectConfig;
   readonly skills: SkillSet;
   readonly choices: SkillChoices;
   readonly storeDirectory: string;
@@ -138,7 +140,19 @@ export function openProject(host: Host, options: ProjectOptions): Project {
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const root = projectRoot(host.cwd);
   const storeRoot = options.store === undefined ? root : undefined;
-  return { host, root, project, user, skills, choices, storeDirectory, storeRoot, overrides: options.overrides };
+  const operator = trustsUser ? (user?.config ?? {}) : {};
+  return {
+    host,
+    root,
+    project,
+    user,
+    operator,
+    skills,
+    choices,
+    storeDirectory,
+    storeRoot,
+    overrides: options.overrides,
+  };
 }
 
 function configFinding(message: string): Diagnostic {
@@ -275,6 +289,11 @@ function readMemory({ env, cwd }: Host): TrustMemory {
   const path = trustMemoryPath(env);
   if (path === undefined || !existsSync(path) || !isInCheckout(path, cwd)) return readTrustMemory(env);
   return { entries: [], findings: [`${path} does not count here, because it lies in the checkout`] };
+}
+
+/** What the project's file and the user's own say, the nearer one first. */
+export function configFiles({ project, user }: Project): readonly ProjectConfig[] {
+  return [project, user].flatMap((file) => (file ? [file.config] : []));
 }
 
 /** What is wrong with the files and flags that choose skills, rather than with a skill. */

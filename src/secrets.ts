@@ -73,9 +73,9 @@ function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["p
 export function secretsOf(
   env: Environment,
   entries: Iterable<SkillEntry | undefined>,
-  { host, root, project, user }: Project,
+  { host, root, operator }: Project,
 ): readonly Secret[] {
-  const configs = [project, user].flatMap((file) => Object.values(file?.config.fetch?.auth ?? {}));
+  const configs = Object.values(operator.fetch?.auth ?? {});
   const names = new Set([...PROVIDER_KEYS, ...configs, ...Object.keys(env).filter(isSecretName)]);
   const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
   const folders = [...new Set([host.cwd, root])];

@@ -90,7 +90,7 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       remembered: [...memory.entries, ...(flags.allowed ?? [])],
     },
     defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || trusting.defineTool === true,
-    variables: gatherVariables(flags, env, [own.env, shared.env]),
+    variables: gatherVariables(flags, env, trusting.env),
     servers: gatherServers(files),
     modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
     disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
@@ -142,12 +142,10 @@ function listedPairs(text: string | undefined) {
 function gatherVariables(
   { variables }: SkillFlags,
   env: Environment,
-  files: readonly (Readonly<Record<string, readonly string[]>> | undefined)[],
+  own: Readonly<Record<string, readonly string[]>> = {},
 ): ReadonlyMap<string, readonly string[]> {
   const named = listedPairs(env.SKILLFLOW_SKILL_ENV);
-  const written = files.flatMap((file) =>
-    Object.entries(file ?? {}).flatMap(([id, names]) => names.map((name) => [id, name] as const)),
-  );
+  const written = Object.entries(own).flatMap(([id, names]) => names.map((name) => [id, name] as const));
   const gathered = new Map<string, string[]>();
   for (const [id, name] of [...variables, ...named, ...written]) gathered.set(id, [...(gathered.get(id) ?? []), name]);
   return gathered;
@@ -181,11 +179,12 @@ function pinnedOf(user: LoadedConfig | undefined): string[] {
 }
 
 function refusedOf({ path, config }: LoadedConfig): string[] {
-  const { skills = {} } = config;
-  const keys = (["trust", "allowScripts", "defineTool"] as const).filter(
+  const { skills = {}, fetch = {} } = config;
+  const keys = (["trust", "allowScripts", "defineTool", "env"] as const).filter(
     (key) => skills[key] !== undefined && skills[key] !== false,
   );
-  return keys.map((key) => cannotCount(path, `skills.${key}`));
+  const auth = fetch.auth === undefined ? [] : ["fetch.auth"];
+  return [...keys.map((key) => `skills.${key}`), ...auth].map((key) => cannotCount(path, key));
 }
 
 /** What a file of the checkout says and may not say. */

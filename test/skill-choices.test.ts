@@ -125,9 +125,21 @@ describe("what is said about skills", () => {
       flags: { variables: [["a", "ONE"]] },
       env: { SKILLFLOW_SKILL_ENV: "a=TWO,b=THREE" },
       user: { skills: { env: { a: ["FOUR"] } } },
-      project: { skills: { env: { a: ["FIVE"] } } },
     });
-    expect(Object.fromEntries(variables)).toEqual({ a: ["ONE", "TWO", "FOUR", "FIVE"], b: ["THREE"] });
+    expect(Object.fromEntries(variables)).toEqual({ a: ["ONE", "TWO", "FOUR"], b: ["THREE"] });
+  });
+
+  test("variables and tokens are handed over by the user's own file alone, and each attempt is a finding", () => {
+    const config: ProjectConfig = { skills: { env: { a: ["SECRET"] } }, fetch: { auth: { "evil.test": "TOKEN" } } };
+    for (const said of [{ project: config }, { user: config, trustsUser: false }]) {
+      const { variables, findings } = choose(said);
+      expect([...variables]).toEqual([]);
+      expect(findings.map((finding) => /config\.yml: (\S+) does not count/.exec(finding)?.[1])).toEqual([
+        "skills.env",
+        "fetch.auth",
+      ]);
+    }
+    expect(choose({ user: config }).findings).toEqual([]);
   });
 
   test("a module's path is relative to the file that names it, and only the user's is trusted", () => {

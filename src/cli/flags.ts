@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { amountOf, countOf, durationOf } from "../core/bounds.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunChoices } from "../core/settings.ts";
-import { isObject, parseDuration } from "../core/values.ts";
+import { isObject } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
 import { nearFile, type ProjectOptions } from "../project.ts";
 import type { Flags, Io } from "./main.ts";
@@ -51,12 +52,12 @@ export function runChoices(flags: Flags): RunChoices {
     writes: text(flags, "writes"),
     offline: flags.offline === true,
     ...sourceChoices(flags),
-    maxCostUsd: positive(flags, "maxCost", "--max-cost"),
-    maxTokens: positive(flags, "maxTokens", "--max-tokens", true),
-    maxSteps: positive(flags, "maxSteps", "--max-steps", true),
-    timeoutMs: duration(flags, "timeout", "--timeout"),
-    nodeTimeoutMs: duration(flags, "nodeTimeout", "--node-timeout"),
-    toolTimeoutMs: duration(flags, "toolTimeout", "--tool-timeout"),
+    maxCostUsd: flagValue(flags, "maxCost", amountOf),
+    maxTokens: flagValue(flags, "maxTokens", countOf),
+    maxSteps: flagValue(flags, "maxSteps", countOf),
+    timeoutMs: flagValue(flags, "timeout", durationOf),
+    nodeTimeoutMs: flagValue(flags, "nodeTimeout", durationOf),
+    toolTimeoutMs: flagValue(flags, "toolTimeout", durationOf),
     contextMode: flags.contextMode === "full" || flags.contextMode === "readOnDemand" ? flags.contextMode : undefined,
     requireSkills: flags.requireSkills === true,
   };
@@ -67,12 +68,16 @@ export function sourceChoices(flags: Flags): Pick<RunChoices, "fileRoot" | "inpu
   return { fileRoot: text(flags, "fileRoot"), inputSources: flags.inputSources === true };
 }
 
-function positive(flags: Flags, name: string, flag: string, whole = false): number | undefined {
+/** What a flag says, where it is given. */
+export function flagValue<Value>(
+  flags: Flags,
+  name: string,
+  parse: (flag: string, text: string) => Value,
+): Value | undefined {
   const given = text(flags, name);
-  if (given === undefined) return undefined;
-  const value = given.trim() === "" ? Number.NaN : Number(given);
-  if (Number.isFinite(value) && value > 0 && (!whole || Number.isInteger(value))) return value;
-  throw wrong(`${flag} takes a ${whole ? "whole " : ""}number above zero, not "${given}"`);
+  return given === undefined
+    ? undefined
+    : parse(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, given);
 }
 
 /** A whole number, zero too. */
@@ -81,14 +86,6 @@ export function integer(flags: Flags, name: string, flag: string): number | unde
   if (given === undefined) return undefined;
   if (/^\d{1,9}$/.test(given)) return Number(given);
   throw wrong(`${flag} takes a whole number, not "${given}"`);
-}
-
-export function duration(flags: Flags, name: string, flag: string): number | undefined {
-  const given = text(flags, name);
-  if (given === undefined) return undefined;
-  const value = parseDuration(given);
-  if (value !== undefined) return value;
-  throw wrong(`${flag} takes a duration such as 500ms, 90s, 10m, 2h or 14d, not "${given}"`);
 }
 
 /** The input as flags give it: `--input`, single fields by `-i`, `--dry-run`. */

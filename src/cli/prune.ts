@@ -1,15 +1,16 @@
 import { openStore } from "../app.ts";
+import { durationOf } from "../core/bounds.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { Store } from "../core/ports.ts";
 import { openProject } from "../project.ts";
-import { duration, integer, projectOptions } from "./flags.ts";
+import { flagValue, integer, projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeFailure, jsonText } from "./terminal.ts";
 
 /** Removes runs that nobody needs; one that is being driven stays. */
 export const pruneRuns: Action = async (io, _args, flags) => {
   const keep = integer(flags, "keep", "--keep");
-  const olderThan = duration(flags, "olderThan", "--older-than");
+  const olderThan = flagValue(flags, "olderThan", durationOf);
   if (keep === undefined && olderThan === undefined) {
     throw new SkillflowError("usage.invalid", "nothing says which runs are to go", {
       hint: "--keep N keeps the newest ones, --older-than DURATION the younger ones",

@@ -1,22 +1,18 @@
+import { type BoundChoices, chooseBounds, resumeBounds, type Writes } from "./bounds.ts";
 import type { Environment, ProjectConfig } from "./config.ts";
 import { SkillflowError } from "./errors.ts";
 import type { RunEvent, Settings } from "./event.ts";
 import { checkModels, defaultJudge, defaultModel } from "./model-name.ts";
-import { parseDuration } from "./values.ts";
+import { deepEqual } from "./values.ts";
 import type { Workflow } from "./workflow.ts";
 
 /** What governs a run when its command line says so. */
-export interface RunChoices {
+export interface RunChoices extends BoundChoices {
   readonly model?: string | undefined;
-  readonly writes?: string | undefined;
   readonly offline: boolean;
   readonly fileRoot?: string | undefined;
   /** `rules` and `context` of the input count as Sources (workflow-format D63). */
   readonly inputSources?: boolean | undefined;
-  readonly maxCostUsd?: number | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly maxSteps?: number | undefined;
-  readonly timeoutMs?: number | undefined;
   readonly nodeTimeoutMs?: number | undefined;
   readonly toolTimeoutMs?: number | undefined;
   readonly contextMode?: Settings["context_mode"] | undefined;
@@ -27,7 +23,7 @@ const DEFAULT_MAX_STEPS = 200;
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
-/** What a new run goes by: the command line, then the environment, the workflow, the project's file, the user's. */
+/** What a new run goes by: the command line, then the environment, then the files; for what it may do at most, core/bounds.ts. */
 export function chooseSettings(
   choices: RunChoices,
   env: Environment,
@@ -36,19 +32,12 @@ export function chooseSettings(
 ): Settings {
   const model = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model) ?? defaultModel(env);
   checkModels(model, workflow, env);
-  const limits = Object.assign({}, ...files.map((file) => file.limits).reverse(), workflow.limits) as NonNullable<
-    Workflow["limits"]
-  >;
+  const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
   return {
     model,
     judge_model: defaultJudge(model),
-    writes: heldWrites(choices.writes ?? workflow.writes ?? first(files, (file) => file.writes) ?? "allow"),
-    limits: {
-      max_steps: choices.maxSteps ?? limits.max_steps ?? DEFAULT_MAX_STEPS,
-      ...defined("max_cost_usd", choices.maxCostUsd ?? limits.max_cost_usd),
-      ...defined("max_tokens", choices.maxTokens ?? limits.max_tokens),
-      ...defined("timeout_ms", choices.timeoutMs ?? parseDuration(limits.timeout)),
-    },
+    writes: heldWrites(writes),
+    limits: { max_steps: DEFAULT_MAX_STEPS, ...limits },
     max_turns: DEFAULT_MAX_TURNS,
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
@@ -63,7 +52,7 @@ function first<Value>(
   return files.map(pick).find((value) => value !== undefined);
 }
 
-function heldWrites(writes: string): Settings["writes"] {
+function heldWrites(writes: Writes): Settings["writes"] {
   if (writes === "allow" || writes === "deny") return writes;
   throw new SkillflowError("usage.invalid", "planned writes are not part of this version", {
     hint: "run with --writes deny to keep every write away, or with --writes allow",
@@ -76,23 +65,20 @@ export function recordedSettings(recorded: Settings, events: readonly RunEvent[]
   return Object.assign({}, recorded, ...changes);
 }
 
-/** A flag not given keeps the recorded value; a limit given replaces it. */
-export function changedSettings(choices: RunChoices, recorded: Settings): Partial<Settings> {
-  const { maxCostUsd, maxTokens, maxSteps, timeoutMs } = choices;
-  const limits = {
-    ...defined("max_cost_usd", maxCostUsd),
-    ...defined("max_tokens", maxTokens),
-    ...defined("max_steps", maxSteps),
-    ...defined("timeout_ms", timeoutMs),
-  };
-  const writes = choices.writes === undefined ? undefined : heldWrites(choices.writes);
+/** A flag not given keeps the recorded value, unless it is now tightened by who may say so; a limit given replaces it. */
+export function changedSettings(
+  choices: RunChoices,
+  recorded: Settings,
+  { env, files }: { readonly env: Environment; readonly files: readonly ProjectConfig[] },
+): Partial<Settings> {
+  const { writes = recorded.writes, limits } = resumeBounds(choices, env, { recorded, declared: files });
   return {
     ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model) }),
-    ...defined("writes", writes),
+    ...(writes === recorded.writes ? {} : { writes: heldWrites(writes) }),
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     ...defined("tool_timeout_ms", choices.toolTimeoutMs),
     ...defined("context_mode", choices.contextMode),
-    ...(Object.keys(limits).length > 0 ? { limits: { ...recorded.limits, ...limits } } : {}),
+    ...(deepEqual(limits, recorded.limits) ? {} : { limits: { ...recorded.limits, ...limits } }),
   };
 }
 

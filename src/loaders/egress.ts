@@ -181,7 +181,7 @@ function joined(location: string, base: URL): string {
 function authHint(url: URL, hadToken: boolean): string {
   if (hadToken) return `The token of ${url.host} was not accepted: see its variable under fetch.auth.`;
   const clear = url.protocol === "http:" ? " Tokens are sent by https only." : "";
-  return `Under fetch.auth in .skillflow.yml, name the variable that holds a token for ${url.host}.${clear}`;
+  return `Under fetch.auth in your own config file, name the variable that holds a token for ${url.host}.${clear}`;
 }
 
 /** Undefined when the body is too large; it is not read to its end then. */

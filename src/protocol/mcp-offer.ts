@@ -12,12 +12,12 @@ import type { SkillEntry } from "../project.ts";
 import { secretsOf } from "../secrets.ts";
 import { linkTo } from "./mcp-resources.ts";
 import {
-  defaultWrites,
   describeWorkflow,
   type OfferedWorkflow,
   type RunWorld,
   runWorkflow,
   workflowToolName,
+  writesOf,
 } from "./mcp-workflows.ts";
 
 /** All that is offered to clients of this project, found once. */
@@ -87,7 +87,7 @@ interface WantedTool extends OfferedTool {
 }
 
 function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {
-  const hidesWrites = (world.choices.writes ?? defaultWrites(world.project)) !== "allow";
+  const hidesWrites = writesOf(world.project, world.choices) !== "allow";
   const offered = tools.filter(
     ({ effect, input_schema }) => isObjectSchema(input_schema) && (!hidesWrites || effect === "read"),
   );

@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { type FinishedRun, holdLarge, openStore, prepareRun, startRun } from "../app.ts";
 import { blobsIn } from "../core/blob.ts";
+import { chooseBounds, type Writes } from "../core/bounds.ts";
 import { type Diagnostic, SkillflowError } from "../core/errors.ts";
 import { RUN_STATUSES } from "../core/event.ts";
 import type { Blobs, Observer } from "../core/ports.ts";
@@ -12,7 +13,7 @@ import type { Logger } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { describeInputs } from "../core/workflow-inputs.ts";
-import { gatherSkills, type InlineSkills, type Project, readWorkflow } from "../project.ts";
+import { configFiles, gatherSkills, type InlineSkills, type Project, readWorkflow } from "../project.ts";
 import { linkTo } from "./mcp-resources.ts";
 
 /** Workflows as tools: one call is one run, started and recorded as the command line does it. */
@@ -68,18 +69,18 @@ async function canWrite(
   project: Project,
   workflow: Workflow,
   inline: InlineSkills,
-  { writes }: RunChoices,
+  choices: RunChoices,
 ): Promise<boolean> {
-  if ((writes ?? workflow.writes ?? defaultWrites(project)) !== "allow") return false;
+  if (writesOf(project, choices, [workflow]) !== "allow") return false;
   const entries = await gatherSkills(project.skills, workflow, inline);
   return Object.values(workflow.nodes).some(
     ({ effects, skills = [] }) => effects !== "read" && skills.some((id) => mayWrite(entries.get(id)?.skill)),
   );
 }
 
-/** Where neither a flag nor a workflow says it. */
-export function defaultWrites({ project, user }: Project): string {
-  return project?.config.writes ?? user?.config.writes ?? "allow";
+/** What tools that write may do, in a run of these documents or in a call by itself. */
+export function writesOf(project: Project, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
+  return chooseBounds(choices, project.host.env, [...documents, ...configFiles(project)]).writes ?? "allow";
 }
 
 function mayWrite(skill: { readonly mcp?: unknown; readonly tools: readonly { effect: string }[] } | undefined) {

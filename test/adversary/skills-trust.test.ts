@@ -195,9 +195,16 @@ describe("variables that change what programs load", () => {
     const cwd = makeProject({
       "skills/pager/SKILL.md":
         "---\nname: pager\nconfig:\n  OK_TOKEN: { description: fine }\n  NODE_OPTIONS: { description: n }\n  SLY: { description: s, env: LD_PRELOAD }\n---\nPage.",
-      ".skillflow.yml": { skills: { env: { pager: ["BASH_ENV", "FINE"] } } },
+      "home/.config/skillflow/config.yml": { skills: { env: { pager: ["BASH_ENV", "FINE"] } } },
     });
-    const env = { NODE_OPTIONS: "--no-warnings", LD_PRELOAD: "", BASH_ENV: "x", OK_TOKEN: "ok", FINE: "f" };
+    const env = {
+      HOME: join(cwd, "home"),
+      NODE_OPTIONS: "--no-warnings",
+      LD_PRELOAD: "",
+      BASH_ENV: "x",
+      OK_TOKEN: "ok",
+      FINE: "f",
+    };
     const shown = await runProgram(["skills", "show", "pager", "--json", "--skill-env", "pager=PATH"], { cwd, env });
     expect(Object.keys(JSON.parse(shown.stdout).config).sort()).toEqual(["FINE", "OK_TOKEN"]);
     const listed = await runProgram(["skills", "list", "--json", "--skill-env", "pager=PATH"], { cwd, env });

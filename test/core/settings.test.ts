@@ -3,6 +3,7 @@ import type { ProjectConfig } from "../../src/core/config.ts";
 import { changedSettings, chooseSettings, type RunChoices, recordedSettings } from "../../src/core/settings.ts";
 import { SETTINGS, workflowOf } from "../harness.ts";
 
+const NOBODY = { env: {}, files: [] };
 const NONE: RunChoices = { offline: false, requireSkills: false };
 const choose = (choices: Partial<RunChoices>, env = {}, rest = {}, files: ProjectConfig[] = []) =>
   chooseSettings({ ...NONE, model: "script:x", ...choices }, env, workflowOf({ a: {} }, [], rest), files);
@@ -54,32 +55,58 @@ describe("a new run's settings", () => {
     expect(() => choose({ model: "script:x" }, {}, { model: "openai:b" })).not.toThrow();
   });
 
-  test("limits: what is given at invocation replaces the workflow's, that the files'", () => {
-    const files: ProjectConfig[] = [
-      { limits: { max_steps: 5, max_tokens: 50 } },
-      { limits: { max_steps: 6, max_cost_usd: 6, timeout: 60 } },
-    ];
-    const rest = { limits: { max_steps: 4, timeout: "10m" } };
-    expect(choose({}, {}, rest, files).limits).toEqual({
-      max_steps: 4,
-      max_tokens: 50,
-      max_cost_usd: 6,
-      timeout_ms: 600_000,
-    });
-    expect(choose({ maxSteps: 3, maxCostUsd: 1, maxTokens: 2, timeoutMs: 9 }, {}, rest, files).limits).toEqual({
-      max_steps: 3,
-      max_cost_usd: 1,
-      max_tokens: 2,
-      timeout_ms: 9,
-    });
+  const strict: ProjectConfig = {
+    writes: "deny",
+    limits: { max_steps: 3, max_tokens: 30, max_cost_usd: 0.3, timeout: "3s" },
+  };
+  const lax: ProjectConfig = {
+    writes: "allow",
+    limits: { max_steps: 9, max_tokens: 90, max_cost_usd: 0.9, timeout: "9s" },
+  };
+  const strictest = { max_steps: 3, max_tokens: 30, max_cost_usd: 0.3, timeout_ms: 3000 };
+
+  test.each<[string, ProjectConfig[], ProjectConfig]>([
+    ["the workflow", [lax, lax], strict],
+    ["the project's file", [strict, lax], lax],
+    ["the user's file", [lax, strict], lax],
+    ["the only one that says anything", [{}, strict], {}],
+    [
+      "each of them in part",
+      [{ writes: "deny" }, { ...lax, limits: { max_cost_usd: 0.3, timeout: 3 } }],
+      { limits: { max_steps: 3, max_tokens: 30 } },
+    ],
+  ])("the strictest counts for writes and for each limit: %s", (_, files, document) => {
+    expect(choose({}, {}, document, files)).toMatchObject({ writes: "deny", limits: strictest });
   });
 
-  test.each<[string, string | undefined, object, ProjectConfig[], string]>([
-    ["the command line", "allow", { writes: "deny" }, [{ writes: "deny" }], "allow"],
-    ["the workflow", undefined, { writes: "deny" }, [{ writes: "allow" }], "deny"],
-    ["the files", undefined, {}, [{}, { writes: "deny" }], "deny"],
-  ])("writes are decided by %s", (_, writes, rest, files, expected) => {
-    expect(choose({ writes }, {}, rest, files).writes).toBe(expected);
+  const VARIABLES = {
+    SKILLFLOW_WRITES: "allow",
+    SKILLFLOW_MAX_COST: "5.5",
+    SKILLFLOW_MAX_TOKENS: "5",
+    SKILLFLOW_MAX_STEPS: "500",
+    SKILLFLOW_TIMEOUT: "5m",
+  };
+  const freed = { max_cost_usd: 5.5, max_tokens: 5, max_steps: 500, timeout_ms: 300_000 };
+
+  test("a variable replaces what all of them say, and a flag the variable", () => {
+    expect(choose({}, VARIABLES, strict, [strict])).toMatchObject({ writes: "allow", limits: freed });
+    const flags = { writes: "deny", maxCostUsd: 1, maxTokens: 2, maxSteps: 3, timeoutMs: 4 };
+    expect(choose(flags, VARIABLES, lax, [lax])).toMatchObject({
+      writes: "deny",
+      limits: { max_cost_usd: 1, max_tokens: 2, max_steps: 3, timeout_ms: 4 },
+    });
+    const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ""]));
+    expect(choose({}, empty, strict)).toMatchObject({ writes: "deny", limits: strictest });
+  });
+
+  test.each([
+    ["SKILLFLOW_WRITES", "yes"],
+    ["SKILLFLOW_MAX_COST", "-1"],
+    ["SKILLFLOW_MAX_TOKENS", "1.5"],
+    ["SKILLFLOW_MAX_STEPS", " "],
+    ["SKILLFLOW_TIMEOUT", "soon"],
+  ])("%s that says %j is refused", (name, value) => {
+    expect(() => choose({}, { [name]: value })).toThrow(new RegExp(`${name} .*"${value}"`));
   });
 
   test.each([
@@ -89,7 +116,7 @@ describe("a new run's settings", () => {
   ])("with %s the judge is %s unless somebody names one (D61)", (model, judge) => {
     const env = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://localhost:1/v1" };
     expect(choose({ model }, env).judge_model).toBe(judge);
-    expect(changedSettings({ ...NONE, model }, SETTINGS).judge_model).toBe(judge);
+    expect(changedSettings({ ...NONE, model }, SETTINGS, NOBODY).judge_model).toBe(judge);
   });
 
   test("timeouts of nodes and tools", () => {
@@ -99,19 +126,32 @@ describe("a new run's settings", () => {
 
 describe("a resumed run's settings", () => {
   test("a flag not given keeps the recorded value", () => {
-    expect(changedSettings(NONE, SETTINGS)).toEqual({});
+    expect(changedSettings(NONE, SETTINGS, NOBODY)).toEqual({});
   });
 
   test("a limit given replaces that one limit", () => {
     const recorded = { ...SETTINGS, limits: { max_steps: 3, max_tokens: 9 } };
-    expect(changedSettings({ ...NONE, maxSteps: 8 }, recorded)).toEqual({
+    expect(changedSettings({ ...NONE, maxSteps: 8 }, recorded, NOBODY)).toEqual({
       limits: { max_steps: 8, max_tokens: 9 },
     });
   });
 
+  test("nothing that a recording says loosens what files and variables say now, and a flag does", () => {
+    const recorded = { ...SETTINGS, writes: "allow" as const, limits: { max_steps: 9, max_cost_usd: 9 } };
+    const files: ProjectConfig[] = [{}, { writes: "deny", limits: { max_steps: 5, max_cost_usd: 50 } }];
+    const tightened = { writes: "deny", limits: { max_steps: 5, max_cost_usd: 9 } };
+    expect(changedSettings(NONE, recorded, { env: {}, files })).toEqual(tightened);
+    const env = { SKILLFLOW_WRITES: "deny", SKILLFLOW_MAX_STEPS: "5" };
+    expect(changedSettings(NONE, recorded, { env, files: [] })).toEqual(tightened);
+    const lax = { SKILLFLOW_WRITES: "allow", SKILLFLOW_MAX_STEPS: "50" };
+    expect(changedSettings(NONE, { ...recorded, writes: "deny" }, { env: lax, files })).toEqual({});
+    const flags = { ...NONE, writes: "allow", maxSteps: 50 };
+    expect(changedSettings(flags, recorded, { env, files })).toEqual({ limits: { max_steps: 50, max_cost_usd: 9 } });
+  });
+
   test("model, writes and timeouts may change", () => {
     const choices = { ...NONE, model: "script:y", writes: "deny", nodeTimeoutMs: 1, toolTimeoutMs: 2 };
-    expect(changedSettings(choices, SETTINGS)).toEqual({
+    expect(changedSettings(choices, SETTINGS, NOBODY)).toEqual({
       model: "script:y",
       judge_model: "claude-haiku-4-5",
       writes: "deny",
