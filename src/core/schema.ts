@@ -63,7 +63,7 @@ function findProblems(validate: ValidateFunction, value: unknown): readonly Sche
   matching = undefined;
   const find = () => (validate(value) ? [] : (validate.errors ?? []).map(problemOf));
   try {
-    const found = isQuick(validate) ? find() : withinSecond(find);
+    const found = isQuick(validate, value) ? find() : withinSecond(find);
     return found ? distinct(found) : [slowProblem(value, matching)];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -71,19 +71,37 @@ function findProblems(validate: ValidateFunction, value: unknown): readonly Sche
   }
 }
 
-/** Whether a check takes time in proportion to the value alone: measuring it would cost more than most checks. */
-function isQuick(validate: ValidateFunction): boolean {
-  const known = quick.get(validate);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(validate.schema);
-  const found = text.length <= MOST_QUICK && !SLOW_KEYWORDS.test(text);
-  quick.set(validate, found);
-  return found;
+/** Whether a check is over at once: measuring it would cost more than most checks. */
+function isQuick(validate: ValidateFunction, value: unknown): boolean {
+  const known = effort.get(validate) ?? effortOf(validate);
+  effort.set(validate, known);
+  return isLighterThan(MOST_EFFORT / known, value);
 }
 
-const quick = new WeakMap<ValidateFunction, boolean>();
-const MOST_QUICK = 20_000;
+/** Each rule may look at each part of a value, and complain of it. */
+function effortOf(validate: ValidateFunction): number {
+  const text = JSON.stringify(validate.schema);
+  return SLOW_KEYWORDS.test(text) ? Number.POSITIVE_INFINITY : text.length;
+}
+
+const effort = new WeakMap<ValidateFunction, number>();
+const MOST_EFFORT = 2_000_000;
 const SLOW_KEYWORDS = /"(?:pattern|patternProperties|format|uniqueItems|\$\w*[rR]ef)":/;
+
+/** Counts values and the characters of their names, no further than it has to. */
+function isLighterThan(most: number, value: unknown): boolean {
+  const open = [value];
+  for (let weight = 0; open.length > 0; ) {
+    if (++weight > most) return false;
+    const next = open.pop();
+    if (typeof next !== "object" || next === null) continue;
+    for (const [name, inner] of Object.entries(next)) {
+      weight += Array.isArray(next) ? 0 : name.length;
+      if (open.push(inner) + weight > most) return false;
+    }
+  }
+  return true;
+}
 
 function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] {
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];

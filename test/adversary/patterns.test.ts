@@ -5,7 +5,7 @@ import { checkValues, evaluateByCode } from "../../src/core/evaluate.ts";
 import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema.ts";
 import { setTimeBound } from "../../src/core/time-bound.ts";
 import { misfitOf } from "../../src/core/tool-input.ts";
-import type { JsonSchema } from "../../src/core/values.ts";
+import type { Json, JsonSchema } from "../../src/core/values.ts";
 import { searchBlob } from "../../src/run/blob-tools.ts";
 import { createTimeBound } from "../../src/sandbox/time-bound.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
@@ -143,6 +143,22 @@ const look = { calls: [{ tool: "server_look", input: { text: TEXT } }] };
 const answers = Array.from({ length: 600 }, () => ({ text: JSON.stringify({ text: TEXT }) }));
 const SCRIPT = scriptOf(look, ...answers);
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--trust-skill", "server"];
+
+describe("a schema that says little and asks much", () => {
+  beforeEach(() => setTimeBound(createTimeBound()));
+
+  /** Each on its own is quick, and nothing in them is a pattern: it is the two together that take for ever. */
+  const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`propetry${index}`, 0]));
+  const named = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`property${index}`, {}]));
+  const many = Array.from({ length: 400 }, () => ({ type: "string" }));
+
+  it.each<readonly [string, JsonSchema, Json]>([
+    ["as many rules for each of many items", { type: "array", items: { allOf: many } }, Array(20_000).fill(0)],
+    ["names near to many others", { type: "object", properties: named, additionalProperties: false }, unknown],
+  ])("is ended: %s", (_, schema, value) => {
+    expect(compileSchema(schema)(value)).toEqual(["the value took over 1 s to check"]);
+  });
+});
 
 describe("a run whose document and server hold such patterns", () => {
   it("keeps to its time", async () => {
