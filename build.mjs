@@ -7,14 +7,8 @@ import { build } from "esbuild";
 const skills = existsSync("skills")
   ? readdirSync("skills").filter((id) => existsSync(join("skills", id, "skill.ts")))
   : [];
+/** What stays a package of its own; every other SDK is bundled, so that those who install us need not its whole tree. */
 const packages = [
-  "@anthropic-ai/sdk",
-  "openai",
-  "@octokit/*",
-  "@sentry/*",
-  "@slack/*",
-  "@linear/*",
-  "@supabase/*",
   "@modelcontextprotocol/*",
   "nodemailer",
   "zod-to-json-schema",
