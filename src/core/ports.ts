@@ -39,7 +39,9 @@ export interface Model {
 /**
  * The whole durability contract of one run that is being driven.
  *
- * - `record` takes what `work` yields as the next record, and resolves once it would survive a crash.
+ * - `record` takes what `work` yields as the next record, and resolves once it would survive the process's death, and
+ *   the machine's too where it holds something that was paid for or cannot be undone: a machine's crash may make us decide
+ *   again, never do again.
  * - Strictly one record after another; a call before the former resolved is a defect of the caller.
  * - A position already recorded is answered from the record, and `work` does not start. Another key there throws
  *   `journal.diverged`.

@@ -38,8 +38,9 @@ export interface FileStoreOptions {
 }
 
 /**
- * One append-only JSONL file per run: the run's record on the first line, then one event per line, each record on disk
- * (fdatasync) before it counts. The torn tail of a crash is dropped; `<run>.lock` names the process that drives the run.
+ * One append-only JSONL file per run: the run's record on the first line, then one event per line, each record written
+ * before it counts, and on disk (fdatasync) where it holds what is never done again. The torn tail of a crash is dropped;
+ * `<run>.lock` names the process that drives the run.
  */
 export function fileStore(options: FileStoreOptions): Store {
   const { directory, root, now = () => new Date() } = options;
@@ -53,8 +54,9 @@ export function fileStore(options: FileStoreOptions): Store {
       events: stored.events,
       epoch: (stored.events.at(-1)?.epoch ?? -1) + 1,
       now,
-      append(events) {
-        length = appendDurably(file, length, events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+      append(events, outlivesMachine) {
+        const text = events.map((event) => `${JSON.stringify(event)}\n`).join("");
+        length = appendWhole(file, length, text, outlivesMachine);
       },
       close() {
         closeSync(file);
@@ -310,7 +312,7 @@ function createFile(path: string, line: string): { readonly file: number; readon
   let file: number | undefined;
   try {
     file = openSync(draft, "wx", 0o600);
-    const length = appendDurably(file, 0, line);
+    const length = appendWhole(file, 0, line, true);
     renameSync(draft, path);
     syncDirectory(dirname(path));
     return { file, length };
@@ -334,14 +336,14 @@ function openFile(path: string, run: string): { readonly file: number; readonly 
   }
 }
 
-/** Writes at the end and waits for the disk; after a failure the file is as before. Gives the new length. */
-function appendDurably(file: number, length: number, text: string): number {
+/** Writes at the end, and where asked waits for the disk; after a failure the file is as before. Gives the new length. */
+function appendWhole(file: number, length: number, text: string, isSynced: boolean): number {
   const bytes = Buffer.from(text, "utf8");
   try {
     for (let written = 0; written < bytes.length; ) {
       written += writeSync(file, bytes, written, bytes.length - written, length + written);
     }
-    fdatasyncSync(file);
+    if (isSynced) fdatasyncSync(file);
   } catch (error) {
     if (fstatSync(file).size > length) ftruncateSync(file, length);
     throw storeError(error, "the run cannot be recorded");

@@ -8,9 +8,14 @@ export interface JournalParts {
   readonly events: readonly RunEvent[];
   readonly epoch: number;
   readonly now: () => Date;
-  /** Makes one record durable, wholly or not at all. */
-  readonly append: (events: readonly RunEvent[]) => Promise<void> | void;
+  /** Makes one record durable, wholly or not at all; against the machine's death only where `outlivesMachine`. */
+  readonly append: (events: readonly RunEvent[], outlivesMachine: boolean) => Promise<void> | void;
   readonly close: () => Promise<void> | void;
+}
+
+/** Paid for, or not to be undone: a reply, a result, the announcement of what may write, an end. All else is decided again. */
+function isDone({ type }: EventBody): boolean {
+  return type === "model:reply" || type === "tool:call" || type === "tool:result" || type === "workflow:end";
 }
 
 /** The journal over any append-only list: order, positions, keys and envelopes; durability is `append`. */
@@ -23,7 +28,7 @@ export function createJournal({ run, events, epoch, now, append, close }: Journa
   const add = async (key: string, work: () => Promise<readonly EventBody[]>) => {
     const bodies = await work();
     const added = envelop(bodies, { seq, epoch, key, at: now().toISOString() });
-    await append(added);
+    await append(added, bodies.some(isDone));
     seq += added.length;
     position += 1;
     return added;

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import type { EventBody } from "../../src/core/event.ts";
+import { createJournal } from "../../src/stores/journal.ts";
+
+const usage = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, costUsd: 0 };
+const entered: EventBody = { type: "node:enter", node: "a", instruction: "", iteration: 1 };
+const replied: EventBody = {
+  type: "model:reply",
+  node: "a",
+  purpose: "work",
+  model: "m",
+  parts: [],
+  stop: "end",
+  usage,
+  prompt: "0",
+};
+const called: EventBody = { type: "tool:call", node: "a", tool: "t", input: {}, id: "c" };
+const answered: EventBody = { type: "tool:result", node: "a", tool: "t", output: 1, id: "c" };
+const routed: EventBody = { type: "route", from: "a", to: "b", reason: "r", edge: 0 };
+const ended: EventBody = { type: "workflow:end", results: {}, status: "succeeded", reason: "" };
+
+test.each<[string, readonly EventBody[], boolean]>([
+  ["a reply, which was paid for", [replied], true],
+  ["the announcement of a call", [called], true],
+  ["a result", [answered], true],
+  ["an end", [ended], true],
+  ["a reply among others", [entered, replied], true],
+  ["a node's beginning, which is decided again", [entered], false],
+  ["a route, which is decided again", [routed], false],
+])("a record of %s is made to outlive the machine where it must", async (_, bodies, expected) => {
+  const asked: boolean[] = [];
+  const append = (_events: unknown, outlivesMachine: boolean) => void asked.push(outlivesMachine);
+  const journal = createJournal({
+    run: "r",
+    events: [],
+    epoch: 0,
+    now: () => new Date(0),
+    append,
+    close: () => undefined,
+  });
+  await journal.record("k", async () => bodies);
+  expect(asked).toEqual([expected]);
+});
