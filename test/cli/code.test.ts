@@ -72,10 +72,10 @@ describe("the skill code", () => {
       [call("x", { input_blobs: [id] }), ...mounts.map((name) => call("x", { mount_skills: [name] }))],
       PACKAGE,
     );
-    expect(callsOf(await runProgram(RUN, { cwd: project }))).toEqual([
+    expect(callsOf(await runProgram(RUN, { cwd: project, env: { COUNT_TOKEN: "a token" } }))).toEqual([
       `no result of this run named the blob ${id}`,
       expect.stringContaining("skill no.such.package cannot be mounted"),
-      "skill logs cannot be mounted: it is no Skills Protocol package",
+      "skill logs cannot be mounted: it has no Python function",
       expect.stringContaining("skill text.words.count cannot be mounted: its code is not trusted: --trust-skill"),
     ]);
   });

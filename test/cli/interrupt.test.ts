@@ -171,7 +171,8 @@ describe("a run", () => {
     const [pid, , ...rest] = owner.split("@");
     renameSync(join(lock, owner), join(lock, [pid, "far-away", ...rest].join("@")));
     const refused = await resumeHealthy(cwd);
-    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.code).toBe(4);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ run: null, status: "refused", exitCode: 4 });
     expect(refused.stderr).toContain(`run r is being driven by process ${pid} on far-away`);
     expect(refused.stderr).toContain(`if that machine is gone, delete ${lock}`);
     rmSync(lock, { recursive: true });
