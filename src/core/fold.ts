@@ -2,6 +2,7 @@ import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "./event.
 import { type Part, textOf } from "./prompt.ts";
 import {
   type Leaving,
+  type Lesson,
   type MadeTool,
   type PendingCall,
   type State,
@@ -92,14 +93,14 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
     key: `${state.visits}:${node}`,
     node,
     iteration,
-    ...freshAttempt(state, 0, undefined),
+    ...freshAttempt(state, 0),
   };
 }
 
-function freshAttempt(state: State, attempt: number, preamble: string | undefined) {
+function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
   return {
     attempt,
-    preamble,
+    lesson,
     attemptFrom: state.activeMs,
     turns: [],
     replies: 0,
@@ -220,7 +221,10 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   if (!visit) return;
   const { node, iteration } = visit;
   state.steps.push({ node, status: "failed", iteration, retryAttempt: visit.attempt });
-  Object.assign(visit, freshAttempt(state, event.attempt, event.preamble));
+  Object.assign(
+    visit,
+    freshAttempt(state, event.attempt, { answer: visit.answer?.text ?? "", feedback: event.preamble }),
+  );
 }
 
 function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {

@@ -1,3 +1,4 @@
+import { cutText } from "./cut.ts";
 import type { ToolCall } from "./event.ts";
 import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "./values.ts";
 
@@ -134,7 +135,14 @@ export function reflectPrompt(attempt: {
   return plainPrompt(joinSections(sections));
 }
 
-/** What a fresh attempt is told first when nobody diagnosed the last one (N34). */
+const MOST_OF_ANSWER = 8192;
+
+/** The first section of a fresh attempt: what the last one came to, and what to learn from it (D36, D65). */
+export function previousAttempt(answer: string, feedback: string): string {
+  return `## Your previous attempt\n\nIts answer:\n\n${cutText(answer, MOST_OF_ANSWER)}\n\nWhat failed:\n\n${feedback}`;
+}
+
+/** What a fresh attempt is told when nobody diagnosed the last one (N34). */
 export function defaultFeedback(failures: readonly string[], opening?: string): string {
   const list = failures.join("\n");
   return opening === undefined ? `${list}\nFix and try again.` : `${opening}\n${list}`;
@@ -144,7 +152,13 @@ function plainPrompt(text: string): Prompt {
   return { text, turns: [], tools: [] };
 }
 
+/** What one call may contribute, and all of them together: a prompt that outgrows the model's window is never answered. */
+const MOST_OF_CALL = 4096;
+const MOST_OF_CALLS = 256 * 1024;
+const LEAST_OF_CALL = 512;
+
 function describeCalls(calls: readonly ToolCall[]): string {
   if (calls.length === 0) return "none";
-  return calls.map((call) => JSON.stringify(call)).join("\n");
+  const share = Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / calls.length)));
+  return calls.map((call) => cutText(JSON.stringify(call), share)).join("\n");
 }

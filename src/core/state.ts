@@ -94,7 +94,8 @@ export interface Visit {
   attempt: number;
   /** The run's activeMs when the attempt began. */
   attemptFrom: number;
-  preamble: string | undefined;
+  /** Of the attempt before. */
+  lesson: Lesson | undefined;
   turns: Turn[];
   /** Model invocations of this attempt that were answered (N6). */
   replies: number;
@@ -111,6 +112,12 @@ export interface Visit {
   /** The diagnosis that a retry waits for; null once it failed or was blank. */
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;
+}
+
+/** What an attempt that failed answered, and what the next one is told about it. */
+export interface Lesson {
+  readonly answer: string;
+  readonly feedback: string;
 }
 
 /** A call of the latest turn, in the order in which the model made them. */

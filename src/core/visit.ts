@@ -5,7 +5,7 @@ import { leave, leaveFailed } from "./exit.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";
-import { joinSections, type Prompt } from "./prompt.ts";
+import { joinSections, type Prompt, previousAttempt } from "./prompt.ts";
 import type { State, Visit } from "./state.ts";
 import { ask, type Step } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
@@ -57,8 +57,9 @@ function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNod
 
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */
 function workPrompt(program: Program, state: State, visit: Visit, node: WorkflowNode): Prompt {
-  const preamble = visit.preamble === undefined ? [] : [visit.preamble];
-  const sections = [...preamble, ...program.preface(visit.node, state), program.instruction(visit.node)];
+  const { lesson } = visit;
+  const past = lesson ? [previousAttempt(lesson.answer, lesson.feedback)] : [];
+  const sections = [...past, ...program.preface(visit.node, state), program.instruction(visit.node)];
   const { offered } = toolsAt(program, state, visit.node);
   return {
     text: joinSections(sections),

@@ -643,6 +643,9 @@ describe("retry (N33-N38)", () => {
     expect(purposes(retrying(undefined, {}))).toEqual(["work"]);
   });
 
+  const previous = (answer: string, feedback: string) =>
+    `## Your previous attempt\n\nIts answer:\n\n${answer}\n\nWhat failed:\n\n${feedback}`;
+
   test.each<[string, NonNullable<NodeParts["retry"]>["instruction"], string]>([
     ["default", undefined, `${line}\nFix and try again.`],
     ["own words", "Use the tools.", `Use the tools.\n${line}`],
@@ -651,7 +654,7 @@ describe("retry (N33-N38)", () => {
       { max: 1, ...(instruction === undefined ? {} : { instruction }) },
       { answers: ["no", calls("ops_look")] },
     );
-    expect(opening(played.asks[1])).toBe(`${preamble}\n\n---\n\nDo it.`);
+    expect(opening(played.asks[1])).toBe(`${previous("no", preamble)}\n\n---\n\nDo it.`);
     expect(played.asks[1]?.prompt.turns).toEqual([]);
     expect(eventsOf(played.events, "node:retry")).toMatchObject([
       { attempt: 1, preamble, reason: `eval failed (policy: all_pass):\n  - ${line}` },
@@ -671,7 +674,7 @@ describe("retry (N33-N38)", () => {
     expect(opening(played.asks[1])).toMatch(question);
     expect(opening(played.asks[1])).toContain(line);
     expect(played.asks[1]?.prompt.tools).toEqual([]);
-    expect(opening(played.asks[2])).toBe("You forgot the tool.\n\n---\n\nDo it.");
+    expect(opening(played.asks[2])).toBe(`${previous("no", "You forgot the tool.")}\n\n---\n\nDo it.`);
   });
 
   test.each([
@@ -679,9 +682,18 @@ describe("retry (N33-N38)", () => {
     ["is blank", says(" \n")],
   ])("a diagnosis that %s falls back to the default, with a warning (N36)", (_, answer) => {
     const played = retrying({ max: 1, instruction: { auto: true } }, { answers: ["no", answer, calls("ops_look")] });
-    expect(opening(played.asks[2])).toBe(`${line}\nFix and try again.\n\n---\n\nDo it.`);
+    expect(opening(played.asks[2])).toBe(`${previous("no", `${line}\nFix and try again.`)}\n\n---\n\nDo it.`);
     expect(eventsOf(played.events, "warning")).toHaveLength(1);
     expect(resultAt(played, "a").status).toBe("success");
+  });
+
+  test("the former answer is cut at 8 KB, and a former one is not quoted again (D65)", () => {
+    const long = `BEGIN ${"x".repeat(20_000)} END`;
+    const { asks } = retrying({ max: 2 }, { answers: [long, "second", "third"] });
+    const told = opening(asks[1]);
+    expect(told.length).toBeLessThan(9_000);
+    for (const part of ["BEGIN", "END", "characters left out"]) expect(told).toContain(part);
+    expect(opening(asks[2])).toBe(`${previous("second", `${line}\nFix and try again.`)}\n\n---\n\nDo it.`);
   });
 
   test("only the latest failure is quoted (N35)", () => {

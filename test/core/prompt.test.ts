@@ -181,6 +181,26 @@ describe("feedback and side questions", () => {
     expect(prompt.text).toContain('"kind" if');
   });
 
+  test.each([1, 5, 2_000])("a judge and a reflection see %i large calls in part, each named, and say so", (count) => {
+    const output = "x".repeat(100_000);
+    const calls = Array.from({ length: count }, (_, index) => ({ tool: `t${index}`, input: { index }, output }));
+    const judge = judgePrompt("Is it?", {}, calls, "yes").text;
+    const reflection = reflectPrompt({ ask: undefined, instruction: "", data: {}, calls, failures: [] }).text;
+    for (const text of [judge, reflection]) {
+      expect(text.length).toBeLessThan(Math.min(5_000 * count, 1_200_000) + 2_000);
+      expect(text.match(/characters left out/g)).toHaveLength(count);
+      for (const { tool } of calls) expect(text).toContain(`{"tool":"${tool}","input":`);
+    }
+  });
+
+  test("a call that is small stands whole beside large ones", () => {
+    const calls = [
+      { tool: "small", input: {}, output: "y".repeat(3_000) },
+      { tool: "large", input: {}, output: "x".repeat(9_000) },
+    ];
+    expect(judgePrompt("r", {}, calls, "yes").text).toContain(JSON.stringify(calls[0]));
+  });
+
   test("a reflection sees instruction, data, calls and failures (D36)", () => {
     const prompt = reflectPrompt({
       ask: "What went wrong?",
