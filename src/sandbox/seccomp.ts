@@ -12,12 +12,14 @@ export interface Machine {
   /** The first number of a second set of calls, if there is one. */
   readonly second?: number;
   readonly refused: readonly number[];
+  /** Give memory that no process has mapped, so that nobody is seen to hold it. */
+  readonly unheld: readonly number[];
 }
 
 /**
  * In both: ptrace, process_vm_readv and _writev, add_key, request_key and keyctl, perf_event_open, bpf, userfaultfd,
  * open_by_handle_at, init_module, finit_module and delete_module, kexec_load and kexec_file_load, io_uring_setup,
- * _enter and _register (which opens sockets past any filter).
+ * _enter and _register (which opens sockets past any filter). Unheld are memfd_create, memfd_secret, shmget and msgget.
  */
 export const MACHINES: Readonly<Record<string, Machine>> = {
   x64: {
@@ -28,6 +30,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
     fallocate: 285,
     second: 0x40000000,
     refused: [101, 310, 311, 248, 249, 250, 298, 321, 323, 304, 175, 313, 176, 246, 320, 425, 426, 427],
+    unheld: [319, 447, 29, 68],
   },
   arm64: {
     audit: 0xc00000b7,
@@ -36,6 +39,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
     keyctl: 219,
     fallocate: 47,
     refused: [117, 270, 271, 217, 218, 219, 241, 280, 282, 265, 105, 273, 106, 104, 294, 425, 426, 427],
+    unheld: [279, 447, 194, 186],
   },
 };
 
@@ -61,7 +65,7 @@ const FIRST_ARGUMENT = 16;
  */
 export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
   if (!machine) return undefined;
-  const { audit, socket, second, refused, fallocate } = machine;
+  const { audit, socket, second, refused, unheld, fallocate } = machine;
   return Buffer.concat([
     load(AUDIT),
     skip(audit, 1, 0),
@@ -69,6 +73,8 @@ export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
     load(NUMBER),
     ...(second === undefined ? [] : [instruction(0x35, 0, 1, second), answer(refuse(ENOSYS))]),
     ...refused.flatMap((number) => [skip(number, 0, 1), answer(refuse(EPERM))]),
+    // As on a kernel without them, where programs do with files.
+    ...unheld.flatMap((number) => [skip(number, 0, 1), answer(refuse(ENOSYS))]),
     // Takes room on the disk that nobody counts as written; programs then write.
     ...[skip(fallocate, 0, 1), answer(refuse(EOPNOTSUPP))],
     skip(socket, 1, 0),

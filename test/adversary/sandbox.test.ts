@@ -217,6 +217,17 @@ print(os.fstat(file).st_size)
       expect(told).toBe("-1 0\n-1 0\n-1 0\n1000000\n");
     });
 
+    it("give no memory that is nobody's", async () => {
+      const code = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for number, *rest in ((sys.argv[1], b"held", 0), (447, 0), (sys.argv[2], 0, 1_000_000, 0o1600), (sys.argv[3], 0, 0o1600)):
+  print(libc.syscall(int(number), *rest), os.strerror(ctypes.get_errno()))
+`;
+      const numbers = process.arch === "x64" ? ["319", "29", "68"] : ["279", "194", "186"];
+      expect(await inside(python(code, ...numbers))).toBe("-1 Function not implemented\n".repeat(4));
+    });
+
     it("are shut: sockets that no network namespace holds, keyrings, tracing, rings", async () => {
       const code = `
 import ctypes, socket, sys
