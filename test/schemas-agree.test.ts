@@ -35,7 +35,7 @@ const RICH = (): Doc => ({
     alert: { type: "string", required: true, description: "the alert", enum: ["a", "b"] },
     count: { type: "number", default: 1.5, enum: [1.5, 2] },
     deep: { type: "boolean", default: false },
-    tags: { type: "string[]", default: [], enum: ["x"], required: false },
+    tags: { type: "string[]", default: [], enum: [["x"], []], required: false },
   },
   skills: {
     own: { name: "Own", description: "d", instruction: "i" },

@@ -248,13 +248,10 @@ function inputComplaint(type: string, value: unknown): string | undefined {
   return typeName(value) === type ? undefined : `must be a ${type}, not ${typeName(value)}`;
 }
 
-/** A list fits when it equals an allowed list, or when each of its elements is an allowed string (W24). */
+/** W24; of a list the whole one is allowed (D60). */
 function enumComplaint(allowed: readonly unknown[] | undefined, value: unknown): string | undefined {
   if (!allowed || allowed.some((item) => deepEqual(item, value))) return undefined;
-  const holdsStrings = allowed.some((item) => typeof item === "string");
-  const odd = Array.isArray(value) && holdsStrings ? value.find((item) => !allowed.includes(item)) : value;
-  if (odd === undefined) return undefined;
-  return `is ${JSON.stringify(odd)}; allowed are ${allowed.map((item) => JSON.stringify(item)).join(", ")}`;
+  return `is ${JSON.stringify(value)}; allowed are ${allowed.map((item) => JSON.stringify(item)).join(", ")}`;
 }
 
 function typeName(value: unknown): string {

@@ -107,7 +107,7 @@ const node = z.strictObject({
   max_turns: positive.optional(),
   model: text.optional(),
   judge_model: text.optional(),
-  disallowed_tools: strings.optional(),
+  disallowed_tools: z.array(text).optional(),
   tools: toolFilter.optional(),
   fail_soft: flag.optional(),
   rules: nodeSources.optional(),
@@ -163,7 +163,7 @@ const inputField = z.discriminatedUnion("type", [
   inputOf("string", z.string(), z.string()),
   inputOf("number", z.number(), z.number()),
   inputOf("boolean", z.boolean(), z.boolean()),
-  inputOf("string[]", strings, z.union([z.string(), strings])),
+  inputOf("string[]", strings, strings),
 ]);
 export type InputField = z.infer<typeof inputField>;
 

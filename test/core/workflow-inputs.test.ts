@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkInput } from "../../src/core/check.ts";
+import { hasErrors } from "../../src/core/errors.ts";
 import { schemaProblems } from "../../src/core/schema.ts";
 import { numberNames } from "../../src/core/skill.ts";
 import type { Json } from "../../src/core/values.ts";
@@ -30,9 +31,9 @@ describe("the schema of a workflow's inputs", () => {
       { properties: { a: { type: "number", default: 2, enum: [1, 2] } } },
     ],
     [
-      "a list of allowed words",
-      { a: { type: "string[]", enum: ["x", "y"] } },
-      { properties: { a: { type: "array", items: { type: "string", enum: ["x", "y"] } } } },
+      "a list of which some are allowed",
+      { a: { type: "string[]", enum: [["x"], ["x", "y"]] } },
+      { properties: { a: { type: "array", items: { type: "string" }, enum: [["x"], ["x", "y"]] } } },
     ],
   ])("tells %s", (_, inputs, expected) => {
     expect(describeInputs(workflowOf(inputs))).toMatchObject(expected);
@@ -49,7 +50,7 @@ describe("the schema of a workflow's inputs", () => {
     fc.record(
       {
         type: fc.constant("string[]" as const),
-        enum: fc.array(fc.oneof(word, fc.array(word, { maxLength: 2 })), { minLength: 1, maxLength: 3 }),
+        enum: fc.array(fc.array(word, { maxLength: 2 }), { minLength: 1, maxLength: 3 }),
       },
       { requiredKeys: ["type"] },
     ),
@@ -61,7 +62,7 @@ describe("the schema of a workflow's inputs", () => {
     fc.assert(
       fc.property(fc.dictionary(key, field), fc.dictionary(key, value), (inputs, input) => {
         const workflow = workflowOf(inputs as Workflow["inputs"]);
-        const isChecked = checkInput(workflow, input).diagnostics.length === 0;
+        const isChecked = !hasErrors(checkInput(workflow, input).diagnostics);
         const fits = schemaProblems(describeInputs(workflow), input as Json).length === 0;
         expect(fits).toBe(isChecked);
       }),

@@ -308,6 +308,23 @@ verify: x`;
     expect(parse(text, ["sentry"]).diagnostics.map((found) => found.hint)).toContain(hint);
   });
 
+  test.each([
+    [
+      "a string[] that allows single strings (D60)",
+      minimal('inputs: { x: { type: "string[]", enum: [[a], b] } }'),
+      "inputs.x.enum[1]",
+    ],
+    [
+      "a built-in tool without a name (D60)",
+      minimal("", ', disallowed_tools: [Bash, ""]'),
+      "nodes.a.disallowed_tools[1]",
+    ],
+  ])("refuse %s", (_, text, field) => {
+    const { workflow, diagnostics } = parse(text);
+    expect(workflow).toBeUndefined();
+    expect(diagnostics.map(({ code, message }) => [code, message.split(" ")[0]])).toEqual([["SCHEMA", field]]);
+  });
+
   test("suggest the near value of an enumeration", () => {
     expect(told(parse(minimal("workflow_type: monitr")))[0]).toContain('(did you mean "monitor"?)');
   });
