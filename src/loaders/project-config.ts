@@ -51,11 +51,18 @@ export function isInCheckout(path: string, from: string): boolean {
   return existsSync(join(root, ".git")) && isWithin(realpathSync(root), realpathSync(nearestExisting(path)));
 }
 
-/** Whether a file lies in one of the user's own folders, links followed, and not in the checkout. */
+/** Whether a file lies in one of the user's own folders, links followed, and in no checkout, also not of its own there. */
 export function isUsersOwn(path: string, from: string, folders: readonly string[]): boolean {
   if (!existsSync(path) || isInCheckout(path, from)) return false;
-  const own = folders.filter((folder) => existsSync(folder));
-  return own.some((folder) => isWithin(realpathSync(folder), realpathSync(path)));
+  const real = realpathSync(path);
+  const own = folders.filter((folder) => existsSync(folder)).map((folder) => realpathSync(folder));
+  return own.some((folder) => isWithin(folder, real) && !isWithin(folder, dirname(checkoutOf(real) ?? "/")));
+}
+
+/** The root of the repository that a file lies in. */
+function checkoutOf(path: string): string | undefined {
+  const root = projectRoot(dirname(path));
+  return existsSync(join(root, ".git")) ? root : undefined;
 }
 
 function nearestExisting(path: string): string {

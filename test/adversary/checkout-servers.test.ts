@@ -190,11 +190,14 @@ describe("a server of the user's own", () => {
     ["elsewhere in the home directory", (home) => join(home, "downloads/flow.yml")],
     ["behind a link in the user's folder", (home) => join(home, ".skillflow/linked/flow.yml")],
     ["in another checkout", (home) => join(home, "src/other/flow.yml")],
+    ["in a checkout that lies in the user's folder", (home) => join(home, ".claude/plugins/other/flow.yml")],
   ])("is no server %s", async (_, place) => {
     const HOME = makeProject({
       "downloads/flow.yml": flow(command("own")),
       "src/other/flow.yml": flow(command("own")),
       "src/other/.git/HEAD": "",
+      ".claude/plugins/other/flow.yml": flow(command("own")),
+      ".claude/plugins/other/.git/HEAD": "",
       ".skillflow/keep": "",
     });
     symlinkSync(join(HOME, "downloads"), join(HOME, ".skillflow/linked"));
