@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
@@ -20,7 +20,7 @@ const packages = [
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 rmSync("dist", { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   entryPoints: {
     bin: "src/bin.ts",
     index: "src/index.ts",
@@ -43,6 +43,7 @@ await build({
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
   logLevel: "warning",
+  metafile: true,
 });
 for (const id of skills) {
   const document = join("skills", id, "SKILL.md");
@@ -51,3 +52,16 @@ for (const id of skills) {
 cpSync("src/loaders/runners", "dist/runners", { recursive: true });
 cpSync("src/protocol/guide", "dist/guide", { recursive: true });
 chmodSync("dist/bin.js", 0o755);
+writeFileSync("dist/LICENSES.txt", licencesOf(Object.keys(metafile.inputs)));
+
+/** What those who wrote the bundled packages ask for: their licence beside their code. */
+function licencesOf(inputs) {
+  const folders = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  const parts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), "utf8").trim();
+    return `${name} ${version}\n\n${text}\n`;
+  });
+  return parts.join(`\n${"-".repeat(80)}\n\n`);
+}
