@@ -1,6 +1,6 @@
 import { cutText } from "./core/cut.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
-import { OWN_TOOLS } from "./core/own-tools.ts";
+import { isReservedTool } from "./core/own-tools.ts";
 import type { Redactor } from "./core/redact.ts";
 import { defined } from "./core/settings.ts";
 import { exposedName, type Skill, type Tool } from "./core/skill.ts";
@@ -107,7 +107,7 @@ function withTools(skill: Skill, offered: readonly Tool[], warn: (message: strin
   const added = offered.filter((tool) => {
     const name = exposedName(skill.id, tool.name);
     const isHidden = taken.has(name);
-    const isReserved = OWN_TOOLS.includes(name);
+    const isReserved = isReservedTool(skill.id, tool.name);
     if (isHidden) warn(`offers a tool ${name}, which is hidden by the skill's own of that name`);
     if (isReserved) warn(`offers a tool ${name}, which is left out: skillflow itself has one of that name`);
     return !isHidden && !isReserved;

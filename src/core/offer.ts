@@ -3,7 +3,7 @@ import { readSkillTool, runScriptTool } from "./disclosure.ts";
 import type { Settings, SkillRecord } from "./event.ts";
 import { OWN_TOOLS } from "./own-tools.ts";
 import type { Program } from "./program.ts";
-import { EXECUTOR, type ToolDescriptor } from "./skill.ts";
+import { EXECUTOR, numberNames, type ToolDescriptor } from "./skill.ts";
 import type { State } from "./state.ts";
 import { TOOL_MAKER } from "./tool-maker.ts";
 import type { WorkflowNode } from "./workflow.ts";
@@ -36,13 +36,8 @@ export function selectTools(
   now: Offering,
 ): { readonly set: ToolSet; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
-  const byName = new Map<string, ToolDescriptor>();
-  for (const tool of [...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))]) {
-    const first = byName.get(tool.exposed);
-    if (!first) byName.set(tool.exposed, tool);
-    else warnings.push(`the tool ${tool.exposed} of ${tool.skill} is hidden by that of ${first.skill}`);
-  }
-  const all = [...byName.values()];
+  const once = [...new Map(skills.map((skill) => [skill.id, skill])).values()];
+  const all = numbered([...ownTools(node, skills, now), ...once.flatMap((skill) => toolsOf(skill, now))], warnings);
   const { allow, deny } = node.tools ?? {};
   const comesLater = (entry: string) => OWN_TOOLS.includes(entry) || skills.some(({ id }) => id === TOOL_MAKER);
   for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
@@ -58,6 +53,18 @@ export function selectTools(
     .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
     .filter((tool) => !readOnly || tool.effect === "read");
   return { warnings, set: toolSet(all, offered) };
+}
+
+/** Of tools that would be offered alike, the later are numbered (skill-formats 7.2). */
+function numbered(tools: readonly ToolDescriptor[], warnings: string[]): readonly ToolDescriptor[] {
+  const names = numberNames(tools.map((tool) => tool.exposed));
+  return tools.map((tool, index) => {
+    const { exposed: wanted, skill } = tool;
+    const exposed = names[index] ?? wanted;
+    if (exposed === wanted) return tool;
+    warnings.push(`the tool ${wanted} of ${skill} is offered as ${exposed}: another skill has one of that name`);
+    return { ...tool, exposed };
+  });
 }
 
 function isReadOnly({ effects }: WorkflowNode, { writes }: Offering["settings"]): boolean {

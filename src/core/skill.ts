@@ -1,5 +1,6 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "./ports.ts";
+import { sha256 } from "./sha256.ts";
 import type { Json, JsonObject, JsonSchema } from "./values.ts";
 
 export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
@@ -145,13 +146,20 @@ const MOST_NAME = 64;
 
 /**
  * The name under which a model sees a tool: `<skill>_<tool>`, not doubled, illegal characters as `_` (D52). A skill that
- * is one tool by itself, as contracts are, is named once.
+ * is one tool by itself, as contracts are, is named once. "-" and "_" count as alike. A name that would be too long ends in
+ * eight digits of its digest.
  */
 export function exposedName(skill: string, tool: string): string {
   const prefix = legalName(skill);
   const name = legalName(tool);
-  const whole = name === prefix || name.startsWith(`${prefix}_`) ? name : `${prefix}_${name}`;
-  return whole.slice(0, MOST_NAME);
+  const isNamed = `${alike(name)}_`.startsWith(`${alike(prefix)}_`);
+  const whole = isNamed ? name : `${prefix}_${name}`;
+  return whole.length <= MOST_NAME ? whole : `${whole.slice(0, MOST_NAME - 9)}_${sha256(whole).slice(0, 8)}`;
+}
+
+/** Names of tools as they are compared (skill-formats 7.2). */
+export function alike(name: string): string {
+  return name.replace(/[^A-Za-z0-9_]/g, "_");
 }
 
 function legalName(name: string): string {

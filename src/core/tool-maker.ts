@@ -1,5 +1,5 @@
 import type { EventBody } from "./event.ts";
-import { OWN_TOOLS } from "./own-tools.ts";
+import { RESERVED_TOOLS } from "./own-tools.ts";
 import { parameterSchema } from "./parameter-map.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "./skill.ts";
 import type { MadeTool } from "./state.ts";
@@ -96,7 +96,7 @@ function definitionProblem(definition: Definition, present: readonly ToolDescrip
 
 /** Names of tools that no run defined. */
 function isProtected(name: string, present: readonly ToolDescriptor[]): boolean {
-  if (OWN_TOOLS.includes(name) || name === DEFINE || name === REMOVE) return true;
+  if (RESERVED_TOOLS.includes(name)) return true;
   const exposed = exposedName(TOOL_MAKER, name);
   return present.some((tool) => {
     if (tool.skill === TOOL_MAKER) return tool.name !== name && tool.exposed === exposed;

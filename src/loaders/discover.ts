@@ -1,6 +1,8 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
+import { isReservedTool } from "../core/own-tools.ts";
+import type { Skill } from "../core/skill.ts";
 import { isWithin } from "../files.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import type { Contents } from "./skill-contents.ts";
@@ -65,10 +67,40 @@ export function loadFolder(
 ): LoadedSkill | Diagnostic {
   try {
     const format = formats.find((candidate) => candidate.recognises(folder));
-    return format?.load(folder, host) ?? skipped(folder.directory, almostSkill(folder) ?? "it is no skill");
+    const loaded = format?.load(folder, host) ?? skipped(folder.directory, almostSkill(folder) ?? "it is no skill");
+    return "severity" in loaded ? loaded : withoutReservedTools(loaded, folder);
   } catch (error) {
     return skipped(folder.directory, messageOf(error).split("\n")[0] ?? "");
   }
+}
+
+function withoutReservedTools(loaded: LoadedSkill, folder: SkillFolder): LoadedSkill {
+  const { skill, findings } = leaveOutReserved(loaded.skill, (tool) => placeOf(tool, folder));
+  return findings.length === 0 ? loaded : { ...loaded, skill, diagnostics: [...loaded.diagnostics, ...findings] };
+}
+
+/** The skill without the tools that would stand in for skillflow's own. */
+export function leaveOutReserved(skill: Skill, place: (tool: string) => Partial<Diagnostic>) {
+  const tools = skill.tools.filter(({ name }) => !isReservedTool(skill.id, name));
+  const findings = skill.tools
+    .filter((tool) => !tools.includes(tool))
+    .map(({ name }): Diagnostic => {
+      const message = `the tool ${name} is left out: skillflow itself has one of that name`;
+      return { severity: "error", code: "TOOL_RESERVED", path: ["tools", name], message, ...place(name) };
+    });
+  return { skill: findings.length === 0 ? skill : { ...skill, tools }, findings };
+}
+
+/** Where the folder first says a tool's name. */
+function placeOf(tool: string, { directory, names, read }: SkillFolder): Partial<Diagnostic> {
+  for (const file of ["tools.json", ...MARKS].filter((name) => names.has(name))) {
+    const before =
+      (read(file) ?? "").split(new RegExp(`(?<![\\w.-])${tool.replace(/\W/g, "\\$&")}(?![\\w.-])`))[0] ?? "";
+    const lines = before.split("\n");
+    if (before !== read(file))
+      return { file: join(directory, file), line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+  }
+  return { file: directory };
 }
 
 /** A file that makes its folder a skill, in one format or another. */

@@ -24,7 +24,7 @@ import { describeAbsence } from "../core/skill-reference.ts";
 import { isObject } from "../core/values.ts";
 import type { InlineSkill, Workflow } from "../core/workflow.ts";
 import { hasOwnScripts, listBundled } from "./bundled-files.ts";
-import type { SkillLevel } from "./discover.ts";
+import { leaveOutReserved, type SkillLevel } from "./discover.ts";
 import { openServerContents } from "./mcp-contents.ts";
 import type { RunnablePackage } from "./package-run.ts";
 import type { Contents } from "./skill-contents.ts";
@@ -177,11 +177,12 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   };
 }
 
-/** Tools whose schema cannot be used are left out: nobody could say whether a call fits. */
-async function withSoundTools(skill: Skill | undefined, top: Layer | undefined) {
-  if (!skill || skill.tools.length === 0) return { own: skill, unsound: [] };
+/** Tools whose schema cannot be used are left out: nobody could say whether a call fits. So are those of an import with reserved names. */
+async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
+  if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
+  const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
   const { compileSchema } = await import("../core/schema.ts");
-  const unsound: Diagnostic[] = [];
+  const unsound: Diagnostic[] = [...findings];
   const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
     try {
       for (const schema of [input_schema, output_schema]) if (schema) compileSchema(schema);

@@ -1,7 +1,6 @@
 import { type Diagnostic, hasErrors } from "../core/errors.ts";
-import { OWN_TOOLS } from "../core/own-tools.ts";
+import { RESERVED_TOOLS } from "../core/own-tools.ts";
 import { below, doubtful, isText, skippedTool, translateParameters } from "../core/parameter-map.ts";
-import { MAKER_TOOLS } from "../core/tool-maker.ts";
 import { isObject, type Json, type JsonSchema } from "../core/values.ts";
 import { type JsonText, parseJsonText } from "./json-text.ts";
 
@@ -79,14 +78,11 @@ function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): Diag
   if (!isText(name)) return refuse("a tool must have a name");
   if (!TOOL_NAME.test(name))
     return refuse(`"${name}" is no tool name: lowercase letters, digits and _, a letter first`);
-  if (RESERVED.has(name)) return refuse(`"${name}" is the name of a built-in tool`);
+  if (RESERVED_TOOLS.includes(name)) return refuse(`"${name}" is the name of a built-in tool`);
   return before.has(name) ? refuse(`a tool before it is named "${name}" too`) : [];
 }
 
 const TOOL_NAME = /^[a-z][a-z0-9_]*$/;
-
-/** Tools of the program itself, which no skill may stand in for. */
-const RESERVED = new Set([...OWN_TOOLS, ...MAKER_TOOLS.map((tool) => tool.name), "run_code"]);
 
 function scriptProblems(script: unknown, checkScript: CheckScript): Diagnostic[] {
   if (script === undefined) return [];

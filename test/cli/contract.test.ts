@@ -188,3 +188,34 @@ describe("a contract", () => {
     expect(told).toContain("--trust-skill filesystem.search lets it run");
   });
 });
+
+describe("two contracts whose tools would be offered alike", () => {
+  it("are both offered, the second with a number, and each is carried out by its own", async () => {
+    const contract = (id: string) => ({
+      id,
+      version: "1.0.0",
+      description: "d",
+      input: { type: "object" },
+      output: { type: "object" },
+    });
+    const binding = (id: string) => ({ command: { binary: "echo", args: [JSON.stringify({ by: id })] } });
+    const cwd = makeProject({
+      "skills/one/contract.json": contract("a.b"),
+      "skills/one/binding.json": binding("a.b"),
+      "skills/two/contract.json": contract("a_b"),
+      "skills/two/binding.json": binding("a_b"),
+      "w.yml": workflow("a.b, a_b"),
+      "s.json": { replies: [{ calls: [{ tool: "a_b_2" }, { tool: "a_b" }] }, { text: "done" }] },
+    });
+    const trust = ["--trust-skill", "a.b", "--trust-skill", "a_b"];
+    const { stderr } = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], {
+      cwd,
+    });
+    expect(stderr).toContain("the tool a_b of a_b is offered as a_b_2");
+    const called = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
+    expect(called).toMatchObject([
+      { tool: "a_b_2", output: { by: "a_b" } },
+      { tool: "a_b", output: { by: "a.b" } },
+    ]);
+  });
+});

@@ -98,12 +98,17 @@ describe("warnings", () => {
     expect(link(node).warnings).toEqual(warnings);
   });
 
-  test("of two tools under one offered name the first skill's wins, with a warning (D31)", () => {
+  test("of two skills whose tools would be offered alike the second's is numbered, with a warning", () => {
     const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })]);
     const second = skillOf("a.b", [toolOf("a.b", "t")]);
     const program = link({ skills: ["a-b", "a.b"] }, [first, second]);
-    expect(program.tools("a", now()).offered.map(({ skill }) => skill)).toEqual(["a-b"]);
-    expect(program.warnings).toEqual(["node a: the tool a_b_t of a.b is hidden by that of a-b"]);
+    expect(program.tools("a", now()).offered.map(({ skill, exposed }) => [skill, exposed])).toEqual([
+      ["a-b", "a_b_t"],
+      ["a.b", "a_b_t_2"],
+    ]);
+    expect(program.warnings).toEqual([
+      "node a: the tool a_b_t of a.b is offered as a_b_t_2: another skill has one of that name",
+    ]);
   });
 });
 

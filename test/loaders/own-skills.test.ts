@@ -39,6 +39,67 @@ describe("names that are skillflow's own", () => {
   });
 });
 
+describe("a tool with a name of skillflow's own", () => {
+  const tool = (name: string) => ({ name, description: "d", parameters: { type: "object" } });
+  const code = `export default { id: "coded", name: "Coded", description: "d", category: "general", config: {}, tools:
+    ["state_put", "look"].map((name) => ({ name, description: "s", input_schema: { type: "object" }, effect: "read", handler: () => 1 })) };`;
+
+  test.each<[string, Readonly<Record<string, unknown>>, readonly string[], string, number | undefined]>([
+    [
+      "listed",
+      {
+        "SKILL.md": document("name: listed\ndescription: d", "Use."),
+        "tools.json": `[\n{"name":"run_code","description":"d"},\n{"name":"look","description":"d"}]`,
+      },
+      ["look"],
+      "tools.json",
+      2,
+    ],
+    [
+      "described",
+      {
+        "SKILL.md": document("name: described\ndescription: d", "Use."),
+        "tools.json": `{"tools": [\n${JSON.stringify(tool("look"))},\n${JSON.stringify(tool("read-result"))}],
+          "allowlist": {"commands": [{"binary": "wc", "subcommands": ["-w"]}]},
+          "execution": {"tools": [{"tool": "look", "binary": "wc", "subcommand": "-w", "args": []},
+                                  {"tool": "read-result", "binary": "wc", "subcommand": "-w", "args": []}]}}`,
+      },
+      ["look"],
+      "tools.json",
+      3,
+    ],
+    [
+      "state.get",
+      {
+        "SKILL.md": document("name: x\ndescription: d", "Use."),
+        "contract.yml": "# mine\nid: state.get\nversion: 1.0.0\ndescription: d\ninput: { type: object }\noutput: {}\n",
+        "binding.yml": "command: { binary: cat }\n",
+      },
+      [],
+      "contract.yml",
+      2,
+    ],
+    [
+      "coded",
+      { "skill.mjs": code, "SKILL.md": document("name: coded\ndescription: d", "Use.") },
+      ["look"],
+      "",
+      undefined,
+    ],
+  ])("is lost to the skill %s, which keeps the others and its instruction", async (id, files, tools, file, line) => {
+    const folder = makeFolder(
+      Object.fromEntries(Object.entries(files).map(([name, text]) => [`own/${id}/${name}`, text])),
+    );
+    const found = await open(folder, { trust: { ids: new Set([id]), remembered: [] } }).find(id);
+    expect(found).toMatchObject({ unavailable: undefined, skill: { instruction: "Use." } });
+    expect(found?.skill.tools.map(({ name }) => name)).toEqual(tools);
+    const told = found?.diagnostics.filter(({ severity }) => severity === "error");
+    expect(told).toHaveLength(1);
+    expect(told?.[0]?.file).toContain(file);
+    expect(told?.[0]?.line).toBe(line);
+  });
+});
+
 describe("a skill that the program itself carries out", () => {
   const maker = { skill: toolMakerSkill(), unavailable: "needs --allow-define-tool" };
 
