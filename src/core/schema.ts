@@ -157,6 +157,8 @@ function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }
   const key = `${isDraft7 ? "7" : "2020"}${fills ? " fills" : ""}`;
   const ajv = instances.get(key) ?? createAjv(isDraft7 ? Ajv : Ajv2020, fills);
   instances.set(key, ajv);
+  const size = JSON.stringify(own).length;
+  if (size > MOST_SCHEMA) throw new Error(`it has ${size} characters of JSON, and ${MOST_SCHEMA} is the most`);
   if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is taken`);
   try {
     return ajv.compile(own);
@@ -164,6 +166,9 @@ function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }
     ajv.removeSchema(own);
   }
 }
+
+/** Compiling cannot be interrupted, and takes time in proportion. */
+const MOST_SCHEMA = 200_000;
 
 function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | Ajv2020 {
   const ajv = new Dialect({

@@ -26,6 +26,13 @@ describe("a JSON Schema (D28)", () => {
     expect(problems({ type: "string", format: "date-time" }, "yesterday")).toHaveLength(1);
   });
 
+  test("of more than 200,000 characters is refused before it is compiled", () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, id) => [`property_${id}`, { type: "string" }]),
+    );
+    expect(() => compileSchema({ type: "object", properties })).toThrow(/characters of JSON, and 200000 is the most/);
+  });
+
   test("keywords that nobody knows are ignored", () => {
     expect(problems({ type: "string", "x-color": "red" }, "a")).toEqual([]);
   });
