@@ -85,8 +85,8 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
   }
 }
 
-/** The hosts that `metadata.network` names. */
-function declaredNetwork({ metadata }: SkillScripts["frontmatter"]): ForeignCommand["network"] {
+/** The hosts that `metadata.network` names, with spaces between them. */
+export function declaredNetwork({ metadata }: SkillScripts["frontmatter"]): false | readonly string[] {
   const text = isObject(metadata) ? metadata.network : undefined;
   const hosts = typeof text === "string" ? text.split(/\s+/).filter(Boolean) : [];
   return hosts.length > 0 && hosts;

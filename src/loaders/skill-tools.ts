@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { describeNetwork } from "../core/declared-host.ts";
 import { messageOf } from "../core/errors.ts";
+import type { ForeignCommand } from "../core/ports.ts";
 import type { Tool, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { resolveInsideNow } from "./contain.ts";
@@ -9,6 +11,7 @@ import { mountOf } from "./package-run.ts";
 import { callScript, declaredEnv } from "./script-handler.ts";
 import { instructionSkill } from "./skill-document.ts";
 import { readSkillDocument, type SkillFolder } from "./skill-folder.ts";
+import { declaredNetwork } from "./skill-script.ts";
 import {
   type CheckScript,
   invalidManifest,
@@ -32,6 +35,7 @@ export const skillTools: FolderFormat = {
       kind: tools.length > 0 ? "tools" : loaded.kind,
       skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
       runsCode: tools.some(({ script }) => script !== undefined),
+      code: reachOf(loaded.frontmatter),
       mounts: mountsOf(loaded.skill.id, tools, folder),
       diagnostics: [...loaded.diagnostics, ...diagnostics],
     };
@@ -85,7 +89,7 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
   if (script === undefined) {
     return { name, description, input_schema, effect: "read", handler: () => readInstructions(skill.id) };
   }
-  const network = needsNetwork(frontmatter.compatibility);
+  const network = networkOf(frontmatter);
   const handler = async (input: JsonObject, context: ToolContext): Promise<Json> => {
     const { workDir, signal } = context;
     const call = { env: declaredEnv(skill, context), workDir, signal, withWorkDir: true, network };
@@ -104,7 +108,14 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
 const NO_NETWORK =
   /\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|network is unreachable|name resolution|could not resolve host|connection refused/i;
 
-const HOW_TO_DECLARE = 'the skill has no network: "compatibility: Requires network access" in its SKILL.md asks for it';
+const HOW_TO_DECLARE =
+  'the skill has no network: "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md ask for it';
+
+/** As people are told before they allow it. */
+function reachOf(frontmatter: LoadedSkill["frontmatter"]): readonly string[] {
+  const network = networkOf(frontmatter);
+  return network === false ? [] : [`its scripts with ${describeNetwork(network)}`];
+}
 
 /** The answer of a tool that has no script. */
 function readInstructions(skill: string): string {
@@ -112,6 +123,10 @@ function readInstructions(skill: string): string {
     `This tool runs nothing by itself: the instructions of the skill "${skill}" say how it is done. Follow them; ` +
     `if you have not read them, call read_skill with the skill_name "${skill}" first.`
   );
+}
+
+function networkOf({ compatibility, ...rest }: LoadedSkill["frontmatter"]): ForeignCommand["network"] {
+  return needsNetwork(compatibility) || declaredNetwork(rest);
 }
 
 /** What the author says that the skill needs, in words: "Requires network access". */

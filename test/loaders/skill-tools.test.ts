@@ -178,8 +178,11 @@ describe("a tool", () => {
     await expect(call(loaded, "go")).rejects.toThrow("is a link that leads out");
   });
 
-  test.each<[string, boolean]>([
+  test.each<[string, boolean | string[]]>([
     ["", false],
+    ["metadata: { network: api.example.com *.example.org:8443 }\n", ["api.example.com", "*.example.org:8443"]],
+    ["metadata: { network: [a.com] }\n", false],
+    ["compatibility: Requires network access\nmetadata: { network: a.com }\n", true],
     ["compatibility: Requires network access\n", true],
     ["compatibility: Requires Python 3.10+, internet access and patience\n", true],
     ["compatibility: Requires Python 3.10+\n", false],
@@ -197,8 +200,13 @@ describe("a tool", () => {
       },
     };
     await call(load(makeSkill([tool("go")], {}, frontmatter), host), "go");
-    expect(seen?.network).toBe(network);
+    expect(seen?.network).toEqual(network);
   });
+});
+
+test("people are told which hosts the scripts reach before they allow them", () => {
+  const { code } = load(makeSkill([tool("go")], {}, "metadata: { network: a.com b.com }\n"));
+  expect(code).toEqual(["its scripts with the network (a.com, b.com)"]);
 });
 
 describe("a tool that misses the network", () => {
