@@ -5,7 +5,7 @@ import { SkillflowError } from "./core/errors.ts";
 import type { Blobs } from "./core/ports.ts";
 import { createRedactor } from "./core/redact.ts";
 import { schemaProblems } from "./core/schema.ts";
-import type { Skill } from "./core/skill.ts";
+import type { Failure, Skill } from "./core/skill.ts";
 import type { Json, JsonObject } from "./core/values.ts";
 import { invokeSkill, listServerTools } from "./invocation.ts";
 import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/package-run.ts";
@@ -144,7 +144,7 @@ async function callTool(project: Project, blobs: Blobs, wanted: SkillExecution):
     },
   );
   const told = logs.join("\n");
-  if ("error" in outcome) return failed({ type: typeOfError(outcome.error), message: outcome.error }, told);
+  if ("error" in outcome) return failed({ type: typeOf(outcome), message: outcome.error }, told);
   return completed(
     outcome.output,
     (outcome.blobs ?? []).map(({ blob_id }) => blob_id),
@@ -152,9 +152,9 @@ async function callTool(project: Project, blobs: Blobs, wanted: SkillExecution):
   );
 }
 
-function typeOfError(message: string): string {
-  if (/^invalid[ _]input/.test(message)) return "ValidationError";
-  return /took longer than/.test(message) ? "TimeoutError" : "SkillError";
+function typeOf({ fault }: Failure): string {
+  if (fault === "input") return "ValidationError";
+  return fault === "time" ? "TimeoutError" : "SkillError";
 }
 
 interface Reporting {

@@ -78,10 +78,11 @@ export async function listServerTools(project: Project, entry: SkillEntry, signa
 
 async function callTool(
   { host }: Project,
-  { entry, tool }: Chosen,
+  { entry, tool, misfit }: Chosen,
   { arguments: input }: Invocation,
   { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
 ): Promise<Outcome> {
+  if (misfit !== undefined) return { error: options.redactor.text(misfit), fault: "input" };
   const [descriptor] = describeTools(entry.skill, [tool]);
   if (!descriptor) return { error: `skill ${entry.skill.id} has no tool to call` };
   const call = createCall({

@@ -79,7 +79,13 @@ describe("an invocation of a skill", () => {
     ["a tool that is not there", { tool: "write" }, "skill notes.read has no tool write"],
     ["a tool that may write, where only reading is allowed", { effects: "read" }, "only reading is allowed here"],
   ])("with %s is answered with an error", async (_, call, error) => {
-    expect(await invoke(call)).toEqual({ error: expect.stringContaining(error) });
+    const fault = call.arguments ? { fault: "input" } : {};
+    expect(await invoke(call)).toEqual({ error: expect.stringContaining(error), ...fault });
+  });
+
+  it("that fails in words of the program's own is the tool's failure", async () => {
+    const code = "console.error('invalid input: it took longer than ever'); process.exit(1)";
+    expect(await invoke({}, code)).toEqual({ error: expect.stringContaining("invalid input: it took longer") });
   });
 
   it("is answered with an error when the result breaks its guarantee", async () => {
@@ -89,7 +95,7 @@ describe("an invocation of a skill", () => {
 
   it("is ended when it takes too long", async () => {
     const outcome = await invoke({}, "setInterval(() => {}, 1000)", { timeoutMs: 500 });
-    expect(outcome).toEqual({ error: "the call took longer than 0.5 s" });
+    expect(outcome).toEqual({ error: "the call took longer than 0.5 s", fault: "time" });
   });
 
   it("is redacted as a call in a run is", async () => {

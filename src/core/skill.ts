@@ -222,4 +222,10 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
 }
 
 /** A call's outcome, as the run sees it. */
-export type Outcome = { readonly output: Json; readonly blobs?: BlobInfo[] } | { readonly error: string };
+export type Outcome = { readonly output: Json; readonly blobs?: BlobInfo[] } | Failure;
+
+export interface Failure {
+  readonly error: string;
+  /** What failed where it was not the tool: the input did not fit, or the time was up. */
+  readonly fault?: "input" | "time";
+}

@@ -46,7 +46,8 @@ export function carryOut(program: Program, state: State, visit: Visit, node: Wor
 
 /** What is recorded of a call that is over: its result, and what it changed of the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
-  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...outcome, id: call.key };
+  const said = "error" in outcome ? { error: outcome.error } : outcome;
+  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...said, id: call.key };
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 

@@ -11,9 +11,11 @@ import type { SkillSet } from "./skill-set.ts";
 export interface Chosen {
   readonly entry: SkillEntry;
   readonly tool: Tool;
+  /** What of the arguments does not fit: the call is not made. */
+  readonly misfit: string | undefined;
 }
 
-/** The skill and tool that are invoked, and that the arguments fit; throws what keeps the call from being made. */
+/** The skill and tool that are invoked; throws what keeps them from being called at all. */
 export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
   const entry = await findCallable(set, call);
   const tool = calledTool(entry, call.tool);
@@ -23,11 +25,9 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
   }
   const { schemaProblems } = await import("../core/schema.ts");
   const { misfitOf } = await import("../core/tool-input.ts");
-  const misfit = tool.dialect && misfitOf(tool, call.arguments);
-  if (misfit !== undefined) throw new Error(misfit);
-  const problems = tool.dialect ? [] : schemaProblems(tool.input_schema, call.arguments);
-  if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
-  return { entry, tool };
+  if (tool.dialect) return { entry, tool, misfit: misfitOf(tool, call.arguments) };
+  const problems = schemaProblems(tool.input_schema, call.arguments);
+  return { entry, tool, misfit: problems.length > 0 ? describeMisfit("invalid_input", problems) : undefined };
 }
 
 async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
@@ -75,7 +75,8 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
     }
     const server = await serverCall(set, call);
     if (server) return callServer(host, server, call, context);
-    const { entry, tool } = await chooseTool(set, call);
+    const { entry, tool, misfit } = await chooseTool(set, call);
+    if (misfit !== undefined) throw new Error(misfit);
     const inner = { ...context, config: handlerConfig(entry) };
     callers.set(inner, { chain, effects: call.effects ?? "write" });
     return checkedOutput(tool, toJson(await tool.handler(call.arguments as never, inner)));

@@ -67,7 +67,8 @@ async function runHandler(options: CallOptions, handler: Handler, call: Call, si
     const output = toJson(await Promise.race([suspected(astray, work), astray.thrown, rejectOnAbort(both)]));
     return checked(output, call.tool.output_schema);
   } catch (error) {
-    return { error: both.aborted ? messageOf(both.reason) : messageOf(error) };
+    const isLate = deadline.signal.aborted;
+    return { error: messageOf(both.aborted ? both.reason : error), ...(isLate ? { fault: "time" } : {}) };
   } finally {
     clearTimeout(timer);
     deadline.abort(new Error("the call is over"));
@@ -120,7 +121,7 @@ const MOST_LOG = 10_000;
  * over all that was said.
  */
 async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
-  if ("error" in outcome) return { error: cutText(redactor.text(outcome.error), MOST_ERROR) };
+  if ("error" in outcome) return { ...outcome, error: cutText(redactor.text(outcome.error), MOST_ERROR) };
   const output = await holdLarge(redactor.value(outcome.output), blobs, mostResult);
   const named = await Promise.all(blobsIn(output).map(({ blob_id }) => blobs.info(blob_id)));
   const known = named.filter((info) => info !== undefined);

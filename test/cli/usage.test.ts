@@ -25,7 +25,8 @@ const OK = ["--model", "script:script.json"];
 function expectRefused(ended: Ended, says: RegExp | string) {
   expect(ended.stderr).toMatch(says);
   expect(ended.code).toBe(2);
-  if (ended.stdout !== "") expect(JSON.parse(ended.stdout)).toMatchObject({ run: null, status: "refused", exitCode: 2 });
+  if (ended.stdout !== "")
+    expect(JSON.parse(ended.stdout)).toMatchObject({ run: null, status: "refused", exitCode: 2 });
   expect(ended.stderr).not.toMatch(/\n\s+at .*[:(]\d+/);
 }
 

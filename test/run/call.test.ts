@@ -193,7 +193,7 @@ describe("a handler that fails (S7)", () => {
       },
       { timeoutMs: 1 },
     );
-    expect(await call()).toEqual({ error: "the call took longer than 0.001 s" });
+    expect(await call()).toEqual({ error: "the call took longer than 0.001 s", fault: "time" });
     expect(aborted).toBe(true);
   });
 
