@@ -310,6 +310,8 @@ export interface Watch {
   readonly signal: AbortSignal;
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
   readonly loggerFor: (skill: string) => Logger;
+  /** The run is in its store: what goes wrong from now on breaks it off. */
+  readonly onOpened?: () => void;
 }
 
 export interface FinishedRun {
@@ -502,6 +504,7 @@ async function closingOnFailure<Value>(journal: Journal, work: () => Value): Pro
 }
 
 async function drive(project: Project, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
+  watch.onOpened?.();
   try {
     return await driveOpened(project, prepared, watch, opened);
   } finally {

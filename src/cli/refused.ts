@@ -1,31 +1,45 @@
 import { redactRefusal } from "../core/content.ts";
 import { SkillflowError } from "../core/errors.ts";
+import { fold } from "../core/fold.ts";
+import type { StoredRun } from "../core/ports.ts";
 import { describeRefusal } from "../core/refusal.ts";
+import { describeResult, type RunResult } from "../core/result.ts";
+import { begin } from "../core/state.ts";
 import { githubActions } from "./ci.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { jsonText } from "./terminal.ts";
 
-/** What is known of a run before it begins. */
+/** What is known of a run as it begins. */
 export interface Beginning {
   workflow?: string;
-  /** An event of it was seen. */
-  hasBegun: boolean;
+  /** Present once it is in its store. */
+  recorded?: () => Promise<StoredRun>;
+  /** It came to its end, and its result is told. */
+  isTold: boolean;
 }
 
-/** An action whose refusal is told as a document too, to programs and to CI. */
+/** An action that tells programs and CI as a document, too, why it could not begin or what broke it off. */
 export function tellingRefusal(
   action: (io: Io, args: readonly string[], flags: Flags, beginning: Beginning) => Promise<number>,
 ): Action {
   return async (io, args, flags) => {
-    const beginning: Beginning = { hasBegun: false };
+    const beginning: Beginning = { isTold: false };
     try {
       refuseBoth(flags);
       return await action(io, args, flags, beginning);
     } catch (error) {
-      if (!beginning.hasBegun) await tellRefusal(io, error, flags.json === true, beginning.workflow);
+      const { workflow, recorded, isTold } = beginning;
+      if (!recorded) await tellRefusal(io, error, flags.json === true, workflow);
+      else if (!isTold && flags.json === true) await io.out(jsonText(brokenOff(await recorded(), error)));
       throw error;
     }
   };
+}
+
+/** What a run had come to when it could not be carried on. */
+function brokenOff({ record, events }: StoredRun, error: unknown): RunResult {
+  const { exitCode, error: reason } = describeRefusal(error, undefined);
+  return { ...describeResult(record, events.reduce(fold, begin(record))), exitCode, error: reason };
 }
 
 export async function tellRefusal(io: Io, error: unknown, asJson: boolean, workflow?: string): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import { exitCodeOf, SkillflowError } from "../core/errors.ts";
 import type { RunError, RunEvent } from "../core/event.ts";
 import { fold } from "../core/fold.ts";
-import type { Observer, StoredRun } from "../core/ports.ts";
+import type { Observer, Store, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
 import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
@@ -45,8 +45,9 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
     };
     return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags), connect });
   });
-  return watchRun(io, flags, { outputs, prepared, beginning, ...connect }, (watch) =>
-    startRun(project, openStore(project), prepared, watch),
+  const store = openStore(project);
+  return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect }, (watch) =>
+    startRun(project, store, prepared, watch),
   );
 });
 
@@ -67,7 +68,7 @@ export const resume = tellingRefusal(async (io, [given = ""], flags, beginning) 
   const connect = { signal: interruptSignal(io) };
   const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
   const resumedAt = from ?? lastNode(stored.events) ?? stored.record.workflow.entry;
-  return watchRun(io, flags, { outputs, prepared, beginning, ...connect, resumedAt }, (watch) =>
+  return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect, resumedAt }, (watch) =>
     resumeRun(project, store, prepared, watch, from),
   );
 });
@@ -118,7 +119,7 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
   };
   const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
   const allowsChanges = flags.allowChanges === true;
-  return watchRun(io, flags, { outputs, prepared, beginning, signal, allowsChanges }, (watch) =>
+  return watchRun(io, flags, { outputs, prepared, store, beginning, signal, allowsChanges }, (watch) =>
     startRun(project, store, prepared, watch),
   );
 });
@@ -153,6 +154,7 @@ async function discreetly<Value>(io: Io, project: Project, prepare: () => Promis
 interface Watched {
   readonly outputs: Outputs;
   readonly prepared: PreparedRun;
+  readonly store: Store;
   readonly beginning: Beginning;
   readonly signal: AbortSignal;
   /** The node at which a resumed run goes on. */
@@ -181,7 +183,7 @@ async function watchPrepared(
   watched: Watched,
   start: (watch: Watch) => Promise<FinishedRun>,
 ): Promise<number> {
-  const { outputs, prepared, beginning, signal, allowsChanges = true } = watched;
+  const { outputs, prepared, store, beginning, signal, allowsChanges = true } = watched;
   checkPlaces(io, outputs);
   io.onStray(blameStray);
   const github = githubActions(io);
@@ -194,18 +196,17 @@ async function watchPrepared(
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
   const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
-  const noting: Observer = {
-    onEvent: () => {
-      beginning.hasBegun = true;
-    },
-  };
   const changed: ChangedPrompt[] = [];
   const driven = await start({
-    observers: [noting, progress, ...(flags.stream === true ? [stream] : [])],
+    observers: [progress, ...(flags.stream === true ? [stream] : [])],
     signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: (skill) => skillLogger(io, flags, skill),
+    onOpened: () => {
+      beginning.recorded = () => store.read(prepared.record.run);
+    },
   }).finally(progress.close);
+  beginning.isTold = true;
   const finished = allowsChanges ? driven : failChanged(driven, changed);
   if (changed.length > 0) {
     const { describeChanges } = await import("./changes.ts");

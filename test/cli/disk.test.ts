@@ -14,7 +14,8 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))("a disk that is full", () => {
   it("before a run is recorded leaves nothing behind, so that the same run can be made again", async () => {
     const cwd = makeProject(files);
     const ended = await runProgram(RUN, { cwd, through: within(100) });
-    expect(ended).toMatchObject({ code: 4, stdout: "" });
+    expect(ended.code).toBe(4);
+    expect(resultOf(ended)).toMatchObject({ run: null, status: "refused", error: { code: "store.full" } });
     expect(ended.stderr).toMatch(
       /error: .*r\.jsonl cannot be written: the disk is full|cannot be recorded: the disk is full/,
     );
@@ -34,7 +35,9 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))("a disk that is full", () => {
       const cwd = makeProject(files);
       const limit = before + Math.floor(Buffer.byteLength(line) / 2);
       const full = await runProgram(RUN, { cwd, through: within(limit) });
-      expect(full, `within ${limit} bytes`).toMatchObject({ code: 4, stdout: "" });
+      const told = { run: "r", status: "interrupted", exitCode: 4, error: { code: "store.full" } };
+      expect(full.code, `within ${limit} bytes`).toBe(4);
+      expect(resultOf(full), `within ${limit} bytes`).toMatchObject(told);
       expect(full.stderr).toContain("error: the run cannot be recorded: the disk is full");
       expect(full.stderr).toContain("free some space, then resume the run");
       const resumed = await runProgram(["resume", "r", "--json"], { cwd });

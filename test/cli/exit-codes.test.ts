@@ -113,11 +113,18 @@ describe("the exit code", () => {
   });
 
   it("is 4 when the result cannot be written", async () => {
-    const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, taken: "a file" });
-    const ended = await runProgram([...RUN, "--out", "taken/folder"], { cwd });
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, "taken/result.json/is/a": "folder" });
+    const ended = await runProgram([...RUN, "--out", "taken"], { cwd });
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain("a result could not be written");
     expect(ended.stderr, "what came of the run is told all the same").toContain("✔ succeeded");
+  });
+
+  it("is 4 when there is no place for the result, and nothing ran", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, taken: "a file" });
+    const ended = await runProgram([...RUN, "--out", "taken/folder"], { cwd });
+    expect(ended).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("nothing ran") });
+    expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
   });
 
   it("is 5 when a limit stopped the run, whose results so far are kept", async () => {

@@ -172,7 +172,7 @@ describe("a run", () => {
     renameSync(join(lock, owner), join(lock, [pid, "far-away", ...rest].join("@")));
     const refused = await resumeHealthy(cwd);
     expect(refused.code).toBe(4);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ run: null, status: "refused", exitCode: 4 });
+    expect(resultOf(refused)).toMatchObject({ run: null, status: "refused", error: { code: "store.locked" } });
     expect(refused.stderr).toContain(`run r is being driven by process ${pid} on far-away`);
     expect(refused.stderr).toContain(`if that machine is gone, delete ${lock}`);
     rmSync(lock, { recursive: true });
