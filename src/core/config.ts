@@ -28,13 +28,19 @@ export const projectConfigSchema = z.strictObject({
       env: z
         .record(z.string(), z.array(z.string().min(1)))
         .optional()
-        .describe("skill -> variables handed to it, where its format cannot declare them"),
+        .describe("skill -> variables handed to it, where its format cannot declare them; counts in the user's file"),
     })
     .optional(),
-  mcpServers: z.record(z.string(), mcpServerSchema).optional().describe("skill id -> its MCP server"),
+  mcpServers: z
+    .record(z.string(), mcpServerSchema)
+    .optional()
+    .describe("skill id -> its MCP server; in a project's file it waits for trust"),
   fetch: z
     .strictObject({
-      auth: z.record(z.string(), z.string()).optional().describe("host -> name of the variable that holds its token"),
+      auth: z
+        .record(z.string(), z.string())
+        .optional()
+        .describe("host -> name of the variable that holds its token; counts in the user's file"),
     })
     .optional(),
 });

@@ -40,22 +40,25 @@ describe("a file outside of the project", () => {
   const cwd = checkout(HOME);
   const env = { HOME };
 
-  it.each(["absolute", "plain", "climbing", "linked", "node", "instruction"])(
-    "is not read for the document %s.yml, whatever the command",
-    async (name) => {
-      const file = `${name}.yml`;
-      for (const args of [
-        ["run", file, ...MODEL],
-        ["run", file, "--dry-run", "--json", ...MODEL],
-        ["validate", file, "--json"],
-      ]) {
-        const { code, stdout, stderr } = await runProgram(args, { cwd, env });
-        expect(code, stderr).toBe(2);
-        expect(stdout + stderr).toMatch(/SOURCE_FILE_OUTSIDE_ROOT|is outside/);
-        expect(stdout + stderr).not.toContain(CANARY);
-      }
+  const DOCUMENTS = ["absolute", "plain", "climbing", "linked", "node", "instruction"].map((name) => `${name}.yml`);
+
+  it.each([...DOCUMENTS.map((file) => ["run", file, ...MODEL]), ["run", "plain.yml", "--dry-run", ...MODEL]])(
+    "is not read by %s %s %s",
+    async (...args) => {
+      const { code, stdout, stderr } = await runProgram(args, { cwd, env });
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain("is outside");
+      expect(stdout + stderr).not.toContain(CANARY);
     },
   );
+
+  it("is told by validate for each document, and not read", async () => {
+    const { code, stdout } = await runProgram(["validate", ...DOCUMENTS, "--json"], { cwd, env });
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; file: string }[] };
+    const refused = DOCUMENTS.map((file) => expect.objectContaining({ code: "SOURCE_FILE_OUTSIDE_ROOT", file }));
+    expect([code, diagnostics]).toEqual([2, refused]);
+    expect(stdout).not.toContain(CANARY);
+  });
 
   it("is not read by a replay whose document was changed to name it", async () => {
     const place = checkout(HOME);
