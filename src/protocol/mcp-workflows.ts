@@ -8,6 +8,7 @@ import { type Diagnostic, SkillflowError } from "../core/errors.ts";
 import { RUN_STATUSES } from "../core/event.ts";
 import type { Blobs, Observer } from "../core/ports.ts";
 import type { RunResult } from "../core/result.ts";
+import { resumeCommand } from "../core/resume-command.ts";
 import { defined, type RunChoices } from "../core/settings.ts";
 import type { Logger } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
@@ -167,7 +168,8 @@ async function finishRun(
     const watch = { signal, observers, onPromptChanged, loggerFor };
     const finished = await startRun(project, openStore(project), prepared, watch);
     const { status } = finished.result;
-    note(`run ${run} of ${workflow.id} ${status}${status === "interrupted" ? `: skillflow resume ${run}` : ""}`);
+    const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
+    note(`run ${run} of ${workflow.id} ${status}${onwards}`);
     return finished;
   } finally {
     await prepared.close();
@@ -179,11 +181,12 @@ function explain({ message, hint, diagnostics = [] }: SkillflowError): string {
   return [message, ...found, ...(hint ? [hint] : [])].join("\n");
 }
 
-async function describeOutcome({ result }: FinishedRun, blobs: Blobs): Promise<CallToolResult> {
+async function describeOutcome(finished: FinishedRun, blobs: Blobs): Promise<CallToolResult> {
+  const { result } = finished;
   const { run, status, exitCode, degraded, error } = result;
   const results = await holdLarge(gistOf(result), blobs);
   return {
-    content: [{ type: "text", text: summaryOf(result) }, ...blobsIn(results).map(linkTo)],
+    content: [{ type: "text", text: summaryOf(finished) }, ...blobsIn(results).map(linkTo)],
     structuredContent: { run, status, exitCode, results, degraded, ...defined("error", error) },
     ...(exitCode === 0 ? {} : { isError: true }),
   };
@@ -197,7 +200,8 @@ function gistOf({ results }: RunResult): JsonObject {
 
 const MOST_DATA = 1000;
 
-function summaryOf({ run, workflow, status, results, degraded, error }: RunResult): string {
+function summaryOf(finished: FinishedRun): string {
+  const { run, workflow, status, results, degraded, error } = finished.result;
   const nodes = Object.entries(results).map(([node, { status: came, data }]) => {
     const text = JSON.stringify(data);
     return `- ${node}: ${came} ${text.length > MOST_DATA ? `${text.slice(0, MOST_DATA)}…` : text}`;
@@ -205,7 +209,9 @@ function summaryOf({ run, workflow, status, results, degraded, error }: RunResul
   return [
     `${workflow}: ${status} (run ${run})`,
     ...(error ? [error.message] : []),
-    ...(status === "interrupted" || status === "stopped" ? [`It can be carried on: skillflow resume ${run}`] : []),
+    ...(status === "interrupted" || status === "stopped"
+      ? [`It can be carried on: skillflow ${resumeCommand(finished)}`]
+      : []),
     ...degraded.map(({ skill, node, reason }) => `without ${skill} at ${node}: ${reason}`),
     ...nodes,
   ].join("\n");

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { summaryMarkdown } from "../../src/cli/reports/markdown.ts";
-import { resumeCommand } from "../../src/cli/reports/resume-command.ts";
 import { describeVerdict } from "../../src/cli/verdict.ts";
 import { describeResult } from "../../src/core/result.ts";
+import { resumeCommand } from "../../src/core/resume-command.ts";
 import { type Answer, breaks, INTERRUPT, type PlayOptions, play, recordOf, says, workflowOf } from "../harness.ts";
 
 const chain = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b", "b -> c"]);

@@ -1,8 +1,9 @@
-import { recordedSettings } from "../../core/settings.ts";
-import type { Report } from "./visits.ts";
+import type { RunEvent, RunRecord } from "./event.ts";
+import type { RunResult } from "./result.ts";
+import { recordedSettings } from "./settings.ts";
 
 /** What carries a run on; where a limit stopped it, with the flag that raises the limit far enough to go on. */
-export function resumeCommand({ record, events, result }: Report): string {
+export function resumeCommand({ record, events, result }: Told): string {
   const command = `resume ${record.run}`;
   const {
     max_cost_usd = 0,
@@ -23,6 +24,12 @@ export function resumeCommand({ record, events, result }: Report): string {
     default:
       return command;
   }
+}
+
+interface Told {
+  readonly record: RunRecord;
+  readonly events: readonly RunEvent[];
+  readonly result: RunResult;
 }
 
 /** As much again as was allowed, in two digits: the last call may have gone far beyond the limit. */
