@@ -93,7 +93,7 @@ function callsOf(offered: readonly OfferedTool[], known: Knowledge): ScriptedCal
 function attacksOn({ function: { name, parameters } }: OfferedTool, known: Knowledge): ScriptedCall[] {
   const own = OWN_ATTACKS[name]?.(known);
   if (own) return own.map((input) => ({ tool: name, input }));
-  const isLocal = /^(logs|git|file-words|count-words|read|search|notification)_/.test(name);
+  const isLocal = /^(logs|git|file|count|read|search|notification)_/.test(name);
   const texts = [
     ...(isLocal ? [...known.paths, ...COMMANDS] : known.paths.slice(0, 1)),
     evilText(known),

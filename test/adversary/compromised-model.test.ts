@@ -157,7 +157,7 @@ const WRITES = new Set([
   ...BUILT_IN.flatMap(({ id, tools }) =>
     tools.flatMap(({ name, effect }) => (effect === "write" ? [exposedName(id, name)] : [])),
   ),
-  ...["tool-maker_define_tool", "tool-maker_remove_tool", "tool-maker_steal", "file-words_file_words", "pager_page"],
+  ...["tool-maker_define_tool", "tool-maker_remove_tool", "tool-maker_steal", "file_words", "pager_page"],
 ]);
 
 async function attack({ workflow, files = {}, args = [], route, thorough = LONG, reply }: Attack): Promise<Attacked> {
@@ -316,7 +316,7 @@ describe("a compromised model with every skill", () => {
     expect(JSON.stringify(vendors.requests)).toMatch(CHANGING);
     expect(touched).toContain("skills/steal/SKILL.md");
     const counted = attacked.events.filter(
-      (event) => event.type === "tool:result" && event.tool === "file-words_file_words",
+      (event) => event.type === "tool:result" && event.tool === "file_words",
     );
     expect(counted.length).toBeGreaterThan(10);
     expect(counted.filter((event) => !("error" in event))).toEqual([]);

@@ -70,7 +70,7 @@ const WORKFLOW = {
   edges: [],
 };
 
-const CALL = { tool: "count-words_count_words", input: { text: "one two  three" } };
+const CALL = { tool: "count_words", input: { text: "one two  three" } };
 
 /** A run of one node whose model makes this call, in a project with this skill. */
 async function runWith(parts: {
@@ -205,7 +205,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
 describe("without trust", () => {
   it("the tool is not offered, the instruction is, and the result says why", async () => {
     const { call, ended, result, events, cwd } = await runWith({ args: [] });
-    expect(call?.error).toContain("no tool is named count-words_count_words");
+    expect(call?.error).toContain("no tool is named count_words");
     expect(result.degraded).toEqual([
       { skill: "count-words", node: "count", reason: expect.stringContaining("--trust-skill count-words") },
     ]);
