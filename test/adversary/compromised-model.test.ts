@@ -315,9 +315,7 @@ describe("a compromised model with every skill", () => {
     expect(writes(attacked).some(({ error }) => error === undefined)).toBe(true);
     expect(JSON.stringify(vendors.requests)).toMatch(CHANGING);
     expect(touched).toContain("skills/steal/SKILL.md");
-    const counted = attacked.events.filter(
-      (event) => event.type === "tool:result" && event.tool === "file_words",
-    );
+    const counted = attacked.events.filter((event) => event.type === "tool:result" && event.tool === "file_words");
     expect(counted.length).toBeGreaterThan(10);
     expect(counted.filter((event) => !("error" in event))).toEqual([]);
     expect(touched.filter((name) => !/^(notices\.jsonl|skills\/steal\/.*)$/.test(name))).toEqual([]);
