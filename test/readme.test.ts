@@ -39,7 +39,9 @@ describe("the README", () => {
 
   it("shows command lines that work, or say which config is missing", async () => {
     const store = ["--store", join(home, "runs")];
-    await run(["replay", "workflows/incident-triage.run.jsonl", ...store]);
+    const alert = ["--input", "@workflows/incidents/checkout-5xx/alert.json"];
+    const model = ["--model", "replay:workflows/incident-triage.run.jsonl"];
+    await run(["run", "workflows/incident-triage.yml", ...alert, ...model, ...store]);
     for (const command of commands) {
       const keeps = ["run", "replay", "runs", "graph"].includes(command[0] ?? "");
       const { code, output } = await run([...command, ...(keeps ? store : [])]);

@@ -70,7 +70,9 @@ describe("tool calls of a process", () => {
     const hanging = times(8, () => callerOf(() => new Promise(() => undefined), 80)());
     const patient = callerOf(() => "in time", 40)();
     expect(await patient).toEqual({ output: "in time" });
-    expect(await Promise.all(hanging)).toEqual(times(8, () => ({ error: "the call took longer than 0.08 s" })));
+    expect(await Promise.all(hanging)).toEqual(
+      times(8, () => ({ error: "the call took longer than 0.08 s", fault: "time" })),
+    );
   });
 
   test("leave the queue when nobody wants them any more", async () => {
