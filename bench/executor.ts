@@ -1,7 +1,7 @@
+import { linkProgram } from "../src/core/engine/program.ts";
+import type { State } from "../src/core/engine/state.ts";
 import type { RunRecord } from "../src/core/event.ts";
 import type { Journal, Model, Store } from "../src/core/ports.ts";
-import { linkProgram } from "../src/core/program.ts";
-import type { State } from "../src/core/state.ts";
 import { createAsk } from "../src/run/ask.ts";
 import { driveRun } from "../src/run/drive.ts";
 

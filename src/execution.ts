@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { describeMisfit } from "./core/contract.ts";
 import { cutText } from "./core/cut.ts";
 import { SkillflowError } from "./core/errors.ts";
+import { describeMisfit } from "./core/formats/contract.ts";
 import type { Blobs } from "./core/ports.ts";
-import { createRedactor } from "./core/redact.ts";
-import { schemaProblems } from "./core/schema.ts";
+import { createRedactor } from "./core/redact/redact.ts";
+import { schemaProblems } from "./core/schema/schema.ts";
 import type { Failure, Skill } from "./core/skill.ts";
 import type { Json, JsonObject } from "./core/values.ts";
 import { invokeSkill, listServerTools } from "./invocation.ts";

@@ -2,7 +2,7 @@ export { type Diagnostic, type ErrorCode, SkillflowError } from "./core/errors.t
 export type { RunEvent, RunRecord } from "./core/event.ts";
 export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";
 export type { Part, Prompt, Reply, Turn, Usage } from "./core/prompt.ts";
-export { createRedactor, type Redactor, type Secret } from "./core/redact.ts";
+export { createRedactor, type Redactor, type Secret } from "./core/redact/redact.ts";
 export {
   type Category,
   type ConfigField,

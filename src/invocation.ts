@@ -1,8 +1,8 @@
 import { messageOf } from "./core/errors.ts";
+import { TOOL_MAKER } from "./core/own/tool-maker.ts";
 import type { Blobs } from "./core/ports.ts";
-import { createRedactor } from "./core/redact.ts";
+import { createRedactor } from "./core/redact/redact.ts";
 import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "./core/skill.ts";
-import { TOOL_MAKER } from "./core/tool-maker.ts";
 import type { JsonObject } from "./core/values.ts";
 import type { Invocation } from "./loaders/format.ts";
 import { handlerConfig, recordSkill } from "./loaders/skill-entry.ts";

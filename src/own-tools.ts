@@ -1,10 +1,10 @@
-import { describeReading } from "./core/disclosure.ts";
+import type { Call } from "./core/engine/step.ts";
 import type { RunRecord } from "./core/event.ts";
-import { READ_SKILL, RUN_SCRIPT } from "./core/own-tools.ts";
+import { describeReading } from "./core/own/disclosure.ts";
+import { READ_SKILL, RUN_SCRIPT } from "./core/own/own-tools.ts";
+import { isMaker, makeTool, TOOL_MAKER } from "./core/own/tool-maker.ts";
 import type { Blobs } from "./core/ports.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "./core/skill.ts";
-import type { Call } from "./core/step.ts";
-import { isMaker, makeTool, TOOL_MAKER } from "./core/tool-maker.ts";
 import type { Json, JsonObject } from "./core/values.ts";
 import { handlerConfig } from "./loaders/skill-entry.ts";
 import type { ScriptWanted } from "./loaders/skill-script.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "./core/config.ts";
 import type { Diagnostic } from "./core/errors.ts";
-import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "./core/redact.ts";
+import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "./core/redact/redact.ts";
 import { isObject } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
 import { credentialsIn, userParts } from "./loaders/credential-files.ts";

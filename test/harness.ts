@@ -1,18 +1,18 @@
+import { fold } from "../src/core/engine/fold.ts";
+import { next } from "../src/core/engine/interpreter.ts";
+import { linkProgram } from "../src/core/engine/program.ts";
+import { begin, type State } from "../src/core/engine/state.ts";
+import type { Call, Step } from "../src/core/engine/step.ts";
+import { callEvents } from "../src/core/engine/turn-calls.ts";
 import type { Diagnostic } from "../src/core/errors.ts";
 import { fieldPath } from "../src/core/errors.ts";
 import type { EventBody, EventOf, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
-import { fold } from "../src/core/fold.ts";
-import { next } from "../src/core/interpreter.ts";
+import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
 import type { Purpose } from "../src/core/ports.ts";
-import { linkProgram } from "../src/core/program.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";
 import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
-import { sourceFields } from "../src/core/source.ts";
-import { begin, type State } from "../src/core/state.ts";
-import type { Call, Step } from "../src/core/step.ts";
-import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/tool-maker.ts";
-import { callEvents } from "../src/core/turn-calls.ts";
 import type { Json, JsonObject } from "../src/core/values.ts";
+import { sourceFields } from "../src/core/workflow/source.ts";
 import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
 
 /** What the tests of the core share: small workflows, and a run driven by hand. */

@@ -1,8 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkWorkflow } from "../src/core/check.ts";
 import { publishedSchemas } from "../src/core/published.ts";
+import { checkWorkflow } from "../src/core/workflow/check.ts";
 import { workflowSchema } from "../src/core/workflow.ts";
 import { parseWorkflow } from "../src/loaders/workflow-file.ts";
 

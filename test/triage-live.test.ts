@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { RunResult } from "../src/core/result.ts";
+import type { RunResult } from "../src/core/record/result.ts";
 import type { Script } from "../src/models/script.ts";
 import { startAnthropic } from "./services/anthropic.ts";
 import { startChat } from "./services/chat.ts";

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openRecording, prepareReplay, startRun } from "../src/app.ts";
+import { fold } from "../src/core/engine/fold.ts";
+import { begin } from "../src/core/engine/state.ts";
 import { SkillflowError } from "../src/core/errors.ts";
-import { fold } from "../src/core/fold.ts";
 import type { ChangedPrompt } from "../src/core/prompt.ts";
-import { describeResult } from "../src/core/result.ts";
-import { begin } from "../src/core/state.ts";
+import { describeResult } from "../src/core/record/result.ts";
 import { type Host, openProject } from "../src/project.ts";
 import { memoryStore } from "../src/stores/memory.ts";
 

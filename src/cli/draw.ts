@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { openStore } from "../app.ts";
+import { fold } from "../core/engine/fold.ts";
+import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
-import { fold } from "../core/fold.ts";
-import { describeResult } from "../core/result.ts";
-import { begin } from "../core/state.ts";
+import { describeResult } from "../core/record/result.ts";
 import { openProject, readWorkflow } from "../project.ts";
 import { projectOptions, text } from "./flags.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "./graph.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { amountOf, countOf, durationOf } from "../core/bounds.ts";
+import { amountOf, countOf, durationOf } from "../core/engine/bounds.ts";
+import type { RunChoices } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { RunChoices } from "../core/settings.ts";
 import { isObject } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
 import { nearFile, type ProjectOptions } from "../project.ts";

@@ -1,5 +1,5 @@
 import type { RunRecord } from "../core/event.ts";
-import type { RunResult } from "../core/result.ts";
+import type { RunResult } from "../core/record/result.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { dotLabel, mermaidLabel } from "./reports/inert.ts";
 import { shortText } from "./reports/preview.ts";

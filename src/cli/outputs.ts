@@ -1,7 +1,7 @@
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { defined } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { defined } from "../core/settings.ts";
 import { nearest } from "../core/values.ts";
 import { makeFolder, replaceFile } from "../files.ts";
 import { projectFolder } from "../project.ts";

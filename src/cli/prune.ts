@@ -1,5 +1,5 @@
 import { openStore } from "../app.ts";
-import { durationOf } from "../core/bounds.ts";
+import { durationOf } from "../core/engine/bounds.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { Store } from "../core/ports.ts";
 import { openProject } from "../project.ts";

@@ -1,10 +1,10 @@
-import { redactRefusal } from "../core/content.ts";
+import { fold } from "../core/engine/fold.ts";
+import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
-import { fold } from "../core/fold.ts";
 import type { StoredRun } from "../core/ports.ts";
-import { describeRefusal } from "../core/refusal.ts";
-import { describeResult, type RunResult } from "../core/result.ts";
-import { begin } from "../core/state.ts";
+import { redactRefusal } from "../core/record/content.ts";
+import { describeRefusal } from "../core/record/refusal.ts";
+import { describeResult, type RunResult } from "../core/record/result.ts";
 import { githubActions } from "./ci.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { jsonText } from "./terminal.ts";

@@ -10,12 +10,12 @@ import {
   startRun,
   type Watch,
 } from "../app.ts";
+import { fold } from "../core/engine/fold.ts";
+import { begin } from "../core/engine/state.ts";
 import { exitCodeOf, SkillflowError } from "../core/errors.ts";
 import type { RunError, RunEvent } from "../core/event.ts";
-import { fold } from "../core/fold.ts";
 import type { Observer, Store, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
-import { begin } from "../core/state.ts";
 import { nearest } from "../core/values.ts";
 import { quoteTheirs } from "../core/voice.ts";
 import type { Workflow } from "../core/workflow.ts";

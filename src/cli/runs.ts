@@ -1,11 +1,11 @@
 import { openRecording, openStore, openStoredRecording, type Recording } from "../app.ts";
+import { fold } from "../core/engine/fold.ts";
+import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
-import { fold } from "../core/fold.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
-import { describeResult } from "../core/result.ts";
-import { type RunSummary, summarizeRun } from "../core/run-summary.ts";
-import { begin } from "../core/state.ts";
+import { describeResult } from "../core/record/result.ts";
+import { type RunSummary, summarizeRun } from "../core/record/run-summary.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
 import { projectOptions } from "./flags.ts";

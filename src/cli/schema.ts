@@ -1,5 +1,5 @@
 import { SkillflowError } from "../core/errors.ts";
-import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../core/protocol-tools.ts";
+import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../core/formats/protocol-tools.ts";
 import { publishedSchemas } from "../core/published.ts";
 import { nearest } from "../core/values.ts";
 import { text } from "./flags.ts";

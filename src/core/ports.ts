@@ -1,6 +1,6 @@
 import type { EventBody, RunEvent, RunRecord } from "./event.ts";
 import type { Prompt, Reply } from "./prompt.ts";
-import type { SkimmedRun } from "./run-summary.ts";
+import type { SkimmedRun } from "./record/run-summary.ts";
 import type { Json } from "./values.ts";
 
 /** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { projectConfigSchema } from "./config.ts";
 import { eventSchema, runRecordSchema } from "./event.ts";
-import { refusalSchema } from "./refusal.ts";
-import { resultSchema } from "./result.ts";
-import { skillDefinitionSchema } from "./skill-definition.ts";
-import { toolsManifestSchema } from "./tools-manifest.ts";
+import { skillDefinitionSchema } from "./formats/skill-definition.ts";
+import { toolsManifestSchema } from "./formats/tools-manifest.ts";
+import { refusalSchema } from "./record/refusal.ts";
+import { resultSchema } from "./record/result.ts";
 import { workflowSchema } from "./workflow.ts";
 
 /** The JSON Schemas of our own documents, by name, generated from what the loaders validate with. */

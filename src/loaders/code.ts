@@ -1,4 +1,4 @@
-import { CODE, CODE_TOOL } from "../core/code.ts";
+import { CODE, CODE_TOOL } from "../core/own/code.ts";
 import type { Blobs } from "../core/ports.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import { describeAbsence } from "../core/skill-reference.ts";

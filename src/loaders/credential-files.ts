@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Secret } from "../core/secret-forms.ts";
+import type { Secret } from "../core/redact/secret-forms.ts";
 
 /** What the files of a checkout hold for git, npm and programs that read `.env`: secrets whoever uses them (trust 5). */
 export function credentialsIn(folder: string, home: string | undefined): readonly Secret[] {

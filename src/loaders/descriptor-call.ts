@@ -2,8 +2,10 @@ import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { wholeText } from "../core/blob.ts";
-import type { Allowlist, Argument, DescribedTool, Execution, Helper, SideRead } from "../core/descriptor.ts";
-import { refusedBy } from "../core/descriptor.ts";
+import { defined } from "../core/engine/settings.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Allowlist, Argument, DescribedTool, Execution, Helper, SideRead } from "../core/formats/descriptor.ts";
+import { refusedBy } from "../core/formats/descriptor.ts";
 import {
   type ArgumentValue,
   buildCommand,
@@ -15,11 +17,9 @@ import {
   splitValue,
   subcommandTokens,
   withDefaults,
-} from "../core/descriptor-argv.ts";
-import { addHints, limitLines } from "../core/descriptor-output.ts";
-import { messageOf } from "../core/errors.ts";
+} from "../core/formats/descriptor-argv.ts";
+import { addHints, limitLines } from "../core/formats/descriptor-output.ts";
 import type { ForeignResult, Mount } from "../core/ports.ts";
-import { defined } from "../core/settings.ts";
 import type { Skill, ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { type Inside, openInside, type Refused, resolveInside } from "./contain.ts";

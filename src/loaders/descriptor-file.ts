@@ -1,6 +1,11 @@
 import { join } from "node:path";
-import { type Descriptor, type DescriptorFinding, type DescriptorPart, parseDescriptor } from "../core/descriptor.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
+import {
+  type Descriptor,
+  type DescriptorFinding,
+  type DescriptorPart,
+  parseDescriptor,
+} from "../core/formats/descriptor.ts";
 import { isObject, type Json, parseJson } from "../core/values.ts";
 import type { FormatOptions } from "./format.ts";
 import { type JsonText, parseJsonText } from "./json-text.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
-import { isReservedTool } from "../core/own-tools.ts";
+import { isReservedTool } from "../core/own/own-tools.ts";
 import type { Skill } from "../core/skill.ts";
 import { isWithin } from "../files.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";

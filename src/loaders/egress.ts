@@ -5,7 +5,7 @@ import { connect, isIP, isIPv6, type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectSecurely } from "node:tls";
 import { isLocalName, isRefusedAddress } from "../core/address.ts";
-import type { SourceProblem } from "../core/source.ts";
+import type { SourceProblem } from "../core/workflow/source.ts";
 
 /** Name resolution and connections: the seam between the rules of egress and the world. */
 export interface Network {

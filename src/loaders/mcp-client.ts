@@ -1,6 +1,6 @@
 import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
-import { compileSchema } from "../core/schema.ts";
+import { compileSchema } from "../core/schema/schema.ts";
 import type { McpServerConfig, Tool, ToolContext } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import type { Processes } from "./mcp-process.ts";

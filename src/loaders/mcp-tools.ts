@@ -1,5 +1,5 @@
 import { messageOf } from "../core/errors.ts";
-import { compileSchema } from "../core/schema.ts";
+import { compileSchema } from "../core/schema/schema.ts";
 import type { Tool } from "../core/skill.ts";
 import { isNestedBeyond, isObject, type JsonSchema } from "../core/values.ts";
 

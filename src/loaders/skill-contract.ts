@@ -1,7 +1,7 @@
 import valid from "semver/functions/valid.js";
-import { describeMisfit, readHints, relaxDefaults } from "../core/contract.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
-import { checkJsonSchema } from "../core/json-schema.ts";
+import { describeMisfit, readHints, relaxDefaults } from "../core/formats/contract.ts";
+import { checkJsonSchema } from "../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
 import { UNASKED } from "./agent-call.ts";
@@ -109,7 +109,7 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, carry
     output_schema: output,
     ...readHints(metadata),
     async handler(given: JsonObject, context) {
-      const { fillValue } = await import("../core/schema.ts");
+      const { fillValue } = await import("../core/schema/schema.ts");
       const { value, problems } = fillValue(input, given);
       if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
       return carry(value as JsonObject, context);

@@ -8,9 +8,9 @@ import {
   type ResolvedField,
   resolveConfig,
 } from "../core/config.ts";
+import { defined } from "../core/engine/settings.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
 import type { SkillRecord } from "../core/event.ts";
-import { defined } from "../core/settings.ts";
 import {
   type ConfigField,
   describeTools,
@@ -181,7 +181,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
 async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
   if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
   const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
-  const { compileSchema } = await import("../core/schema.ts");
+  const { compileSchema } = await import("../core/schema/schema.ts");
   const unsound: Diagnostic[] = [...findings];
   const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
     try {

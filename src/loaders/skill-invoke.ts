@@ -1,4 +1,4 @@
-import { describeMisfit } from "../core/contract.ts";
+import { describeMisfit } from "../core/formats/contract.ts";
 import type { Tool, ToolContext } from "../core/skill.ts";
 import { describeAbsence, parseSkillReference } from "../core/skill-reference.ts";
 import { type Json, toJson } from "../core/values.ts";
@@ -23,8 +23,8 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
   if (call.effects === "read" && tool.effect === "write") {
     throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
   }
-  const { schemaProblems } = await import("../core/schema.ts");
-  const { misfitOf } = await import("../core/tool-input.ts");
+  const { schemaProblems } = await import("../core/schema/schema.ts");
+  const { misfitOf } = await import("../core/engine/tool-input.ts");
   if (tool.dialect) return { entry, tool, misfit: misfitOf(tool, call.arguments) };
   const problems = schemaProblems(tool.input_schema, call.arguments);
   return { entry, tool, misfit: problems.length > 0 ? describeMisfit("invalid_input", problems) : undefined };
@@ -107,7 +107,7 @@ function callServer(
 /** A result that does not fit is no result (O12). */
 async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Json> {
   if (!output_schema) return output;
-  const { schemaProblems } = await import("../core/schema.ts");
+  const { schemaProblems } = await import("../core/schema/schema.ts");
   const problems = schemaProblems(output_schema, output);
   if (problems.length > 0) throw new Error(describeMisfit("invalid_output", problems));
   return output;

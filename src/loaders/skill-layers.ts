@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isReservedVariable } from "../core/config.ts";
+import { defined } from "../core/engine/settings.ts";
 import type { Diagnostic } from "../core/errors.ts";
-import { reservedName } from "../core/own-tools.ts";
-import { defined } from "../core/settings.ts";
+import { reservedName } from "../core/own/own-tools.ts";
 import { describeTools, type Skill, type Tool } from "../core/skill.ts";
 import { discoverSkills, type SkillLevel } from "./discover.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";

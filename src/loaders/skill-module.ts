@@ -1,8 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { toJSONSchema } from "zod";
 import { messageOf, SkillflowError } from "../core/errors.ts";
+import { checkSkillDefinition, isZod } from "../core/formats/skill-definition.ts";
 import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../core/skill.ts";
-import { checkSkillDefinition, isZod } from "../core/skill-definition.ts";
 import { isObject, type JsonSchema } from "../core/values.ts";
 import { importDefault } from "./module-import.ts";
 
@@ -35,7 +35,7 @@ async function defaultOf(file: string): Promise<unknown> {
 }
 
 async function checkCompiles(file: string, what: string, schema: JsonSchema): Promise<void> {
-  const { compileSchema } = await import("../core/schema.ts");
+  const { compileSchema } = await import("../core/schema/schema.ts");
   try {
     compileSchema(schema);
   } catch (error) {

@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../core/declared-host.ts";
 import { type Diagnostic, messageOf } from "../core/errors.ts";
-import { checkJsonSchema } from "../core/json-schema.ts";
-import type { Skill, Tool } from "../core/skill.ts";
 import {
   isPackageName,
   isPackageVersion,
   namespaceOf,
   readInputSchema,
   unimportableSegments,
-} from "../core/skill-package.ts";
+} from "../core/formats/skill-package.ts";
+import { checkJsonSchema } from "../core/schema/json-schema.ts";
+import type { Skill, Tool } from "../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../core/values.ts";
 import type { FolderFormat, LoadedSkill, LoaderHost } from "./format.ts";
 import { splitFrontmatter } from "./frontmatter.ts";

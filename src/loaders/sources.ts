@@ -3,8 +3,14 @@ import { constants, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import type { ResolvedSource } from "../core/event.ts";
-import { parseSource, type SourceField, type SourceForm, type SourceProblem, sourceFields } from "../core/source.ts";
 import type { Json, JsonObject } from "../core/values.ts";
+import {
+  parseSource,
+  type SourceField,
+  type SourceForm,
+  type SourceProblem,
+  sourceFields,
+} from "../core/workflow/source.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { isWithin, PLAIN_FILE } from "../files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./egress.ts";

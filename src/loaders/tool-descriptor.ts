@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { DescribedTool } from "../core/descriptor.ts";
 import type { Diagnostic } from "../core/errors.ts";
+import type { DescribedTool } from "../core/formats/descriptor.ts";
 import type { Tool } from "../core/skill.ts";
 import { isObject, type Json } from "../core/values.ts";
 import { callDescribedTool, type DescriptorHome } from "./descriptor-call.ts";

@@ -1,6 +1,6 @@
 import { type Diagnostic, hasErrors } from "../core/errors.ts";
-import { RESERVED_TOOLS } from "../core/own-tools.ts";
-import { below, doubtful, isText, skippedTool, translateParameters } from "../core/parameter-map.ts";
+import { below, doubtful, isText, skippedTool, translateParameters } from "../core/formats/parameter-map.ts";
+import { RESERVED_TOOLS } from "../core/own/own-tools.ts";
 import { isObject, type Json, type JsonSchema } from "../core/values.ts";
 import { type JsonText, parseJsonText } from "./json-text.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod";
-import { checkWorkflow } from "../core/check.ts";
 import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject, nearest } from "../core/values.ts";
+import { checkWorkflow } from "../core/workflow/check.ts";
 import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/workflow.ts";
 import { nearFile } from "./near-file.ts";
 import { type Place, parseYaml } from "./yaml-text.ts";

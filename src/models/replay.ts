@@ -1,11 +1,11 @@
+import { fold } from "../core/engine/fold.ts";
+import { next } from "../core/engine/interpreter.ts";
+import { linkProgram } from "../core/engine/program.ts";
+import { begin } from "../core/engine/state.ts";
 import { isErrorCode, SkillflowError } from "../core/errors.ts";
 import type { EventOf, RunEvent } from "../core/event.ts";
-import { fold } from "../core/fold.ts";
-import { next } from "../core/interpreter.ts";
 import type { Model, StepKey, StoredRun } from "../core/ports.ts";
-import { linkProgram } from "../core/program.ts";
 import type { ChangedPrompt, Prompt } from "../core/prompt.ts";
-import { begin } from "../core/state.ts";
 
 /** A step that the recorded run took again when it was resumed: answered as it was each time, or as it was in the end. */
 export type Resumed = "each" | "latest";

@@ -1,11 +1,11 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app.ts";
 import { BLOB_TOOLS } from "../core/blob.ts";
-import { describeMisfit } from "../core/contract.ts";
 import { SkillflowError } from "../core/errors.ts";
+import { describeMisfit } from "../core/formats/contract.ts";
 import type { Observer } from "../core/ports.ts";
-import { createRedactor, type Redactor } from "../core/redact.ts";
-import { schemaProblems } from "../core/schema.ts";
+import { createRedactor, type Redactor } from "../core/redact/redact.ts";
+import { schemaProblems } from "../core/schema/schema.ts";
 import { numberNames, type Outcome, type ToolDescriptor } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { SkillEntry } from "../project.ts";

@@ -7,7 +7,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import { isBlobId } from "../core/blob.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
-import type { Redactor } from "../core/redact.ts";
+import type { Redactor } from "../core/redact/redact.ts";
 import type { SkillEntry } from "../project.ts";
 import { readSkillFile } from "../skill-file.ts";
 

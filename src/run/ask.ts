@@ -1,8 +1,8 @@
+import type { Step } from "../core/engine/step.ts";
 import { type ErrorCode, SkillflowError } from "../core/errors.ts";
 import type { CallUsage, EventBody } from "../core/event.ts";
 import type { Model } from "../core/ports.ts";
 import type { Usage } from "../core/prompt.ts";
-import type { Step } from "../core/step.ts";
 import { digestPrompt } from "./digest.ts";
 
 /** Waiting and chance, so that tests need neither. */

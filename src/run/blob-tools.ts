@@ -1,7 +1,7 @@
 import { wholeText } from "../core/blob.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
-import { PATTERN_TOO_SLOW, withinSecond } from "../core/time-bound.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "../core/schema/time-bound.ts";
 import type { JsonObject } from "../core/values.ts";
 
 /** Reading on in a blob: what `read_blob` and `search_blob` do. */

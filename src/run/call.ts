@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { blobsIn } from "../core/blob.ts";
 import { cutText } from "../core/cut.ts";
+import type { Call } from "../core/engine/step.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Blobs } from "../core/ports.ts";
-import type { Redactor } from "../core/redact.ts";
-import { compileSchema } from "../core/schema.ts";
+import type { Redactor } from "../core/redact/redact.ts";
+import { compileSchema } from "../core/schema/schema.ts";
 import type { Logger, Outcome, Tool } from "../core/skill.ts";
-import type { Call } from "../core/step.ts";
 import { type Json, type JsonSchema, toJson } from "../core/values.ts";
 import { holdLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";

@@ -4,7 +4,7 @@ import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, w
 import { join, relative } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/result.ts";
+import type { RunResult } from "../../src/core/record/result.ts";
 import { exposedName, type Skill } from "../../src/core/skill.ts";
 import { loadSkillModule } from "../../src/loaders/skill-module.ts";
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";

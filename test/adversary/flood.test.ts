@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRedactor } from "../../src/core/redact.ts";
+import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome, Tool } from "../../src/core/skill.ts";
 import { createCall } from "../../src/run/call.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";

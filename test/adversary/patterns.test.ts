@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { splitValue } from "../../src/core/descriptor-argv.ts";
-import { checkValues, evaluateByCode } from "../../src/core/evaluate.ts";
-import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema.ts";
-import { setTimeBound } from "../../src/core/time-bound.ts";
-import { misfitOf } from "../../src/core/tool-input.ts";
+import { checkValues, evaluateByCode } from "../../src/core/engine/evaluate.ts";
+import { misfitOf } from "../../src/core/engine/tool-input.ts";
+import { splitValue } from "../../src/core/formats/descriptor-argv.ts";
+import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema/schema.ts";
+import { setTimeBound } from "../../src/core/schema/time-bound.ts";
 import type { Json, JsonSchema } from "../../src/core/values.ts";
 import { searchBlob } from "../../src/run/blob-tools.ts";
 import { createTimeBound } from "../../src/sandbox/time-bound.ts";

@@ -14,11 +14,11 @@ import {
   startRun,
   type Watch,
 } from "../../src/app.ts";
+import { linkProgram } from "../../src/core/engine/program.ts";
 import type { RunEvent } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
-import { linkProgram } from "../../src/core/program.ts";
 import type { Part } from "../../src/core/prompt.ts";
-import { createRedactor } from "../../src/core/redact.ts";
+import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Json } from "../../src/core/values.ts";
 import { openProject, type Project } from "../../src/project.ts";
 import { createAsk } from "../../src/run/ask.ts";

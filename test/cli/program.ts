@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import type { RunEvent } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/result.ts";
+import type { RunResult } from "../../src/core/record/result.ts";
 
 /** The built program as a process, in a project of its own. */
 

@@ -1,6 +1,6 @@
 import type { RunRecord, SkillRecord } from "../../src/core/event.ts";
+import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/own/tool-maker.ts";
 import { exposedName } from "../../src/core/skill.ts";
-import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/tool-maker.ts";
 import type { Workflow } from "../../src/core/workflow.ts";
 import type { Script } from "../../src/models/script.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkInput } from "../../src/core/check.ts";
 import { hasErrors } from "../../src/core/errors.ts";
+import { checkInput } from "../../src/core/workflow/check.ts";
 import type { InputField } from "../../src/core/workflow.ts";
 import { workflowOf } from "../harness.ts";
 

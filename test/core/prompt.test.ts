@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { linkProgram } from "../../src/core/program.ts";
+import { linkProgram } from "../../src/core/engine/program.ts";
+import { begin } from "../../src/core/engine/state.ts";
 import { defaultFeedback, judgePrompt, openingTexts, reflectPrompt, renderContext } from "../../src/core/prompt.ts";
-import { begin } from "../../src/core/state.ts";
 import { calls, gives, OPS, play, recordOf, skillOf, toolOf, workflowOf } from "../harness.ts";
 
 const firstPrompt = (...args: Parameters<typeof recordOf>) => {

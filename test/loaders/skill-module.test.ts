@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { checkSkillDefinition } from "../../src/core/skill-definition.ts";
+import { checkSkillDefinition } from "../../src/core/formats/skill-definition.ts";
 import { discoverModule, moduleFolder } from "../../src/loaders/module-folder.ts";
 import { findModule } from "../../src/loaders/module-place.ts";
 import { readModuleId } from "../../src/loaders/module-source.ts";

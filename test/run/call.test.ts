@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRedactor } from "../../src/core/redact.ts";
+import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
 import { type CallOptions, createCall } from "../../src/run/call.ts";
 import { MOST_RESULT } from "../../src/run/large.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { linkProgram } from "../../src/core/engine/program.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
-import { linkProgram } from "../../src/core/program.ts";
-import { createRedactor, type Redactor } from "../../src/core/redact.ts";
+import { createRedactor, type Redactor } from "../../src/core/redact/redact.ts";
 import type { Tool } from "../../src/core/skill.ts";
 import { type Script, scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { linkProgram } from "../../src/core/engine/program.ts";
+import type { Call } from "../../src/core/engine/step.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { EventBody, EventOf, RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
-import { linkProgram } from "../../src/core/program.ts";
 import type { ChangedPrompt } from "../../src/core/prompt.ts";
-import { createRedactor } from "../../src/core/redact.ts";
+import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome } from "../../src/core/skill.ts";
-import type { Call } from "../../src/core/step.ts";
 import { replayModel } from "../../src/models/replay.ts";
 import { type Script, scriptModel } from "../../src/models/script.ts";
 import { createAsk } from "../../src/run/ask.ts";

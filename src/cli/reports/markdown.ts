@@ -1,4 +1,4 @@
-import { resumeCommand } from "../../core/resume-command.ts";
+import { resumeCommand } from "../../core/record/resume-command.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";

@@ -1,6 +1,6 @@
 import type { CallUsage, EventOf, NodeResult, RunEvent, RunRecord } from "../../core/event.ts";
 import type { BlobInfo } from "../../core/ports.ts";
-import type { RunResult } from "../../core/result.ts";
+import type { RunResult } from "../../core/record/result.ts";
 import type { Json } from "../../core/values.ts";
 
 /** All that a report is drawn from. */

@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../../core/errors.ts";
-import { compileSchema } from "../../core/schema.ts";
+import { compileSchema } from "../../core/schema/schema.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../../core/values.ts";
 import type { SkillFolder } from "../skill-folder.ts";
 import { type Complain, openManifest, type Path, unknownKey } from "./manifest.ts";

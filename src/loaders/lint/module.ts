@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../../core/errors.ts";
-import { compileSchema } from "../../core/schema.ts";
-import { type DefinitionFault, definitionFaults } from "../../core/skill-definition.ts";
+import { type DefinitionFault, definitionFaults } from "../../core/formats/skill-definition.ts";
+import { compileSchema } from "../../core/schema/schema.ts";
 import { isObject, type JsonSchema } from "../../core/values.ts";
 import { readDefinition, type ToldDefinition, UNTOLD } from "../module-source.ts";
 import type { SkillFolder } from "../skill-folder.ts";

@@ -1,0 +1,15 @@
+import { compileSchema } from "../schema/schema.ts";
+import { isObject, type JsonObject } from "../values.ts";
+import type { WorkflowNode } from "../workflow.ts";
+import { parseAnswer } from "./route.ts";
+
+/** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */
+export function readAnswer(
+  { output }: WorkflowNode,
+  text: string,
+): { readonly data: JsonObject; readonly problems: readonly string[] } {
+  if (!output) return { data: { summary: text }, problems: [] };
+  const value = parseAnswer(text);
+  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is no JSON object"] };
+  return { data: value as JsonObject, problems: compileSchema(output)(value) };
+}

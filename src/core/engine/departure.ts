@@ -1,0 +1,127 @@
+import type { EventBody, RunError, RunRecord } from "../event.ts";
+import { isDryRun } from "../workflow/inputs.ts";
+import { evalsByName } from "./evaluate.ts";
+import type { Program } from "./program.ts";
+import { chooseRoute, liveEdges, type Option, parseChoice, routePrompt, routingView, viewContext } from "./route.ts";
+import type { Leaving, State } from "./state.ts";
+import { ask, type Step } from "./step.ts";
+
+/** What follows a visit: a route, or the end of the run. */
+
+export function route(program: Program, state: State, leaving: Leaving): Step {
+  const edges = liveEdges(program, leaving.node, state.follows);
+  const choice = chooseRoute(edges, leaving.failed);
+  if (isDryRun(state.context.input) && program.edgesFrom(leaving.node).some((edge) => edge.when !== undefined)) {
+    return finish(program, state, leaving, "a dry run stops at the first decision");
+  }
+  if (choice.kind === "end") return finish(program, state, leaving, "");
+  if (choice.kind === "follow") return follow(leaving, { id: choice.edge.to, description: "", edge: choice.edge });
+  const answer = leaving.answers.at(-1);
+  const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);
+  if (chosen)
+    return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
+  if (leaving.answers.length >= 2) return endUnrouted(state, leaving);
+  return askRoute(program, state, leaving, choice.options, answer);
+}
+
+function follow(leaving: Leaving, { edge }: Option): Step {
+  if (!edge) throw new RangeError("an option without an edge leads nowhere");
+  const body: EventBody = {
+    type: "route",
+    from: leaving.node,
+    to: edge.to,
+    reason: edge.when ?? "only path",
+    edge: edge.index,
+  };
+  return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };
+}
+
+function askRoute(
+  program: Program,
+  state: State,
+  leaving: Leaving,
+  options: readonly Option[],
+  refusedAnswer: string | undefined,
+): Step {
+  const missing: string[] = [];
+  const context = viewContext(state.context, ({ node, data }) => {
+    const result = state.results.get(node);
+    if (!result) return data;
+    const view = routingView(program, node, result, evalsByName(result.evals ?? []));
+    for (const name of view.missing)
+      missing.push(`node ${node} did not emit its declared output "${name}"; routing sees null`);
+    return view.data;
+  });
+  const unsaid = missing.filter((message) => !state.warned.has(message));
+  const key = `${leaving.key}/route/${leaving.answers.length}`;
+  if (unsaid.length > 0) {
+    return { kind: "decide", key: `${key}/warn`, bodies: unsaid.map((message) => ({ type: "warning", message })) };
+  }
+  const model = program.node(leaving.node).model ?? program.workflow.model ?? state.settings.model;
+  const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
+  const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
+  return ask(state, { key, purpose: "route", node: leaving.node, model, prompt });
+}
+
+function finish(program: Program, state: State, leaving: Leaving, why: string): Step {
+  if (leaving.failed) return end(state, "failed", `node ${leaving.node} failed`, leaving.error);
+  const idle = idleness(program.record, state);
+  if (idle) return end(state, "failed", "no work was done", idle);
+  return end(state, "succeeded", why || "the last node is done");
+}
+
+/** A run that did no work is never a success (cli "Exit codes"). */
+function idleness({ workflow, skills }: RunRecord, state: State): RunError | undefined {
+  if (state.usage.modelCalls === 0 && state.modelError) return state.modelError;
+  const available = new Set(skills.filter((skill) => skill.available).map((skill) => skill.id));
+  const visited = [...state.results].map(([id, result]) => {
+    const listed = workflow.nodes[id]?.skills ?? [];
+    const lost = listed.length > 0 && !listed.some((skill) => available.has(skill));
+    return { skipped: result.status === "skipped", lost };
+  });
+  if (!visited.every(({ skipped, lost }) => skipped || lost)) return undefined;
+  if (visited.every(({ skipped }) => skipped)) {
+    return { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+  }
+  return {
+    code: "skills.missing",
+    message: "no work was done with any skill: every visited node lost all of its skills",
+    hint: "skillflow doctor WORKFLOW tells what each skill needs",
+  };
+}
+
+function endUnrouted(state: State, leaving: Leaving): Step {
+  const message = `no edge out of ${leaving.node} could be chosen: the model named no live choice twice`;
+  const unresolved: RunError = {
+    code: "route.unresolved",
+    message,
+    hint: "make the conditions exclude each other, or use a stronger model",
+    node: leaving.node,
+  };
+  const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
+  return end(state, "failed", `no route out of ${leaving.node}`, error);
+}
+
+export function endHalted(state: State): Step {
+  const halt = state.halt ?? { status: "stopped", reason: "" };
+  if (halt.status === "failed") return end(state, "failed", halt.reason, halt.error);
+  const { status, reason, limit } = halt;
+  const code = status === "stopped" ? "limit.reached" : "run.interrupted";
+  const hint = limit && limit !== "timeout" ? `raise ${limit} and resume` : undefined;
+  return end(state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
+}
+
+function end(
+  state: State,
+  status: "succeeded" | "failed" | "stopped" | "interrupted",
+  reason: string,
+  error?: RunError,
+): Step {
+  const results = Object.fromEntries(state.results);
+  const body: EventBody = { type: "workflow:end", results, status, reason, ...(error ? { error } : {}) };
+  return {
+    kind: "decide",
+    key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
+    bodies: [body],
+  };
+}

@@ -1,0 +1,129 @@
+import type { EvalResult, ToolCall } from "../event.ts";
+import { checkPath } from "../path.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "../schema/time-bound.ts";
+import { deepEqual, isObject, type Json, type JsonObject } from "../values.ts";
+import type { Evaluator, FunctionRule, OutputMatch, ValueRule } from "../workflow.ts";
+
+const MOST_REASONING = 500;
+
+/** Whether two names mean one tool: the exposed name, or a bare one that a single tool of the node bears (D52). */
+export type SameTool = (written: string, called: string) => boolean;
+
+/** Judges by code what code can judge; undefined for a judge. */
+export function evaluateByCode(
+  evaluator: Evaluator,
+  data: JsonObject,
+  calls: readonly ToolCall[],
+  sameTool: SameTool,
+): EvalResult | undefined {
+  if (evaluator.kind === "judge") return undefined;
+  const complaints =
+    evaluator.kind === "value" ? checkValues(evaluator.rule, data) : checkCalls(evaluator.rule, calls, sameTool);
+  return evalResult(evaluator, complaints.length === 0, complaints.join("; ") || praise(evaluator, calls));
+}
+
+function praise(evaluator: Evaluator, calls: readonly ToolCall[]): string | undefined {
+  const planned = evaluator.kind === "function" && calls.some((call) => call.planned);
+  return planned ? "planned" : undefined;
+}
+
+export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: string | undefined): EvalResult {
+  const { name, kind } = evaluator;
+  return { name, kind, pass, ...(reasoning ? { reasoning: shorten(reasoning, MOST_REASONING) } : {}) };
+}
+
+/** What does not hold among required paths and matches (N13, N17, N20); empty when all hold. */
+export function checkValues(rule: ValueRule, root: JsonObject): string[] {
+  const required = (rule.output_required ?? []).map((path) =>
+    checkPath(path, root, (value) => (value === null || value === undefined ? `${path} is null` : undefined)),
+  );
+  const matches = (rule.output_matches ?? []).map((match) => checkMatch(match, root));
+  return [...required, ...matches].filter((complaint) => complaint !== undefined);
+}
+
+function checkMatch(match: OutputMatch, root: JsonObject): string | undefined {
+  return checkPath(match.path, root, (value) => {
+    const shown = shorten(JSON.stringify(value) ?? "undefined", 120);
+    if (match.equals !== undefined) {
+      return deepEqual(value, match.equals)
+        ? undefined
+        : `${match.path} is ${shown}, not ${JSON.stringify(match.equals)}`;
+    }
+    if (match.in !== undefined) {
+      const found = match.in.some((allowed) => deepEqual(value, allowed));
+      return found ? undefined : `${match.path} is ${shown}, not one of ${JSON.stringify(match.in)}`;
+    }
+    return checkPattern(match.path, match.matches ?? "", value, shown);
+  });
+}
+
+/** N19: a JavaScript regex without flags, on the string or on the JSON text of anything else. */
+function checkPattern(path: string, pattern: string, value: unknown, shown: string): string | undefined {
+  let regex: RegExp;
+  try {
+    regex = new RegExp(pattern);
+  } catch (error) {
+    return `${path}: ${(error as SyntaxError).message}`;
+  }
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const isMatch = withinSecond(() => regex.test(text));
+  if (isMatch === undefined) return `${path}: ${PATTERN_TOO_SLOW}: ${pattern}`;
+  return isMatch ? undefined : `${path} is ${shown}, which does not match ${pattern}`;
+}
+
+/** N21: the first two need calls that succeeded; a failed call still violates the third. */
+function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: SameTool): string[] {
+  const called = (name: string) => calls.some((call) => sameTool(name, call.tool));
+  const succeeded = (name: string) => calls.some((call) => sameTool(name, call.tool) && callSucceeded(call));
+  const complaints: string[] = [];
+  if (rule.any_tool_called && !rule.any_tool_called.some(succeeded)) {
+    complaints.push(`none of ${rule.any_tool_called.join(", ")} was called with success`);
+  }
+  for (const name of rule.all_tools_called ?? []) {
+    if (!succeeded(name)) complaints.push(called(name) ? `${name} was called and failed` : `${name} was not called`);
+  }
+  for (const name of rule.no_tool_called ?? []) if (called(name)) complaints.push(`${name} was called`);
+  return complaints;
+}
+
+/** N22: an explicit error decides; otherwise a truthy `error` in the output means failure. */
+export function callSucceeded(call: ToolCall): boolean {
+  if (call.error !== undefined) return false;
+  return !(isObject(call.output) && Boolean(call.output.error));
+}
+
+export interface Verdict {
+  readonly pass: boolean;
+  readonly reasoning: string;
+}
+
+/** Reads `VERDICT: <word>` and `REASONING: <text>` (N24, D40); undefined when there is no verdict. */
+export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefined {
+  const word = /^[ \t*_#>-]*VERDICT[*_]*[ \t]*:[ \t*_]*(\S+)/im.exec(text)?.[1];
+  if (word === undefined) return undefined;
+  const plain = (value: string) => value.toLowerCase();
+  const trimmed = (value: string) => plain(value).replace(/[\p{P}\p{S}]+$/u, "");
+  const pass = plain(word) === plain(passWhen) || trimmed(word) === plain(passWhen);
+  const reasoning = /REASONING[*_]*\s*:[\s*_]*([\s\S]*)/i.exec(text)?.[1]?.trim();
+  return { pass, reasoning: reasoning || `verdict ${word}` };
+}
+
+/** The node's error when evaluators failed (N30). */
+export function evalError(evals: readonly EvalResult[]): string {
+  return ["eval failed (policy: all_pass):", ...failureLines(evals).map((line) => `  - ${line}`)].join("\n");
+}
+
+/** One `name (kind): reasoning` per failing evaluator (N34). */
+export function failureLines(evals: readonly EvalResult[]): string[] {
+  const failed = evals.filter((result) => !result.pass);
+  return failed.map((result) => `${result.name} (${result.kind}): ${result.reasoning ?? "failed"}`);
+}
+
+/** `evals` as paths and routing see it: results by name, the last of a name winning (N32, D3). */
+export function evalsByName(evals: readonly EvalResult[]): JsonObject {
+  return Object.fromEntries(evals.map(({ name, ...rest }): [string, Json] => [name, rest as unknown as JsonObject]));
+}
+
+function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

@@ -1,0 +1,327 @@
+import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
+import { type Part, textOf } from "../prompt.ts";
+import type { JsonObject } from "../values.ts";
+import {
+  type Leaving,
+  type Lesson,
+  type MadeTool,
+  type PendingCall,
+  type State,
+  toolCallOf,
+  type UsageTotals,
+  type Visit,
+} from "./state.ts";
+
+/** Takes one more event into the state. */
+export function fold(state: State, event: RunEvent): State {
+  foldTime(state, event);
+  switch (event.type) {
+    case "workflow:start":
+      state.started = true;
+      break;
+    case "node:enter":
+      foldEnter(state, event);
+      break;
+    case "model:reply":
+      foldReply(state, event);
+      break;
+    case "model:error":
+      foldModelError(state, event);
+      break;
+    case "tool:call":
+      foldCall(state, event);
+      break;
+    case "tool:result":
+      foldResult(state, event);
+      break;
+    case "tool:defined":
+      state.made = [...without(state, event.tool.name), event];
+      break;
+    case "tool:removed":
+      state.made = without(state, event.name);
+      break;
+    case "reply:rejected":
+      foldRejection(state, event);
+      break;
+    case "node:retry":
+      foldRetry(state, event);
+      break;
+    case "node:exit":
+      foldExit(state, event);
+      break;
+    case "route":
+      foldRoute(state, event);
+      break;
+    case "limit:reached":
+      foldLimit(state, event);
+      break;
+    case "run:interrupt":
+      state.halt = { status: "interrupted", reason: event.reason };
+      break;
+    case "run:fail":
+      foldFail(state, event);
+      break;
+    case "warning":
+      state.warned.add(event.message);
+      break;
+    case "workflow:end":
+      state.end = { status: event.status, reason: event.reason, error: event.error };
+      break;
+    case "run:resume":
+      foldResume(state, event);
+      break;
+    case "sources:resolved":
+      break;
+  }
+  return state;
+}
+
+function foldTime(state: State, event: RunEvent): void {
+  const at = Date.parse(event.at);
+  const last = state.lastEvent;
+  if (last?.epoch === event.epoch) state.activeMs += Math.max(0, at - last.at);
+  else state.timeFrom = state.activeMs;
+  state.lastEvent = { epoch: event.epoch, at };
+}
+
+function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): void {
+  state.visits += 1;
+  state.iterations.set(node, iteration);
+  state.path.push({ node, via: state.upcoming?.via, result: undefined });
+  state.upcoming = undefined;
+  state.visit = {
+    key: `${state.visits}:${node}`,
+    node,
+    iteration,
+    ...freshAttempt(state, 0),
+  };
+}
+
+function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
+  return {
+    attempt,
+    lesson,
+    attemptFrom: state.activeMs,
+    turns: [],
+    replies: 0,
+    pending: [],
+    calls: [],
+    answer: undefined,
+    corrected: false,
+    askedAgain: false,
+    judged: new Map(),
+    reflection: undefined,
+    failure: undefined,
+  };
+}
+
+/** Of an answer that was refused or cut off the text alone is kept: its calls are not carried out (D58). */
+function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
+  addUsage(state.usage, event.usage);
+  const text = textOf(event.parts);
+  const { visit, leaving } = state;
+  if (event.purpose === "route" && leaving) noteAnswer(leaving, text);
+  if (!visit) return;
+  if (event.purpose === "judge") judgeOf(visit, event).push(text);
+  if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
+  if (event.purpose !== "work") return;
+  visit.replies += 1;
+  const parts = event.stop === "end" ? event.parts : event.parts.filter((part) => part.type === "text");
+  if (parts.length > 0) visit.turns.push({ role: "assistant", parts });
+  if (event.stop !== "length") visit.askedAgain = false;
+  visit.pending = pendingCalls(visit, parts);
+  visit.answer = visit.pending.length === 0 ? { text, stop: event.stop } : undefined;
+}
+
+function noteAnswer(leaving: Leaving, answer: string | undefined): void {
+  leaving.answers.push(answer);
+}
+
+export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): void {
+  totals.modelCalls += 1;
+  totals.inputTokens += usage?.inputTokens ?? 0;
+  totals.cachedTokens += usage?.cachedTokens ?? 0;
+  totals.outputTokens += usage?.outputTokens ?? 0;
+  totals.costUsd += usage?.costUsd ?? 0;
+  if (usage?.costUsd === null || usage === null) totals.unpriced += 1;
+}
+
+function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
+  const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
+  return calls.map((part, index) => ({
+    key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
+    id: part.id,
+    tool: part.tool,
+    input: part.type === "call" ? part.input : part.text,
+    broken: part.type === "broken_call",
+    announced: undefined,
+    outcome: undefined,
+  }));
+}
+
+/** The evaluator is named by its index in the step key: `3:assess/0/judge/2/1`. */
+function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
+  const index = Number(/\/judge\/(\d+)\/\d+(?:~\d+)?$/.exec(key)?.[1] ?? 0);
+  const answers = visit.judged.get(index) ?? [];
+  visit.judged.set(index, answers);
+  return answers;
+}
+
+function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
+  const { visit, leaving } = state;
+  const { code, message, hint, node } = event;
+  state.modelError = { code, message, ...(hint ? { hint } : {}), node };
+  if (event.purpose === "route" && leaving) {
+    noteAnswer(leaving, undefined);
+    leaving.routeError = state.modelError;
+  }
+  if (!visit) return;
+  if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
+  if (event.purpose === "reflect") visit.reflection = null;
+  if (event.purpose !== "work") return;
+  visit.failure = { message, code, ...(hint ? { hint } : {}) };
+}
+
+function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
+  const call = state.visit?.pending.find((pending) => pending.key === event.id);
+  if (call) call.announced = event.epoch;
+}
+
+function foldResult(state: State, event: EventOf<"tool:result">): void {
+  const { visit } = state;
+  if (event.blobs) state.holdsBlobs = true;
+  const call = visit?.pending.find((pending) => pending.key === event.id);
+  if (!visit || !call) return;
+  call.outcome = event.error === undefined ? { output: event.output ?? null } : { error: event.error };
+  if (visit.pending.some((pending) => pending.outcome === undefined)) return;
+  visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
+  visit.calls.push(...visit.pending.map(toolCallOf));
+  visit.pending = [];
+}
+
+function answerOf({ id, outcome }: PendingCall) {
+  if (outcome && "error" in outcome) return { id, output: { error: outcome.error }, failed: true };
+  return { id, output: outcome?.output ?? null, failed: false };
+}
+
+function without({ made }: State, name: string): readonly MadeTool[] {
+  return made.filter(({ tool }) => tool.name !== name);
+}
+
+function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {
+  if (!state.visit) return;
+  state.visit.turns.push({ role: "user", text: reason });
+  if (state.visit.answer?.stop === "length") state.visit.askedAgain = true;
+  else state.visit.corrected = true;
+  state.visit.answer = undefined;
+}
+
+function foldRetry(state: State, event: EventOf<"node:retry">): void {
+  const { visit } = state;
+  if (!visit) return;
+  const { node, iteration } = visit;
+  state.steps.push({ node, status: "failed", iteration, retryAttempt: visit.attempt });
+  Object.assign(
+    visit,
+    freshAttempt(state, event.attempt, { answer: visit.answer?.text ?? "", feedback: event.preamble }),
+  );
+}
+
+function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit">): void {
+  const { visit } = state;
+  const step = state.path.at(-1);
+  if (!visit || !step) return;
+  if (unfinished) state.unfinished = visit;
+  const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
+  state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
+  step.result = result;
+  keepResult(state, node, result);
+  state.leaving = {
+    node,
+    failed: result.status === "failed",
+    key: visit.key,
+    answers: [],
+    error: exitError(visit, result),
+    routeError: undefined,
+  };
+  state.visit = undefined;
+}
+
+function exitError(visit: Visit, result: NodeResult): RunError | undefined {
+  if (result.status !== "failed") return undefined;
+  const { code = "node.failed", hint } = visit.failure ?? {};
+  return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
+}
+
+/** Prompts under way hold a length, so the list of entries grows in place; only a second result of a node copies it. */
+function keepResult(state: State, node: string, result: NodeResult): void {
+  const { context } = state;
+  const entries = state.results.has(node)
+    ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
+    : (context.entries as { node: string; data: JsonObject }[]);
+  entries.push({ node, data: result.data });
+  state.context = { input: context.input, entries, length: entries.length };
+  state.results.set(node, result);
+}
+
+function foldRoute(state: State, { from, to, reason, edge }: EventOf<"route">): void {
+  state.follows.set(edge, (state.follows.get(edge) ?? 0) + 1);
+  state.edges.push({ from, to, reason, index: edge });
+  state.leaving = undefined;
+  state.unfinished = undefined;
+  state.upcoming = { node: to, via: edge };
+}
+
+function foldLimit(state: State, event: EventOf<"limit:reached">): void {
+  if (event.limit !== "node_timeout") {
+    state.halt = { status: "stopped", reason: event.message, limit: event.limit };
+  } else if (state.visit) {
+    state.visit.failure = { message: event.message };
+  }
+}
+
+function foldFail(state: State, { code, message, hint, node }: EventOf<"run:fail">): void {
+  const error = { code, message, ...(hint ? { hint } : {}), node };
+  state.halt = { status: "failed", reason: message, error };
+}
+
+/** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
+function foldResume(state: State, { from, settings }: EventOf<"run:resume">): void {
+  const { unfinished, leaving, halt } = state;
+  state.settings = { ...state.settings, ...settings };
+  state.resumes += 1;
+  state.timeFrom = state.activeMs;
+  state.end = undefined;
+  state.halt = undefined;
+  state.unfinished = undefined;
+  const again = from === undefined ? -1 : state.path.findLastIndex((step) => step.node === from);
+  if (again !== -1) {
+    redoFrom(state, again);
+  } else if (unfinished) {
+    state.steps.pop();
+    redoFrom(state, state.path.length - 1);
+    state.path.push({ node: unfinished.node, via: state.upcoming?.via, result: undefined });
+    state.upcoming = undefined;
+    const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
+    state.visit = { ...unfinished, answer, failure: undefined };
+  } else if (leaving?.failed && !halt) {
+    redoFrom(state, state.path.length - 1);
+  } else if (leaving) {
+    state.leaving = { ...leaving, answers: [], routeError: undefined };
+  }
+}
+
+/** Takes back the visits from a position on; the trace keeps the whole path. */
+function redoFrom(state: State, position: number): void {
+  const [again] = state.path.splice(Math.max(0, position));
+  state.leaving = undefined;
+  state.visit = undefined;
+  if (again) state.upcoming = { node: again.node, via: again.via };
+  state.follows.clear();
+  for (const via of [...state.path, state.upcoming].map((step) => step?.via)) {
+    if (via !== undefined) state.follows.set(via, (state.follows.get(via) ?? 0) + 1);
+  }
+  state.results.clear();
+  state.context = { input: state.context.input, entries: [], length: 0 };
+  for (const { node, result } of state.path) if (result) keepResult(state, node, result);
+}

@@ -1,0 +1,106 @@
+import { BLOB_TOOLS } from "../blob.ts";
+import type { Settings, SkillRecord } from "../event.ts";
+import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
+import { OWN_TOOLS } from "../own/own-tools.ts";
+import { TOOL_MAKER } from "../own/tool-maker.ts";
+import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
+import type { WorkflowNode } from "../workflow.ts";
+import type { Program } from "./program.ts";
+import type { State } from "./state.ts";
+
+/** What decides, beside the node itself, which tools it has: a state does. */
+export interface Offering {
+  readonly settings: Pick<Settings, "writes" | "context_mode">;
+  readonly made: State["made"];
+  readonly holdsBlobs: boolean;
+}
+
+export interface ToolSet {
+  /** Also those that the node keeps away. */
+  readonly all: readonly ToolDescriptor[];
+  readonly offered: readonly ToolDescriptor[];
+  find(name: string): ToolDescriptor | undefined;
+  /** Whether a name in a filter or evaluator means the called one (D52). */
+  same(written: string, called: string): boolean;
+}
+
+/** The tools that a node has now: those of its skills, the executor's own, and such as the run itself brought about. */
+export function toolsAt(program: Program, state: State, node: string): ToolSet {
+  return program.tools(node, state);
+}
+
+/** The order of O3: the node's skills, `allow`, `deny`, `effects`, `writes: deny`. */
+export function selectTools(
+  node: WorkflowNode,
+  skills: readonly SkillRecord[],
+  now: Offering,
+): { readonly set: ToolSet; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const once = [...new Map(skills.map((skill) => [skill.id, skill])).values()];
+  const all = numbered([...ownTools(node, skills, now), ...once.flatMap((skill) => toolsOf(skill, now))], warnings);
+  const { allow, deny } = node.tools ?? {};
+  const comesLater = (entry: string) => OWN_TOOLS.includes(entry) || skills.some(({ id }) => id === TOOL_MAKER);
+  for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {
+    const [winner, ...others] = all.filter((tool) => entry === tool.exposed || entry === tool.name);
+    if (!winner && !comesLater(entry)) warnings.push(`no tool is named ${entry}`);
+    else if (winner && others.length > 0 && allow?.includes(entry)) {
+      warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
+    }
+  }
+  const readOnly = isReadOnly(node, now.settings);
+  const offered = all
+    .filter((tool) => !allow || tool.skill === EXECUTOR || allow.some((entry) => names(all, entry, tool)))
+    .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
+    .filter((tool) => !readOnly || tool.effect === "read");
+  return { warnings, set: toolSet(all, offered) };
+}
+
+/** Of tools that would be offered alike, the later are numbered (skill-formats 7.2). */
+function numbered(tools: readonly ToolDescriptor[], warnings: string[]): readonly ToolDescriptor[] {
+  const names = numberNames(tools.map((tool) => tool.exposed));
+  return tools.map((tool, index) => {
+    const { exposed: wanted, skill } = tool;
+    const exposed = names[index] ?? wanted;
+    if (exposed === wanted) return tool;
+    warnings.push(`the tool ${wanted} of ${skill} is offered as ${exposed}: another skill has one of that name`);
+    return { ...tool, exposed };
+  });
+}
+
+function isReadOnly({ effects }: WorkflowNode, { writes }: Offering["settings"]): boolean {
+  return effects === "read" || writes === "deny";
+}
+
+/** `allow` does not hide them: it is about the tools of skills (N9). `deny` and `disallowed_tools` do (N10). */
+function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs }: Offering) {
+  if (skills.length === 0) return [];
+  const reader = readSkillTool(skills, settings.context_mode);
+  const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");
+  const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : [])];
+  return own.filter((tool) => !node.disallowed_tools?.includes(tool.name));
+}
+
+/** Those that the run itself defined belong to the skill that defines. */
+function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescriptor[] {
+  const tools = skill.tools as readonly ToolDescriptor[];
+  return skill.id === TOOL_MAKER ? [...tools, ...made.map(({ tool }) => tool as ToolDescriptor)] : tools;
+}
+
+function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescriptor[]): ToolSet {
+  const find = (name: string) => offered.find((tool) => tool.exposed === name);
+  return {
+    all,
+    offered,
+    find,
+    same(written, called) {
+      const tool = all.find((candidate) => candidate.exposed === called);
+      return written === called || (tool !== undefined && names(all, written, tool));
+    },
+  };
+}
+
+/** The exposed name (D52), or the bare one, which the first skill that the node lists wins (D50). */
+function names(all: readonly ToolDescriptor[], entry: string, tool: ToolDescriptor): boolean {
+  const meant = all.find((other) => other.exposed === entry) ?? all.find((other) => other.name === entry);
+  return meant === tool;
+}

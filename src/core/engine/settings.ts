@@ -1,0 +1,88 @@
+import type { Environment, ProjectConfig } from "../config.ts";
+import { SkillflowError } from "../errors.ts";
+import type { RunEvent, Settings } from "../event.ts";
+import { checkModels, defaultJudge, defaultModel } from "../model-name.ts";
+import { deepEqual } from "../values.ts";
+import type { Workflow } from "../workflow.ts";
+import { type BoundChoices, chooseBounds, resumeBounds, type Writes } from "./bounds.ts";
+
+/** What governs a run when its command line says so. */
+export interface RunChoices extends BoundChoices {
+  readonly model?: string | undefined;
+  readonly offline: boolean;
+  readonly fileRoot?: string | undefined;
+  /** `rules` and `context` of the input count as Sources (workflow-format D63). */
+  readonly inputSources?: boolean | undefined;
+  readonly nodeTimeoutMs?: number | undefined;
+  readonly toolTimeoutMs?: number | undefined;
+  readonly contextMode?: Settings["context_mode"] | undefined;
+  readonly requireSkills: boolean;
+}
+
+const DEFAULT_MAX_STEPS = 200;
+const DEFAULT_MAX_TURNS = 50;
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+
+/** What a new run goes by: the command line, then the environment, then the files; for what it may do at most, core/bounds.ts. */
+export function chooseSettings(
+  choices: RunChoices,
+  env: Environment,
+  workflow: Workflow,
+  files: readonly ProjectConfig[],
+): Settings {
+  const model = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model) ?? defaultModel(env);
+  checkModels(model, workflow, env);
+  const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
+  return {
+    model,
+    judge_model: defaultJudge(model),
+    writes: heldWrites(writes),
+    limits: { max_steps: DEFAULT_MAX_STEPS, ...limits },
+    max_turns: DEFAULT_MAX_TURNS,
+    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
+    tool_timeout_ms: choices.toolTimeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+    context_mode: choices.contextMode ?? "full",
+  };
+}
+
+function first<Value>(
+  files: readonly ProjectConfig[],
+  pick: (file: ProjectConfig) => Value | undefined,
+): Value | undefined {
+  return files.map(pick).find((value) => value !== undefined);
+}
+
+function heldWrites(writes: Writes): Settings["writes"] {
+  if (writes === "allow" || writes === "deny") return writes;
+  throw new SkillflowError("usage.invalid", "planned writes are not part of this version", {
+    hint: "run with --writes deny to keep every write away, or with --writes allow",
+  });
+}
+
+/** The settings that a run last went by. */
+export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
+  const changes = events.filter((event) => event.type === "run:resume").map((event) => event.settings);
+  return Object.assign({}, recorded, ...changes);
+}
+
+/** A flag not given keeps the recorded value, unless it is now tightened by who may say so; a limit given replaces it. */
+export function changedSettings(
+  choices: RunChoices,
+  recorded: Settings,
+  { env, files }: { readonly env: Environment; readonly files: readonly ProjectConfig[] },
+): Partial<Settings> {
+  const { writes = recorded.writes, limits } = resumeBounds(choices, env, { recorded, declared: files });
+  return {
+    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model) }),
+    ...(writes === recorded.writes ? {} : { writes: heldWrites(writes) }),
+    ...defined("node_timeout_ms", choices.nodeTimeoutMs),
+    ...defined("tool_timeout_ms", choices.toolTimeoutMs),
+    ...defined("context_mode", choices.contextMode),
+    ...(deepEqual(limits, recorded.limits) ? {} : { limits: { ...recorded.limits, ...limits } }),
+  };
+}
+
+/** A member that is there only when it has a value. */
+export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}

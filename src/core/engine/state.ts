@@ -1,0 +1,206 @@
+import type { EventOf, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
+import type { RunContext, Turn } from "../prompt.ts";
+import type { Json } from "../values.ts";
+
+/**
+ * A run's past, folded from its events: nothing in it that the list does not hold.
+ * A state is owned by one reader: `fold` takes it and gives it back changed, so that a long run stays linear.
+ */
+export interface State {
+  /** Of the process that reads it: calls of other epochs without a result are in doubt. */
+  readonly epoch: number;
+  settings: Settings;
+  started: boolean;
+  /** How many times the run was resumed after its end: step keys carry it. */
+  resumes: number;
+  /** Node visits so far. */
+  visits: number;
+  readonly iterations: Map<string, number>;
+  /** The visits that count, in order: a resumed run takes back those that it redoes. */
+  readonly path: PathStep[];
+  /** Follow counts by edge index (E5), along `path`. */
+  readonly follows: Map<number, number>;
+  /** The last result of each node, along `path`. */
+  readonly results: Map<string, NodeResult>;
+  context: RunContext;
+  /** The tools that the run itself defined; those of visits that were taken back stay. */
+  made: readonly MadeTool[];
+  readonly steps: TraceStep[];
+  readonly edges: TraceEdge[];
+  readonly usage: UsageTotals;
+  /** Milliseconds that some process was driving this run. */
+  activeMs: number;
+  /** The run's activeMs when it was last taken up: its time limit counts from there (D57). */
+  timeFrom: number;
+  /** The node to enter next, and the edge that leads there. */
+  upcoming: { readonly node: string; readonly via: number | undefined } | undefined;
+  visit: Visit | undefined;
+  /** A node that was left and has not been routed. */
+  leaving: Leaving | undefined;
+  /** A visit that the run stopped in; `run:resume` goes on inside it. */
+  unfinished: Visit | undefined;
+  /** Why the run is coming to its end before its time. */
+  halt: Halt | undefined;
+  end: End | undefined;
+  /** What the last failed model call failed with. */
+  modelError: RunError | undefined;
+  /** Whether a result so far is kept as a blob. */
+  holdsBlobs: boolean;
+  readonly warned: Set<string>;
+  lastEvent: { readonly epoch: number; readonly at: number } | undefined;
+}
+
+/** A tool that the run itself defined, with the body of its handler. */
+export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;
+
+interface PathStep {
+  readonly node: string;
+  readonly via: number | undefined;
+  result: NodeResult | undefined;
+}
+
+/** X4: `iteration` counts visits of the node from 1; `retryAttempt` is absent if no retry fired (N38). */
+export interface TraceStep {
+  readonly node: string;
+  readonly status: NodeResult["status"];
+  readonly iteration: number;
+  readonly retryAttempt?: number;
+}
+
+export interface TraceEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+  readonly index: number;
+}
+
+export interface UsageTotals {
+  modelCalls: number;
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  /** The sum of the known costs. */
+  costUsd: number;
+  /** Calls whose cost is unknown. */
+  unpriced: number;
+}
+
+export interface Visit {
+  /** `3:assess`: begins every step key of the visit. */
+  readonly key: string;
+  readonly node: string;
+  readonly iteration: number;
+  /** 0 for the first attempt. */
+  attempt: number;
+  /** The run's activeMs when the attempt began. */
+  attemptFrom: number;
+  /** Of the attempt before. */
+  lesson: Lesson | undefined;
+  turns: Turn[];
+  /** Model invocations of this attempt that were answered (N6). */
+  replies: number;
+  pending: PendingCall[];
+  calls: ToolCall[];
+  /** The text of a reply without calls: the attempt's answer. */
+  answer: { readonly text: string; readonly stop: string } | undefined;
+  /** An answer already went back to the model once, for its shape. */
+  corrected: boolean;
+  /** The latest answer was cut off, and is asked for once more. */
+  askedAgain: boolean;
+  /** The runs of each judge, by the evaluator's index; undefined where it threw. */
+  readonly judged: Map<number, (string | undefined)[]>;
+  /** The diagnosis that a retry waits for; null once it failed or was blank. */
+  reflection: string | null | undefined;
+  failure: AgentFailure | undefined;
+}
+
+/** What an attempt that failed answered, and what the next one is told about it. */
+export interface Lesson {
+  readonly answer: string;
+  readonly feedback: string;
+}
+
+/** A call of the latest turn, in the order in which the model made them. */
+export interface PendingCall {
+  readonly key: string;
+  /** The id of the model's call part. */
+  readonly id: string;
+  readonly tool: string;
+  readonly input: Json;
+  /** Why it cannot run: its arguments were no JSON. */
+  readonly broken: boolean;
+  /** The epoch in which it was announced. */
+  announced: number | undefined;
+  outcome: { readonly output: Json } | { readonly error: string } | undefined;
+}
+
+/** The node's own work failed: turn cap, early end, timeout, a model that cannot be reached (N39). */
+export interface AgentFailure {
+  readonly message: string;
+  /** A model's error code: the run can be resumed inside the node. */
+  readonly code?: string;
+  readonly hint?: string;
+}
+
+export interface Leaving {
+  readonly node: string;
+  readonly failed: boolean;
+  /** `3:assess` */
+  readonly key: string;
+  /** Their answers since the run was last resumed; undefined where the call failed. */
+  answers: (string | undefined)[];
+  /** Of the node, when it failed. */
+  readonly error: RunError | undefined;
+  /** Of the latest routing call that failed. */
+  routeError: RunError | undefined;
+}
+
+export type Halt =
+  | { readonly status: "stopped" | "interrupted"; readonly reason: string; readonly limit?: string }
+  | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
+
+export interface End {
+  readonly status: RunStatus;
+  readonly reason: string;
+  readonly error: RunError | undefined;
+}
+
+export function noUsage(): UsageTotals {
+  return { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 };
+}
+
+export function begin(record: RunRecord, epoch = 0): State {
+  return {
+    epoch,
+    settings: record.settings,
+    started: false,
+    resumes: 0,
+    visits: 0,
+    iterations: new Map(),
+    path: [],
+    follows: new Map(),
+    results: new Map(),
+    context: { input: record.input, entries: [], length: 0 },
+    made: [],
+    steps: [],
+    edges: [],
+    usage: noUsage(),
+    activeMs: 0,
+    timeFrom: 0,
+    upcoming: { node: record.workflow.entry, via: undefined },
+    visit: undefined,
+    leaving: undefined,
+    unfinished: undefined,
+    halt: undefined,
+    end: undefined,
+    modelError: undefined,
+    holdsBlobs: false,
+    warned: new Set(),
+    lastEvent: undefined,
+  };
+}
+
+export function toolCallOf({ tool, input, announced, outcome }: PendingCall): ToolCall {
+  const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
+  return { tool, input, ...(outcome ?? { error }) };
+}

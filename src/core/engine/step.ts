@@ -1,0 +1,61 @@
+import type { EventBody } from "../event.ts";
+import type { Purpose, StepKey } from "../ports.ts";
+import type { Prompt } from "../prompt.ts";
+import type { ToolDescriptor } from "../skill.ts";
+import type { Json } from "../values.ts";
+import type { MadeTool, State } from "./state.ts";
+
+/** What has to happen next. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers. */
+export type Step =
+  | { readonly kind: "decide"; readonly key: StepKey; readonly bodies: readonly EventBody[] }
+  | {
+      readonly kind: "ask";
+      readonly key: StepKey;
+      readonly purpose: Purpose;
+      readonly node: string;
+      readonly model: string;
+      readonly prompt: Prompt;
+    }
+  | { readonly kind: "call"; readonly key: StepKey; readonly node: string; readonly calls: readonly Call[] };
+
+/** A call to carry out: its input fits its tool's schema. */
+export interface Call {
+  readonly key: StepKey;
+  readonly tool: ToolDescriptor;
+  readonly input: Json;
+  /** The tool, defined by the run itself, that it runs or removes. */
+  readonly made?: MadeTool;
+}
+
+/** Limits are checked before each model call (O8). */
+export function ask(state: State, step: Omit<Extract<Step, { kind: "ask" }>, "kind">): Step {
+  const { max_cost_usd, max_tokens, timeout_ms } = state.settings.limits;
+  const { costUsd, inputTokens, outputTokens } = state.usage;
+  if (max_cost_usd !== undefined && costUsd >= max_cost_usd) {
+    return limitReached(
+      step.key,
+      "max_cost_usd",
+      `the limit of $${max_cost_usd} was reached ($${costUsd.toFixed(4)} spent)`,
+    );
+  }
+  if (max_tokens !== undefined && inputTokens + outputTokens >= max_tokens) {
+    const used = inputTokens + outputTokens;
+    return limitReached(step.key, "max_tokens", `the limit of ${max_tokens} tokens was reached (${used} used)`);
+  }
+  if (timeout_ms !== undefined && state.activeMs - state.timeFrom >= timeout_ms) {
+    return limitReached(step.key, "timeout", timeoutMessage(timeout_ms));
+  }
+  return { kind: "ask", ...step };
+}
+
+export function limitReached(
+  key: StepKey,
+  limit: "max_steps" | "max_tokens" | "max_cost_usd" | "timeout",
+  message: string,
+): Step {
+  return { kind: "decide", key: `${key}/${limit}`, bodies: [{ type: "limit:reached", limit, message }] };
+}
+
+export function timeoutMessage(ms: number): string {
+  return `the time limit of ${ms / 1000} s was reached`;
+}

@@ -1,0 +1,115 @@
+import type { EventBody } from "../event.ts";
+import { answerFromAbove, readingProblem } from "../own/disclosure.ts";
+import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
+import type { Outcome, ToolDescriptor } from "../skill.ts";
+import type { WorkflowNode } from "../workflow.ts";
+import { leaveFailed } from "./leave.ts";
+import { type ToolSet, toolsAt } from "./offer.ts";
+import type { Program } from "./program.ts";
+import type { PendingCall, State, Visit } from "./state.ts";
+import type { Call, Step } from "./step.ts";
+import { misfitOf } from "./tool-input.ts";
+
+/** The tool calls that a turn asked for. */
+
+const IN_DOUBT =
+  "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.";
+
+/** Calls that one turn may ask for (workflow-format D66). */
+const MOST_CALLS = 64;
+
+/** Side-by-side reads, or one write: announced in one record, then carried out. */
+export function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const tools = toolsAt(program, state, visit.node);
+  const most = node.max_turns ?? state.settings.max_turns;
+  if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
+    const message = `the limit of ${most} turns was reached; ${visit.pending.length} requested tool calls were not carried out`;
+    return leaveFailed(visit, node, { message });
+  }
+  const group = nextGroup(visit.pending, tools.find);
+  const unannounced = group.filter((call) => call.announced === undefined);
+  if (unannounced.length > 0) return announce(program, state, visit, unannounced);
+  const done = visit.pending.filter((call) => call.outcome).length;
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
+  // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
+  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.epoch));
+  if (doubtful.length > 0) {
+    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)) };
+  }
+  const calls = group.flatMap((call): Call[] => {
+    const tool = tools.find(call.tool);
+    const made = tool && madeFor(tool, call.input, state.made);
+    return tool ? [{ key: call.key, tool, input: call.input, ...(made ? { made } : {}) }] : [];
+  });
+  return { kind: "call", key, node: visit.node, calls };
+}
+
+/** What is recorded of a call that is over: its result, and what it changed of the run's own tools. */
+export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
+  const said = "error" in outcome ? { error: outcome.error } : outcome;
+  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...said, id: call.key };
+  return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
+}
+
+/** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
+function nextGroup(pending: readonly PendingCall[], find: (name: string) => ToolDescriptor | undefined): PendingCall[] {
+  const open = pending.slice(pending.findIndex((call) => !call.outcome));
+  const firstWrite = open.findIndex((call) => !call.outcome && find(call.tool)?.effect === "write");
+  const group = firstWrite === -1 ? open : open.slice(0, Math.max(1, firstWrite));
+  return group.filter((call) => !call.outcome);
+}
+
+/** D41: rejected calls are announced and answered like others, and reach no handler. */
+function announce(program: Program, state: State, visit: Visit, calls: readonly PendingCall[]): Step {
+  const { node } = visit;
+  const tools = toolsAt(program, state, node);
+  const bodies: EventBody[] = calls.map(({ key, tool, input }) => ({ type: "tool:call", node, tool, input, id: key }));
+  const sound: PendingCall[] = [];
+  for (const call of calls) {
+    const tool = tools.find(call.tool);
+    const complaint = isBeyondMost(visit, call) ? BEYOND_MOST : rejection(call, tool, tools);
+    const known = complaint === undefined && tool ? seenAbove(program, state, visit, { call, tool, sound }) : undefined;
+    if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
+    else sound.push(call);
+    if (known !== undefined) bodies.push({ type: "tool:result", node, tool: call.tool, output: known, id: call.key });
+  }
+  return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
+}
+
+const BEYOND_MOST = `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`;
+
+function isBeyondMost({ pending }: Visit, call: PendingCall): boolean {
+  return pending.indexOf(call) >= MOST_CALLS;
+}
+
+/** What a call would bring that the model has before it already, answered without a handler. */
+function seenAbove(
+  program: Program,
+  state: State,
+  visit: Visit,
+  { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
+): string | undefined {
+  const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
+  const skills = program.skills(visit.node);
+  return answerFromAbove(tool, call.input, { mode: state.settings.context_mode, skills, calls });
+}
+
+function rejection(call: PendingCall, tool: ToolDescriptor | undefined, { offered, all }: ToolSet): string | undefined {
+  if (!tool) {
+    const names = offered.map((other) => other.exposed).join(", ");
+    return `no tool is named ${call.tool}${names ? `; the tools here are ${names}` : "; there are no tools here"}`;
+  }
+  if (call.broken) return "the arguments were no JSON";
+  const misread = readingProblem(tool, call.input);
+  if (misread !== undefined) return misread;
+  return misfitOf(tool, call.input) ?? makingProblem(tool, call.input, all);
+}
+
+function refused({ node }: Visit, { tool, key }: PendingCall, error: string): EventBody {
+  return { type: "tool:result", node, tool, error, id: key };
+}
+
+/** Announced by a process that is gone, and not safe to repeat (O11). */
+function isInDoubt(call: PendingCall, tool: ToolDescriptor | undefined, epoch: number): boolean {
+  return call.announced !== epoch && !tool?.idempotent;
+}

@@ -1,0 +1,130 @@
+import type { EventBody, NodeResult } from "../event.ts";
+import { joinSections, type Prompt, previousAttempt } from "../prompt.ts";
+import type { Json, JsonObject } from "../values.ts";
+import type { WorkflowNode } from "../workflow.ts";
+import { readAnswer } from "./answer.ts";
+import { checkValues, evalsByName } from "./evaluate.ts";
+import { evaluate, leaveOrRetry } from "./judgement.ts";
+import { leave, leaveFailed } from "./leave.ts";
+import { toolsAt } from "./offer.ts";
+import type { Program } from "./program.ts";
+import type { State, Visit } from "./state.ts";
+import { ask, type Step } from "./step.ts";
+import { carryOut } from "./turn-calls.ts";
+
+/** What happens inside a visit: requirements, turns, the answer. */
+
+export function work(program: Program, state: State, visit: Visit): Step {
+  const node = program.node(visit.node);
+  if (visit.failure) return leaveFailed(visit, node, visit.failure);
+  if (visit.replies === 0 && visit.attempt === 0) {
+    const unmet = unmetRequirement(program, state, visit);
+    if (unmet) return leave(visit, unmet);
+  }
+  if (visit.pending.length > 0) return carryOut(program, state, visit, node);
+  if (visit.answer) return review(program, state, visit, node, visit.answer);
+  return askTurn(program, state, visit, node);
+}
+
+/** N13, N14: unmet requirements end the visit before the model is asked. */
+function unmetRequirement(program: Program, state: State, visit: Visit): NodeResult | undefined {
+  const { requires } = program.node(visit.node);
+  if (!requires) return undefined;
+  const complaints = checkValues(requires, contextRoot(state));
+  if (complaints.length === 0) return undefined;
+  const why = complaints.join("; ");
+  return requires.on_fail === "skip"
+    ? { status: "skipped", data: { skipped_reason: `requires not met: ${why}` }, toolCalls: [] }
+    : { status: "failed", data: { error: `requires failed: ${why}` }, toolCalls: [] };
+}
+
+/** The context as paths see it: `input`, and each node's latest data with its evals (N2, N32). */
+function contextRoot(state: State): JsonObject {
+  const nodes = [...state.results].map(([id, { data, evals }]): [string, Json] => {
+    const shown: JsonObject = evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {};
+    return [id, { ...data, ...shown }];
+  });
+  return Object.fromEntries([...nodes, ["input", state.context.input]]);
+}
+
+function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const most = node.max_turns ?? state.settings.max_turns;
+  if (visit.replies >= most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
+  const model = node.model ?? program.workflow.model ?? state.settings.model;
+  return ask(state, { key, purpose: "work", node: visit.node, model, prompt: workPrompt(program, state, visit, node) });
+}
+
+/** N4, D35, D47: the sections, then the run's context, then the turns so far. */
+function workPrompt(program: Program, state: State, visit: Visit, node: WorkflowNode): Prompt {
+  const { lesson } = visit;
+  const past = lesson ? [previousAttempt(lesson.answer, lesson.feedback)] : [];
+  const sections = [...past, ...program.preface(visit.node, state), program.instruction(visit.node)];
+  const { offered } = toolsAt(program, state, visit.node);
+  return {
+    text: joinSections(sections),
+    context: state.context,
+    turns: [...visit.turns],
+    tools: offered.map(({ exposed, description, input_schema }) => ({ name: exposed, description, input_schema })),
+    ...(node.output ? { output: node.output } : {}),
+  };
+}
+
+function review(
+  program: Program,
+  state: State,
+  visit: Visit,
+  node: WorkflowNode,
+  answer: { readonly text: string; readonly stop: string },
+): Step {
+  if (answer.stop === "refusal")
+    return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
+  const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
+  if (answer.stop === "length") {
+    if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF);
+    return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
+  }
+  const { data, problems } = readAnswer(node, answer.text);
+  const silent = answer.text.trim() === "";
+  if (problems.length > 0 || silent) {
+    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems));
+    if (silent) return noteSilence(program, state, visit, node);
+    const why = problems.join("; ");
+    return leaveOrRetry(program, state, visit, node, {
+      data,
+      error: `output invalid: ${why}`,
+      failures: [`output (schema): ${why}`],
+    });
+  }
+  return evaluate(program, state, visit, node, data);
+}
+
+/** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
+function noteSilence(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
+  const model = node.model ?? program.workflow.model ?? state.settings.model;
+  const message = "the model answered nothing";
+  const body: EventBody = {
+    type: "model:error",
+    node: visit.node,
+    purpose: "work",
+    model,
+    code: "model.silent",
+    message,
+  };
+  return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
+}
+
+/** An answer goes back to the model: for its shape once (D53), and each that was cut off (D58). */
+function reject(visit: Visit, reason: string): Step {
+  const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
+  return { kind: "decide", key, bodies: [{ type: "reply:rejected", node: visit.node, reason }] };
+}
+
+const SILENT = "Your answer was empty. Give your answer now.";
+const CUT_OFF =
+  "Your answer was cut off at the output limit. Nothing of it counts, and none of its tool calls was carried out. Give it again, shorter.";
+
+function misfit(problems: readonly string[]): string {
+  const list = problems.map((problem) => `- ${problem}`).join("\n");
+  return `Your answer does not fit the required output:\n${list}\nAnswer again with JSON that fits, and nothing else.`;
+}

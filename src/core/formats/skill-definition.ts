@@ -1,0 +1,125 @@
+import * as z from "zod";
+import { fieldPath } from "../errors.ts";
+import { checkJsonSchema } from "../schema/json-schema.ts";
+import { CATEGORIES, type SkillDefinition } from "../skill.ts";
+import { isObject } from "../values.ts";
+import { mcpServerSchema, PARSED_ONCE } from "../workflow.ts";
+
+/** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
+
+const text = z.string().min(1);
+const isSchema = (value: unknown) => isObject(value);
+
+const configFieldSchema = z.looseObject({
+  description: z.string(),
+  required: z.boolean().optional().describe("unresolved: the skill is unavailable; default false"),
+  env: text.optional().describe("the environment variable to read"),
+  secret: z.boolean().optional().describe("false: its value may be seen; default true"),
+});
+
+const toolSchema = z.looseObject({
+  name: text.describe("unique in its skill"),
+  description: z.string(),
+  input_schema: z.unknown().refine(isSchema, "must be a JSON Schema or a zod schema").meta({ type: "object" }),
+  output_schema: z.unknown().refine(isSchema, "must be a JSON Schema").meta({ type: "object" }).optional(),
+  effect: z.enum(["read", "write"]).optional().describe("unknown counts as write"),
+  idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
+  needs: z.array(text).optional().describe("config fields without which this one tool is left out"),
+});
+
+/** Handlers are no data: `checkSkillDefinition` asks for them. */
+export const skillDefinitionSchema = z.looseObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "must be letters, digits, dots, hyphens and underscores")
+    .max(64),
+  name: text,
+  description: z.string(),
+  category: z.enum(CATEGORIES),
+  config: z.record(z.string(), configFieldSchema),
+  tools: z.array(toolSchema),
+  instruction: z.string().optional(),
+  mcp: mcpServerSchema.optional(),
+  version: text.optional(),
+});
+
+/** The definition, or everything that keeps a value from being one. */
+export function checkSkillDefinition(
+  value: unknown,
+): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
+  const problems = definitionFaults(value).map(({ message }) => message);
+  return problems.length > 0 ? { problems } : { definition: value as unknown as SkillDefinition };
+}
+
+/** One thing that keeps a value from being a definition, and where it is. */
+export interface DefinitionFault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export function definitionFaults(value: unknown): readonly DefinitionFault[] {
+  const checked = skillDefinitionSchema.safeParse(value, PARSED_ONCE);
+  const faults: DefinitionFault[] = checked.success
+    ? []
+    : checked.error.issues.map((issue) => ({ path: issue.path, message: describeIssue(issue) }));
+  const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
+  faults.push(...tools.flatMap(checkTool), ...checkNames(tools));
+  if (isObject(value) && value.probe !== undefined && typeof value.probe !== "function") {
+    faults.push({ path: ["probe"], message: "probe is not a function" });
+  }
+  return faults;
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  const place = fieldPath(path as (string | number)[]) || "the skill";
+  if (message.endsWith("received undefined")) return `${place} is missing`;
+  if (message.startsWith("Invalid option")) return `${place} must be one of ${optionsOf(message)}`;
+  return `${place}: ${message}`;
+}
+
+function optionsOf(message: string): string {
+  return [...message.matchAll(/"([^"]+)"/g)].map(([, option]) => option).join(", ");
+}
+
+function checkTool(tool: unknown, index: number): DefinitionFault[] {
+  if (!isObject(tool)) return [];
+  const place = `tools[${index}]`;
+  const fault = (key: string, message: string) => [
+    { path: ["tools", index, key], message: `${place}.${key} ${message}` },
+  ];
+  const { input_schema: input, output_schema: output } = tool;
+  return [
+    ...(typeof tool.handler === "function" ? [] : fault("handler", "is not a function")),
+    ...(isObject(input) && !isZod(input) ? checkInputSchema(input, ["tools", index, "input_schema"]) : []),
+    ...(isZod(output) ? fault("output_schema", "must be a JSON Schema") : []),
+  ];
+}
+
+/** Tools are called with named arguments. */
+function checkInputSchema(
+  schema: { readonly [key: string]: unknown },
+  path: readonly [string, number, string],
+): DefinitionFault[] {
+  const place = fieldPath(path);
+  const faults = checkJsonSchema(schema, [place]).map(({ path: [, ...inner], message }) => ({
+    path: [...path, ...inner],
+    message,
+  }));
+  const isOther = schema.type !== undefined && schema.type !== "object";
+  return isOther ? [...faults, { path: [...path, "type"], message: `${place} must be of type object` }] : faults;
+}
+
+/** Whether a value is a schema of zod, of version 4 or 3. */
+export function isZod(value: unknown): boolean {
+  return isObject(value) && ("_zod" in value || "_def" in value);
+}
+
+function checkNames(tools: readonly unknown[]): DefinitionFault[] {
+  const names = tools.map((tool) => (isObject(tool) && typeof tool.name === "string" ? tool.name : undefined));
+  const again = names.flatMap((name, index) => (name !== undefined && names.indexOf(name) < index ? [index] : []));
+  const twice = new Map(again.map((index) => [names[index], index]));
+  return [...twice].map(([name, index]) => ({
+    path: ["tools", index, "name"],
+    message: `two tools are named ${name}`,
+  }));
+}

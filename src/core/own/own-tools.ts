@@ -1,0 +1,34 @@
+import { BLOB_TOOLS } from "../blob.ts";
+import { alike, EXECUTOR, exposedName } from "../skill.ts";
+
+/** The executor's own tools: core describes them, `src/own-tools.ts` carries them out. */
+
+export const READ_SKILL = "read_skill";
+export const RUN_SCRIPT = "run_script";
+
+/** Offered under these very names, under which no skill's tool may be offered. */
+export const OWN_TOOLS: readonly string[] = [READ_SKILL, RUN_SCRIPT, ...BLOB_TOOLS.map((tool) => tool.exposed)];
+
+/** The bare names that no skill's tool may have (skill-formats 7.2). */
+export const RESERVED_TOOLS: readonly string[] = [
+  ...OWN_TOOLS,
+  "read_result",
+  "run_code",
+  "define_tool",
+  "remove_tool",
+  "state_get",
+  "state_search",
+  "state_put",
+];
+
+/** Whether a tool would stand in for one of skillflow itself, by its own name or by that under which it is offered. */
+export function isReservedTool(skill: string, tool: string): boolean {
+  return RESERVED_TOOLS.includes(alike(tool)) || OWN_TOOLS.includes(alike(exposedName(skill, tool)));
+}
+
+/** Why a skill is refused for its names; undefined where it is not. `exposed` are the names of its tools as offered. */
+export function reservedName(skill: string, exposed: readonly string[]): string | undefined {
+  if (skill === EXECUTOR) return `the id ${EXECUTOR} is reserved for the tools of skillflow itself`;
+  const taken = exposed.find((name) => OWN_TOOLS.includes(name));
+  return taken && `its tool would be offered as ${taken}, which is the name of a tool of skillflow itself`;
+}

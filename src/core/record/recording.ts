@@ -1,0 +1,76 @@
+import type * as z from "zod";
+import { eventSchema, type RunEvent, type RunRecord, runRecordSchema } from "../event.ts";
+import type { KnownSkills } from "../skill-reference.ts";
+import { checkWorkflow } from "../workflow/check.ts";
+import { checkOutputSchemas } from "../workflow/output-schemas.ts";
+
+/** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
+export interface RecordingFault {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Whether what a run's file holds is a run: whoever reads one relies on nothing else. */
+export function faultOfRecording(record: unknown, events: readonly unknown[]): RecordingFault | undefined {
+  const message = faultOfRecord(record);
+  if (message !== undefined) return { line: 1, message };
+  const place: Place = { record: record as RunRecord, seq: 0, epoch: 0 };
+  for (const event of events) {
+    const fault = faultOfEvent(place, event);
+    if (fault !== undefined) return { line: place.seq + 2, message: fault };
+    place.seq += 1;
+    place.epoch = (event as RunEvent).epoch;
+  }
+  return undefined;
+}
+
+const ANY_SKILL: KnownSkills = { has: () => true, [Symbol.iterator]: () => [].values() };
+
+/** Where the next event stands. */
+interface Place {
+  readonly record: RunRecord;
+  seq: number;
+  epoch: number;
+}
+
+/** Whether a single line has the shape of one, whatever stands around it. */
+export function faultOfShape(kind: "record" | "event", value: unknown): string | undefined {
+  const checked = (kind === "record" ? runRecordSchema : eventSchema).safeParse(value);
+  return checked.success ? undefined : describe(checked.error);
+}
+
+function faultOfRecord(record: unknown): string | undefined {
+  const misshapen = faultOfShape("record", record);
+  if (misshapen !== undefined) return misshapen;
+  const { workflow, at } = record as RunRecord;
+  if (Number.isNaN(Date.parse(at))) return "at is no time";
+  const found = [...checkWorkflow(workflow, ANY_SKILL), ...checkOutputSchemas(workflow, "")];
+  return found.find(({ severity }) => severity === "error")?.message;
+}
+
+function faultOfEvent({ record: { workflow }, seq, epoch }: Place, given: unknown): string | undefined {
+  const misshapen = faultOfShape("event", given);
+  if (misshapen !== undefined) return misshapen;
+  const event = given as RunEvent;
+  if (event.seq !== seq) return `seq is ${event.seq}, where ${seq} follows`;
+  if (event.epoch < epoch) return `epoch goes back to ${event.epoch}`;
+  if (Number.isNaN(Date.parse(event.at))) return "at is no time";
+  const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
+  if (named !== undefined) return `there is no node ${named}`;
+  if (event.type !== "route") return undefined;
+  const edge = workflow.edges[event.edge];
+  return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
+}
+
+function nodesOf(event: RunEvent): readonly string[] {
+  if (event.type === "workflow:end") return Object.keys(event.results);
+  if (event.type === "route") return [event.from, event.to];
+  const named = event.type === "run:resume" ? event.from : "node" in event ? event.node : undefined;
+  return named === undefined ? [] : [named];
+}
+
+function describe(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const place = issue?.path.join(".") ?? "";
+  return `${place === "" ? "" : `${place}: `}${issue?.message ?? "it is malformed"}`;
+}

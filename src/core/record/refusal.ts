@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { type Diagnostic, exitCodeOf, fieldPath, messageOf, SkillflowError } from "../errors.ts";
+import { runErrorSchema } from "../event.ts";
+
+/** The result document of what could not begin: `skillflow.result/1` too (cli "run"). */
+export const refusalSchema = z.object({
+  schema: z.literal("skillflow.result/1"),
+  run: z.null(),
+  workflow: z.string().nullable(),
+  status: z.literal("refused"),
+  exitCode: z.int(),
+  error: runErrorSchema,
+  diagnostics: z.array(
+    z.object({
+      severity: z.enum(["error", "warning"]),
+      code: z.string(),
+      message: z.string(),
+      hint: z.string().optional(),
+      field: z.string().optional(),
+      file: z.string().optional(),
+      line: z.int().optional(),
+      column: z.int().optional(),
+    }),
+  ),
+});
+export type Refusal = z.infer<typeof refusalSchema>;
+
+export function describeRefusal(error: unknown, workflow: string | undefined): Refusal {
+  const { code, message, hint, diagnostics } =
+    error instanceof SkillflowError
+      ? error
+      : new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`);
+  return {
+    schema: "skillflow.result/1",
+    run: null,
+    workflow: workflow ?? null,
+    status: "refused",
+    exitCode: exitCodeOf(code),
+    error: { code, message, ...(hint === undefined ? {} : { hint }) },
+    diagnostics: diagnostics.map(publicShape),
+  };
+}
+
+function publicShape({ path, ...found }: Diagnostic): Refusal["diagnostics"][number] {
+  return path.length === 0 ? found : { ...found, field: fieldPath(path) };
+}

@@ -1,0 +1,109 @@
+import * as z from "zod";
+import type { State } from "../engine/state.ts";
+import { exitCodeOf } from "../errors.ts";
+import {
+  nodeResultSchema,
+  RUN_STATUSES,
+  type RunError,
+  type RunRecord,
+  resolvedSourceSchema,
+  runErrorSchema,
+} from "../event.ts";
+
+/** The result document, `skillflow.result/1` (cli "run"). */
+export const resultSchema = z.object({
+  schema: z.literal("skillflow.result/1"),
+  run: z.string(),
+  workflow: z.string(),
+  status: z.enum(RUN_STATUSES),
+  exitCode: z.int(),
+  degraded: z.array(z.object({ skill: z.string(), node: z.string(), reason: z.string() })),
+  results: z.record(z.string(), nodeResultSchema),
+  trace: z.object({
+    steps: z.array(
+      z.object({
+        node: z.string(),
+        status: z.enum(["success", "skipped", "failed"]),
+        iteration: z.int(),
+        retryAttempt: z.int().optional(),
+      }),
+    ),
+    edges: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
+    sources: z.record(z.string(), resolvedSourceSchema),
+    skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
+  }),
+  usage: z.object({
+    modelCalls: z.int(),
+    inputTokens: z.int(),
+    cachedTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number().nullable().describe("null when the price of any call is unknown"),
+    durationMs: z.int(),
+  }),
+  plan: z.array(z.json()),
+  error: runErrorSchema.optional(),
+});
+export type RunResult = z.infer<typeof resultSchema>;
+
+/** What a run came to, from its past alone. */
+export function describeResult(record: RunRecord, state: State): RunResult {
+  const { status, exitCode, error } = statusOf(state.end);
+  const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
+  return {
+    schema: "skillflow.result/1",
+    run: record.run,
+    workflow: record.workflow.id,
+    status,
+    exitCode,
+    degraded: degradedSkills(record, state.iterations.keys()),
+    results: Object.fromEntries(state.results),
+    trace: {
+      steps: state.steps.map((step) => ({ ...step })),
+      edges: state.edges.map(({ from, to, reason }) => ({ from, to, reason })),
+      sources: record.sources,
+      skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
+    },
+    usage: {
+      modelCalls,
+      inputTokens,
+      cachedTokens,
+      outputTokens,
+      costUsd: costOf(state.usage),
+      durationMs: Math.round(state.activeMs),
+    },
+    plan: [],
+    ...(error ? { error } : {}),
+  };
+}
+
+export function costOf({ costUsd, unpriced }: State["usage"]): number | null {
+  return unpriced > 0 ? null : Math.round(costUsd * 1e6) / 1e6;
+}
+
+interface Outcome {
+  readonly status: RunResult["status"];
+  readonly error?: RunError | undefined;
+}
+
+/** How a run ended, or that it has not. */
+export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCode: number } {
+  const { status, error } = end ?? {
+    status: "interrupted" as const,
+    error: { code: "run.interrupted", message: "the run has not ended: its process is at work, or gone" },
+  };
+  return { status, error, exitCode: error ? exitCodeOf(error.code) : 0 };
+}
+
+export function degradedSkills({ workflow, skills }: RunRecord, visited: Iterable<string>): RunResult["degraded"] {
+  const missing = new Map(
+    skills.flatMap(({ id, available, reason }) => {
+      return available && reason === undefined ? [] : [[id, reason ?? "unavailable"] as const];
+    }),
+  );
+  return [...visited].flatMap((node) =>
+    (workflow.nodes[node]?.skills ?? []).flatMap((skill) => {
+      const reason = missing.get(skill);
+      return reason === undefined ? [] : [{ skill, node, reason }];
+    }),
+  );
+}

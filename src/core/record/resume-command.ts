@@ -1,0 +1,40 @@
+import { recordedSettings } from "../engine/settings.ts";
+import type { RunEvent, RunRecord } from "../event.ts";
+import type { RunResult } from "./result.ts";
+
+/** What carries a run on; where a limit stopped it, with the flag that raises the limit far enough to go on. */
+export function resumeCommand({ record, events, result }: Told): string {
+  const command = `resume ${record.run}`;
+  const {
+    max_cost_usd = 0,
+    max_tokens = 0,
+    max_steps = 0,
+    timeout_ms = 0,
+  } = recordedSettings(record.settings, events).limits;
+  const { inputTokens, outputTokens, costUsd } = result.usage;
+  switch (result.status === "stopped" ? events.findLast((event) => event.type === "limit:reached")?.limit : undefined) {
+    case "max_steps":
+      return `${command} --max-steps ${max_steps * 2}`;
+    case "max_tokens":
+      return `${command} --max-tokens ${raised(max_tokens, inputTokens + outputTokens)}`;
+    case "max_cost_usd":
+      return `${command} --max-cost ${raised(max_cost_usd, costUsd ?? 0)}`;
+    case "timeout":
+      return `${command} --timeout ${timeout_ms % 500 === 0 ? `${timeout_ms / 500}s` : `${timeout_ms * 2}ms`}`;
+    default:
+      return command;
+  }
+}
+
+interface Told {
+  readonly record: RunRecord;
+  readonly events: readonly RunEvent[];
+  readonly result: RunResult;
+}
+
+/** As much again as was allowed, in two digits: the last call may have gone far beyond the limit. */
+function raised(limit: number, used: number): number {
+  const wanted = Math.max(limit, used) + limit;
+  const unit = 10 ** (Math.floor(Math.log10(wanted)) - 1);
+  return Number((Math.ceil(wanted / unit) * unit).toPrecision(2));
+}

@@ -1,0 +1,86 @@
+import { addUsage } from "../engine/fold.ts";
+import { recordedSettings } from "../engine/settings.ts";
+import { noUsage } from "../engine/state.ts";
+import type { Envelope, EventOf, RunEvent, RunRecord } from "../event.ts";
+import { costOf, degradedSkills, type RunResult, statusOf } from "./result.ts";
+
+/** A run on a line of a list (`skillflow.runs/1`). */
+export interface RunSummary {
+  readonly id: string;
+  readonly kind: RunRecord["kind"];
+  /** Its workflow's id, and its name. */
+  readonly workflow: string;
+  readonly name: string;
+  readonly status: RunResult["status"];
+  readonly exitCode: number;
+  readonly verdict: string | null;
+  readonly degraded: RunResult["degraded"];
+  readonly model: string;
+  readonly costUsd: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly durationMs: number;
+}
+
+/** The events that a summary is made of; of all others it takes the time alone. */
+const TELLING = ["node:enter", "model:reply", "workflow:end", "run:resume"] as const;
+
+type Moment = Pick<Envelope, "at" | "epoch"> & { readonly type: "other" };
+export type Skimmed = (EventOf<(typeof TELLING)[number]> & Envelope) | Moment;
+
+export interface SkimmedRun {
+  readonly record: RunRecord;
+  readonly events: readonly Skimmed[];
+}
+
+export function isTelling(type: string): boolean {
+  return TELLING.some((telling) => telling === type);
+}
+
+export function skimEvent(event: RunEvent): Skimmed {
+  return isTelling(event.type) ? (event as Skimmed) : { type: "other", at: event.at, epoch: event.epoch };
+}
+
+export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
+  const usage = noUsage();
+  const visited = new Set<string>();
+  const resumes: Extract<Skimmed, { type: "run:resume" }>[] = [];
+  let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
+  for (const event of events) {
+    if (event.type === "node:enter") visited.add(event.node);
+    if (event.type === "model:reply") addUsage(usage, event.usage);
+    if (event.type === "workflow:end") end = event;
+    if (event.type !== "run:resume") continue;
+    resumes.push(event);
+    end = undefined;
+  }
+  const { status, exitCode } = statusOf(end);
+  return {
+    id: record.run,
+    kind: record.kind,
+    workflow: record.workflow.id,
+    name: record.workflow.name,
+    status,
+    exitCode,
+    verdict: null,
+    degraded: degradedSkills(record, visited),
+    model: recordedSettings(record.settings, resumes).model,
+    costUsd: costOf(usage),
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    startedAt: record.at,
+    endedAt: end?.at ?? null,
+    durationMs: activeTime(events),
+  };
+}
+
+/** As the fold counts it: without the time between its processes. */
+function activeTime(events: readonly Skimmed[]): number {
+  const spent = events.map((event, index) => {
+    const last = events[index - 1];
+    return last?.epoch === event.epoch ? Math.max(0, Date.parse(event.at) - Date.parse(last.at)) : 0;
+  });
+  return Math.round(spent.reduce((sum, part) => sum + part, 0));
+}

@@ -1,0 +1,296 @@
+import type { Json, JsonObject } from "../values.ts";
+import { CUT_MARK, createEdgeSearch } from "./cut-edges.ts";
+import { createFormSearch } from "./form-search.ts";
+import { type Form, formsOf, LAST_MARK, MIN_LENGTH, type Secret } from "./secret-forms.ts";
+import { joinedLines, type View, viewsOf } from "./text-view.ts";
+
+export type { Secret } from "./secret-forms.ts";
+
+/** Keeps secrets out of what the model sees and of what is recorded, printed, reported and thrown (trust 5). */
+export interface Redactor {
+  /** The text itself when it holds no secret. Redacting twice changes nothing more. */
+  text(text: string): string;
+  /**
+   * Every string redacted, also where a secret is split over neighbouring ones; the very same value when nothing changed.
+   * A key is left alone but for a secret that can be no field's name; of keys made equal, the last wins.
+   */
+  value<Value extends Json>(value: Value): Value;
+  /** The secrets that are not looked for, as they would blank out ordinary text. */
+  readonly unsearched: readonly Unsearched[];
+}
+
+export interface Unsearched {
+  readonly name: string;
+  readonly why: "short" | "word";
+}
+
+/**
+ * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, and broken into
+ * lines), in hexadecimal digits, URL-encoded and JSON-escaped; of a secret of several lines also each line of 16 or more
+ * characters; and eight or more characters of it where somebody cut the text with `…`. Secrets that overlap become one
+ * mark, with the name of the longest. The mark is shorter if a secret could be read in the mark itself. A secret that is
+ * one of the words is looked for only if it is no word to people.
+ */
+export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<string> = NO_WORDS): Redactor {
+  const given = secrets.filter(({ value }) => value !== "");
+  const unsearched = given.flatMap(({ name, value }) => whyUnsearched(name, value, words));
+  const searched = given.filter(({ name, value }) => whyUnsearched(name, value, words).length === 0);
+  const forms = formsOf(searched);
+  if (forms.length === 0) return { text: (text) => text, value: (value) => value, unsearched };
+  const stained = stainFinder(forms);
+  const keys = formsOf(searched.filter(({ value }) => !MAYBE_A_NAME.test(value)));
+  const text = (given: string) => redactText(given, stained);
+  const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(keys));
+  const clean = new WeakSet<object>();
+  return {
+    text,
+    unsearched,
+    value(value) {
+      if (typeof value === "string") return text(value) as typeof value;
+      if (typeof value !== "object" || value === null || clean.has(value)) return value;
+      const redacted = redactValue(value, { stained, text, key });
+      clean.add(redacted as object);
+      return redacted;
+    },
+  };
+}
+
+const NO_WORDS: ReadonlySet<string> = new Set();
+const MAYBE_A_NAME = /^[A-Za-z]+(?:[-_. :/][A-Za-z]+)*$/;
+
+function whyUnsearched(name: string, value: string, words: ReadonlySet<string>): Unsearched[] {
+  if (value.trim().length < MIN_LENGTH) return [{ name, why: "short" }];
+  return words.has(value.trim()) && !isUnmistakable(value) ? [{ name, why: "word" }] : [];
+}
+
+/** No word of a language, wherever it stands. */
+export function isUnmistakable(value: string): boolean {
+  return value.length >= 20 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
+}
+
+/** The words of a document: what stands between white space and punctuation in its keys and texts. */
+export function wordsOf(document: object): ReadonlySet<string> {
+  const words = new Set<string>();
+  const read = (text: string) => {
+    for (const [word] of text.matchAll(WORD)) words.add(word).add(word.replace(EDGES, ""));
+  };
+  const { leaves, containers } = walk(document as Container);
+  for (const { text } of leaves) read(text);
+  for (const container of containers)
+    if (!Array.isArray(container)) for (const name of Object.keys(container)) read(name);
+  return words;
+}
+
+const WORD = /[\p{L}\p{N}\p{M}\-_./:]+/gu;
+const EDGES = /^[-_./:]+|[-_./:]+$/g;
+
+/** A stretch of text covered by one form or by several that overlap. */
+interface Stain {
+  readonly start: number;
+  readonly end: number;
+  readonly mark: string;
+}
+
+type StainFinder = (text: string) => readonly Stain[];
+
+function stainFinder(forms: readonly Form[]): StainFinder {
+  const search = createFormSearch(forms);
+  const searchEdges = createEdgeSearch(forms);
+  const look = (found: Marked[], view: View) => {
+    const edges = view.text.includes(CUT_MARK) ? searchEdges(view.text) : [];
+    for (const { start, end, form } of [...search(view.text), ...edges]) {
+      const [from, to] = view.toSource(start, end);
+      found.push({ start: from, end: to, mark: form.mark, form });
+    }
+  };
+  return (text) => {
+    if (text.length < search.least && !text.includes(CUT_MARK)) return [];
+    const found: Marked[] = [];
+    for (const view of viewsOf(text)) {
+      look(found, view);
+      for (const lines of joinedLines(view, search.least)) look(found, lines);
+    }
+    return found.length < 2 ? found : merge(found);
+  };
+}
+
+type Marked = Stain & { readonly form: Form };
+
+function merge(found: Marked[]): readonly Stain[] {
+  found.sort((a, b) => a.start - b.start || b.end - a.end);
+  const merged: Marked[] = [];
+  for (const next of found) {
+    const last = merged.at(-1);
+    if (!last || next.start >= last.end) merged.push(next);
+    else {
+      const longest = next.form.text.length > last.form.text.length ? next : last;
+      merged[merged.length - 1] = { ...longest, start: last.start, end: Math.max(last.end, next.end) };
+    }
+  }
+  return merged;
+}
+
+const PASSES = 4;
+
+/** A mark beside other text may by chance read as another secret; so the result is searched again until it is clean. */
+function redactText(text: string, stained: StainFinder): string {
+  let redacted = text;
+  for (let pass = 0; pass < PASSES; pass++) {
+    const stains = stained(redacted);
+    if (stains.length === 0) return redacted;
+    redacted = withMarks(redacted, stains);
+  }
+  return LAST_MARK;
+}
+
+function withMarks(text: string, stains: readonly Stain[]): string {
+  let done = 0;
+  const pieces = stains.flatMap(({ start, end, mark }) => {
+    const before = text.slice(done, start);
+    done = end;
+    return [before, mark];
+  });
+  return [...pieces, text.slice(done)].join("");
+}
+
+function keyRedactor(stained: StainFinder): (name: string) => string {
+  return (name) => redactText(name, stained);
+}
+
+interface Means {
+  readonly stained: StainFinder;
+  text(text: string): string;
+  key(name: string): string;
+}
+
+type Container = Extract<Json, object>;
+
+/** A string within a value, where it stands. */
+interface Leaf {
+  readonly owner: Container;
+  readonly key: string | number;
+  readonly text: string;
+}
+
+function redactValue<Value extends Json>(root: Value, means: Means): Value {
+  let redacted: Container = root as Container;
+  for (let pass = 0; pass < PASSES; pass++) {
+    const next = redactOnce(redacted, means);
+    if (next === redacted) break;
+    redacted = next;
+  }
+  return redacted as Value;
+}
+
+function redactOnce(root: Container, means: Means): Container {
+  const { leaves, containers } = walk(root);
+  const joined = leaves.map(({ text }) => text).join("");
+  const stains = means.stained(joined);
+  const isClean = stains.length === 0 && !leaves.some(({ text }) => OPEN_ESCAPE.test(text.slice(-LONGEST_ESCAPE)));
+  const names = containers.flatMap((container) => (Array.isArray(container) ? [] : Object.keys(container)));
+  if (isClean && means.key(names.join("\0")) === names.join("\0")) return root;
+  const marks = splitMarks(leaves, stains);
+  const texts = leaves.map((leaf, index) => ({ ...leaf, now: marks.get(index) ?? means.text(leaf.text) }));
+  return rebuild(root, containers, { changed: texts.filter(({ text, now }) => now !== text), key: means.key });
+}
+
+/** Where a text ends like this, what follows it may be read as a part of the escape. */
+const OPEN_ESCAPE = /(?:\\[ux]?[\da-fA-F]{0,3}|%[\da-fA-F]?)$/;
+const LONGEST_ESCAPE = 6;
+
+const MOST_NEIGHBOURS = 8;
+const LEAST_PIECE = 4;
+
+/** The strings that hold a piece of a secret which is split over neighbours, by their position. */
+function splitMarks(leaves: readonly Leaf[], stains: readonly Stain[]): ReadonlyMap<number, string> {
+  const marks = new Map<number, string>();
+  let index = 0;
+  let begin = 0;
+  for (const { start, end, mark } of stains) {
+    for (; begin + lengthAt(leaves, index) <= start; index++) begin += lengthAt(leaves, index);
+    const pieces: { readonly index: number; readonly length: number }[] = [];
+    for (let at = index, from = begin; from < end; from += lengthAt(leaves, at++)) {
+      const length = Math.min(end, from + lengthAt(leaves, at)) - Math.max(start, from);
+      pieces.push({ index: at, length });
+    }
+    if (pieces.length < 2 || pieces.length > MOST_NEIGHBOURS) continue;
+    for (const piece of pieces) if (piece.length >= LEAST_PIECE) marks.set(piece.index, mark);
+  }
+  return marks;
+}
+
+function lengthAt(leaves: readonly Leaf[], index: number): number {
+  return leaves[index]?.text.length ?? Number.POSITIVE_INFINITY;
+}
+
+interface Walked {
+  /** In the order of JSON; empty ones hold nothing. */
+  readonly leaves: readonly Leaf[];
+  /** Children before their parents. */
+  readonly containers: readonly Container[];
+}
+
+/** Without recursion, as JSON from outside may be very deep; what stands in several places is looked at once. */
+function walk(root: Container): Walked {
+  const leaves: Leaf[] = [];
+  const containers: Container[] = [];
+  const seen = new Set<Container>([root]);
+  const open = [frameOf(root)];
+  for (let frame = open.at(-1); frame; frame = open.at(-1)) {
+    if (frame.next === frame.size) {
+      containers.push(frame.owner);
+      open.pop();
+      continue;
+    }
+    const at = frame.next++;
+    const key = frame.keys?.[at] ?? at;
+    const child = (frame.owner as JsonObject)[key];
+    if (typeof child === "string") {
+      if (child !== "") leaves.push({ owner: frame.owner, key, text: child });
+    } else if (typeof child === "object" && child !== null && !seen.has(child)) {
+      seen.add(child);
+      open.push(frameOf(child));
+    }
+  }
+  return { leaves, containers };
+}
+
+function frameOf(owner: Container) {
+  const keys = Array.isArray(owner) ? undefined : Object.keys(owner);
+  return { owner, keys, size: keys?.length ?? (owner.length as number), next: 0 };
+}
+
+interface Changes {
+  readonly changed: readonly (Leaf & { readonly now: string })[];
+  key(name: string): string;
+}
+
+/** The same containers where nothing in them changed. */
+function rebuild(root: Container, containers: readonly Container[], { changed, key }: Changes): Container {
+  const texts = new Map<Container, Map<string | number, string>>();
+  for (const { owner, key: at, now } of changed) texts.set(owner, (texts.get(owner) ?? new Map()).set(at, now));
+  const rebuilt = new Map<Json, Json>();
+  for (const container of containers) {
+    const now = texts.get(container);
+    const member = (at: string | number, value: Json): Json => now?.get(at) ?? rebuilt.get(value) ?? value;
+    const next = Array.isArray(container)
+      ? rebuildList(container, member)
+      : rebuildObject(container as JsonObject, member, key);
+    if (next !== container) rebuilt.set(container, next);
+  }
+  return (rebuilt.get(root) ?? root) as Container;
+}
+
+type Member = (at: string | number, value: Json) => Json;
+
+function rebuildList(list: readonly Json[], member: Member): readonly Json[] {
+  const items = list.map((item, index) => member(index, item));
+  return items.some((item, index) => item !== list[index]) ? items : list;
+}
+
+function rebuildObject(object: JsonObject, member: Member, key: (name: string) => string): JsonObject {
+  const entries = Object.entries(object);
+  const members = entries.map(([name, value]) => [key(name), member(name, value)] as const);
+  const isSame = members.every(([name, value], index) => name === entries[index]?.[0] && value === entries[index]?.[1]);
+  return isSame ? object : Object.fromEntries(members);
+}

@@ -1,0 +1,218 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { fieldPath } from "../errors.ts";
+import { type Json, type JsonSchema, nearest } from "../values.ts";
+import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
+
+/** The problems of a value, in words; none when it fits. */
+export type SchemaCheck = (value: unknown) => readonly string[];
+
+const MOST_PROBLEMS = 20;
+/** Of a pattern in a complaint. */
+const MOST_PATTERN = 200;
+
+const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
+const byText = new Map<string, SchemaCheck>();
+const filling = new WeakMap<JsonSchema, ValidateFunction>();
+const instances = new Map<string, Ajv | Ajv2020>();
+
+/**
+ * Compiles a JSON Schema, once per schema: 2020-12, or draft-07 where `$schema` says so (workflow-format D28).
+ * Throws an Error that says what is wrong with the schema itself.
+ */
+export function compileSchema(schema: JsonSchema): SchemaCheck {
+  const known = byIdentity.get(schema);
+  if (known) return known;
+  const text = JSON.stringify(schema);
+  const check = byText.get(text) ?? compile(schema);
+  byIdentity.set(schema, check);
+  byText.set(text, check);
+  return check;
+}
+
+function compile(schema: JsonSchema): SchemaCheck {
+  const validate = compileAlone(schema, { fills: false });
+  return (value) => listProblems(findProblems(validate, value).map(({ message }) => message));
+}
+
+/** What is wrong with a value, and where: `filters[0].name`, empty for the value itself. */
+export interface SchemaProblem {
+  readonly message: string;
+  readonly path: string;
+}
+
+/** What is wrong with a value by places, as `compileSchema` tells it in words. */
+export function schemaProblems(schema: JsonSchema, value: Json): readonly SchemaProblem[] {
+  return findProblems(compileAlone(schema, { fills: false }), value).slice(0, MOST_PROBLEMS);
+}
+
+/** A copy of a value with the schema's defaults where it lacks properties, checked against the whole schema. */
+export function fillValue(
+  schema: JsonSchema,
+  given: Json,
+): { readonly value: Json; readonly problems: readonly SchemaProblem[] } {
+  const validate = filling.get(schema) ?? compileAlone(schema, { fills: true });
+  filling.set(schema, validate);
+  const value = structuredClone(given) as Json;
+  return { value, problems: findProblems(validate, value).slice(0, MOST_PROBLEMS) };
+}
+
+/** Every problem once. A schema may be anybody's: one that has no end, or takes too long, fits nothing. */
+function findProblems(validate: ValidateFunction, value: unknown): readonly SchemaProblem[] {
+  matching = undefined;
+  const find = () => (validate(value) ? [] : (validate.errors ?? []).map(problemOf));
+  try {
+    const found = isQuick(validate, value) ? find() : withinSecond(find);
+    return found ? distinct(found) : [slowProblem(value, matching)];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return [{ message: "the value is nested too deep, or its schema refers to itself without end", path: "" }];
+  }
+}
+
+/** Whether a check is over at once: measuring it would cost more than most checks. */
+function isQuick(validate: ValidateFunction, value: unknown): boolean {
+  const known = effort.get(validate) ?? effortOf(validate);
+  effort.set(validate, known);
+  return isLighterThan(MOST_EFFORT / known, value);
+}
+
+/** Each rule may look at each part of a value, and complain of it. */
+function effortOf(validate: ValidateFunction): number {
+  const text = JSON.stringify(validate.schema);
+  return SLOW_KEYWORDS.test(text) ? Number.POSITIVE_INFINITY : text.length;
+}
+
+const effort = new WeakMap<ValidateFunction, number>();
+const MOST_EFFORT = 2_000_000;
+const SLOW_KEYWORDS = /"(?:pattern|patternProperties|format|uniqueItems|\$\w*[rR]ef)":/;
+
+/** Counts values and the characters of their names, no further than it has to. */
+function isLighterThan(most: number, value: unknown): boolean {
+  const open = [value];
+  for (let weight = 0; open.length > 0; ) {
+    if (++weight > most) return false;
+    const next = open.pop();
+    if (typeof next !== "object" || next === null) continue;
+    for (const [name, inner] of Object.entries(next)) {
+      weight += Array.isArray(next) ? 0 : name.length;
+      if (open.push(inner) + weight > most) return false;
+    }
+  }
+  return true;
+}
+
+function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] {
+  return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
+}
+
+/** A pattern that is being tried on a text. */
+interface Matching {
+  readonly source: string;
+  readonly text: string;
+}
+
+/** Where a check is: it ends with it when it is ended. */
+let matching: Matching | undefined;
+
+function slowProblem(value: unknown, at: Matching | undefined): SchemaProblem {
+  if (!at) return { message: "the value took over 1 s to check", path: "" };
+  const keys = placeOf(value, at.text) ?? [];
+  const source = at.source.length > MOST_PATTERN ? `${at.source.slice(0, MOST_PATTERN)}…` : at.source;
+  return { message: `${keys.join(".") || "the value"}: ${PATTERN_TOO_SLOW}: ${source}`, path: fieldPath(keys) };
+}
+
+/** The keys that lead to a text, or to a property of that name. */
+function placeOf(value: unknown, text: string): (string | number)[] | undefined {
+  if (value === text) return [];
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const key = Array.isArray(value) ? Number(name) : name;
+    if (key === text) return [key];
+    const rest = placeOf(inner, text);
+    if (rest) return [key, ...rest];
+  }
+  return undefined;
+}
+
+function problemOf(error: ErrorObject): SchemaProblem {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = error.params as Readonly<
+    Record<string, unknown>
+  >;
+  const deeper = missingProperty ?? additionalProperty ?? unevaluatedProperty;
+  const keys = error.instancePath.slice(1).split("/").filter(Boolean).map(readPointerKey);
+  const path = [...keys, ...(typeof deeper === "string" ? [deeper] : [])];
+  return { message: describeError(error), path: fieldPath(path) };
+}
+
+function readPointerKey(key: string): string | number {
+  return /^\d+$/.test(key) ? Number(key) : key.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** The schema may refer to itself, and leaves nothing behind for others to refer to. */
+function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }): ValidateFunction {
+  const { $schema: _, ...own } = schema;
+  const isDraft7 = /draft-0[67]/.test(String(schema.$schema ?? ""));
+  const key = `${isDraft7 ? "7" : "2020"}${fills ? " fills" : ""}`;
+  const ajv = instances.get(key) ?? createAjv(isDraft7 ? Ajv : Ajv2020, fills);
+  instances.set(key, ajv);
+  const size = JSON.stringify(own).length;
+  if (size > MOST_SCHEMA) throw new Error(`it has ${size} characters of JSON, and ${MOST_SCHEMA} is the most`);
+  if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is taken`);
+  try {
+    return ajv.compile(own);
+  } finally {
+    ajv.removeSchema(own);
+  }
+}
+
+/** Compiling cannot be interrupted, and takes time in proportion. */
+const MOST_SCHEMA = 200_000;
+
+function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | Ajv2020 {
+  const ajv = new Dialect({
+    strict: false,
+    allErrors: true,
+    verbose: true,
+    logger: false,
+    useDefaults: fills,
+    code: { regExp: noticedPattern },
+  });
+  (formats as unknown as (ajv: Ajv | Ajv2020) => void)(ajv);
+  return ajv;
+}
+
+/** A pattern that tells when it is tried. */
+const noticedPattern = Object.assign(
+  (source: string, flags: string) => {
+    const pattern = new RegExp(source, flags);
+    return {
+      test(text: string) {
+        matching = { source, text };
+        const isMatch = pattern.test(text);
+        matching = undefined;
+        return isMatch;
+      },
+      toString: () => String(pattern),
+    };
+  },
+  { code: "noticedPattern" },
+);
+
+function listProblems(lines: readonly string[]): readonly string[] {
+  const more = lines.length - MOST_PROBLEMS;
+  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
+}
+
+function describeError(error: ErrorObject): string {
+  const place = error.instancePath.slice(1).replaceAll("/", ".") || "the value";
+  if (error.keyword === "additionalProperties" || error.keyword === "unevaluatedProperties") {
+    const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
+    const near = nearest(name, Object.keys((error.parentSchema?.properties as object | undefined) ?? {}));
+    return `${place} has an unknown key "${name}"${near ? ` (did you mean "${near}"?)` : ""}`;
+  }
+  if (error.keyword === "enum") return `${place} must be one of ${JSON.stringify(error.params.allowedValues)}`;
+  if (error.keyword === "const") return `${place} must be ${JSON.stringify(error.params.allowedValue)}`;
+  return `${place} ${error.message ?? "does not fit"}`;
+}

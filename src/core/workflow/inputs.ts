@@ -1,0 +1,29 @@
+import { defined } from "../engine/settings.ts";
+import type { JsonObject, JsonSchema } from "../values.ts";
+import type { InputField, Workflow } from "../workflow.ts";
+
+/** A workflow's inputs as JSON Schema: what fits it passes the input check, undeclared keys included (W26). */
+export function describeInputs({ inputs = {} }: Workflow): JsonSchema {
+  const fields = Object.entries(inputs);
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(fields.map(([name, field]) => [name, describeField(field)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: true,
+  };
+}
+
+function describeField(field: InputField): JsonObject {
+  return {
+    ...(field.type === "string[]" ? { type: "array", items: { type: "string" } } : { type: field.type }),
+    ...defined("enum", field.enum),
+    ...defined("description", field.description),
+    ...defined("default", field.default),
+  };
+}
+
+/** Whether a run stops at the first decision (workflow-format X12). */
+export function isDryRun(input: JsonObject): boolean {
+  return input.dryRun === true;
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { fold } from "../../../src/core/engine/fold.ts";
+import { begin } from "../../../src/core/engine/state.ts";
+import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
+import { describeResult } from "../../../src/core/record/result.ts";
+import { skimEvent, summarizeRun } from "../../../src/core/record/run-summary.ts";
+
+const [record, ...events] = readFileSync("workflows/incident-triage.run.jsonl", "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((line) => JSON.parse(line)) as [RunRecord, ...RunEvent[]];
+
+const CUTS = events.map((_, index) => index + 1);
+
+test.each(CUTS)("the line of a run that got to its event %i says what its result says", (length) => {
+  const past = events.slice(0, length);
+  const { usage, status, exitCode, degraded } = describeResult(record, past.reduce(fold, begin(record)));
+  const { costUsd, inputTokens, outputTokens, durationMs } = usage;
+  expect(summarizeRun({ record, events: past.map(skimEvent) })).toMatchObject({
+    ...{ id: record.run, kind: "run", workflow: "incident-triage", name: "Incident triage", verdict: null },
+    ...{ status, exitCode, degraded, costUsd, inputTokens, outputTokens, durationMs },
+    model: record.settings.model,
+    startedAt: record.at,
+    endedAt: length === events.length ? events.at(-1)?.at : null,
+  });
+});
+
+test("a resumed run is under way again, with the model of the resume, and no time is counted between its processes", () => {
+  const last = events.at(-1) as RunEvent;
+  const at = new Date(Date.parse(last.at) + 3_600_000).toISOString();
+  const again = {
+    type: "run:resume",
+    settings: { model: "m:x" },
+    seq: 99,
+    at,
+    epoch: 1,
+    key: "r",
+  } as unknown as RunEvent;
+  const before = summarizeRun({ record, events: events.map(skimEvent) });
+  const after = summarizeRun({ record, events: [...events, again].map(skimEvent) });
+  expect(after).toEqual({ ...before, status: "interrupted", exitCode: 130, endedAt: null, model: "m:x" });
+});

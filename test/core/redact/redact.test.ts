@@ -1,0 +1,323 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createRedactor, wordsOf } from "../../../src/core/redact/redact.ts";
+import type { Json } from "../../../src/core/values.ts";
+
+const TOKEN = { name: "TOKEN", value: 'p@ss "w/rd"+é\\~' };
+const redactor = createRedactor([TOKEN]);
+
+function broken(text: string, width: number, lineEnd: string): string {
+  return (text.match(new RegExp(`.{1,${width}}`, "g")) ?? []).join(lineEnd);
+}
+
+function percentCodes(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+}
+
+function unicodeCodes(text: string): string {
+  return text.replace(/[\s\S]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+describe("one secret", () => {
+  test.each([
+    ["as it is", TOKEN.value],
+    ["by encodeURIComponent", encodeURIComponent(TOKEN.value)],
+    ["by encodeURI", encodeURI(TOKEN.value)],
+    ["with lower-case codes", encodeURIComponent(TOKEN.value).replace(/%../g, (code) => code.toLowerCase())],
+    ["as a form field", new URLSearchParams({ a: TOKEN.value }).toString().slice(2)],
+    ["in JSON", JSON.stringify(TOKEN.value).slice(1, -1)],
+    ["in JSON within JSON", JSON.stringify(JSON.stringify(TOKEN.value)).slice(3, -3)],
+    ["in JSON with slashes escaped", JSON.stringify(TOKEN.value).slice(1, -1).replaceAll("/", "\\/")],
+    ["in JSON of ASCII only", JSON.stringify(TOKEN.value).slice(1, -1).replace("é", "\\u00e9")],
+    ["in base64", Buffer.from(TOKEN.value).toString("base64")],
+    ["in base64 without padding", Buffer.from(TOKEN.value).toString("base64").replace(/=+$/, "")],
+    ["in url-safe base64", Buffer.from(TOKEN.value).toString("base64url")],
+    ["in base64 in a URL", encodeURIComponent(Buffer.from(TOKEN.value).toString("base64"))],
+    ["in base64 of short lines", broken(Buffer.from(TOKEN.value).toString("base64"), 8, "\n")],
+    ["in base64 of indented lines", broken(Buffer.from(TOKEN.value).toString("base64"), 5, "\r\n  ")],
+    [
+      "in base64 of lines in JSON",
+      JSON.stringify(broken(Buffer.from(TOKEN.value).toString("base64"), 8, "\n")).slice(1, -1),
+    ],
+    ["in hexadecimal digits", Buffer.from(TOKEN.value).toString("hex")],
+    ["in capital hexadecimal digits", Buffer.from(TOKEN.value).toString("hex").toUpperCase()],
+    ["in hexadecimal digits of lines", broken(Buffer.from(TOKEN.value).toString("hex"), 16, "\n")],
+    ["with every byte encoded for URLs", percentCodes(TOKEN.value)],
+    [
+      "with every other byte encoded for URLs",
+      percentCodes(TOKEN.value).replace(/%(73|77|64)/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    ],
+    ["encoded for URLs twice", encodeURIComponent(percentCodes(TOKEN.value))],
+    ["in JSON with every character escaped", unicodeCodes(TOKEN.value)],
+    ["in a URL in JSON", JSON.stringify(encodeURIComponent(TOKEN.value)).slice(1, -1)],
+  ])("%s is replaced whole", (_form, text) => {
+    expect(redactor.text(`before ${text} after`)).toBe("before [redacted:TOKEN] after");
+    expect(redactor.text(text)).toBe("[redacted:TOKEN]");
+  });
+
+  test("inside basic authentication it is replaced too", () => {
+    const redacted = redactor.text(`Basic ${Buffer.from(`user:${TOKEN.value}`).toString("base64")}`);
+    expect(Buffer.from(redacted.replace(/\[.*/, "").slice(6), "base64").toString()).toBe("user:");
+    expect(redacted).toMatch(/\[redacted:TOKEN\]$/);
+  });
+
+  test("white space around the stored value does not hide it", () => {
+    expect(createRedactor([{ name: "KEY", value: "abcdefgh\n" }]).text("key=abcdefgh;")).toBe("key=[redacted:KEY];");
+  });
+});
+
+test("the longest form wins where several begin", () => {
+  const two = createRedactor([
+    { name: "SHORT", value: "abcdefgh" },
+    { name: "LONG", value: "abcdefghijkl" },
+  ]);
+  expect(two.text("abcdefghijkl abcdefgh")).toBe("[redacted:LONG] [redacted:SHORT]");
+});
+
+test("secrets that overlap become one mark", () => {
+  const two = createRedactor([
+    { name: "LEFT", value: "abcdefghi" },
+    { name: "RIGHT", value: "ghijklmn" },
+  ]);
+  expect(two.text("-abcdefghijklmn-ghijklmn-")).toBe("-[redacted:LEFT]-[redacted:RIGHT]-");
+});
+
+test("a secret shared by two names is marked with the first", () => {
+  const two = createRedactor([
+    { name: "A", value: "same-value" },
+    { name: "B", value: "same-value" },
+  ]);
+  expect(two.text("same-value")).toBe("[redacted:A]");
+});
+
+test("a secret that could be read in its own mark gets a mark without it", () => {
+  expect(createRedactor([{ name: "MYSECRET", value: "MYSECRET" }]).text("a MYSECRET b")).toBe("a [redacted] b");
+  expect(createRedactor([{ name: "WORD", value: "redacted" }]).text("a redacted b")).toBe("a *** b");
+});
+
+describe("a value that would blank out ordinary text", () => {
+  const words = wordsOf({
+    nodes: { run_tests: { instruction: "Look at production. Then `incident-triage`, none@all" } },
+  });
+  const secrets = [
+    { name: "PIN", value: "1234567" },
+    { name: "STAGE", value: "production" },
+    { name: "ANTHROPIC_API_KEY", value: "run_tests" },
+    { name: "UNSET", value: "" },
+    { name: "KEY", value: "incident" },
+  ];
+
+  test("is left alone and listed: under eight characters, or a word of the document", () => {
+    const some = createRedactor(secrets, words);
+    expect(some.unsearched).toEqual([
+      { name: "PIN", why: "short" },
+      { name: "STAGE", why: "word" },
+      { name: "ANTHROPIC_API_KEY", why: "word" },
+    ]);
+    const text = "1234567 run_tests in production";
+    expect(some.text(text)).toBe(text);
+    expect(some.text("an incident")).toBe("an [redacted:KEY]");
+  });
+
+  test("is looked for nevertheless when it can be no word of people", () => {
+    const value = "Abcdefgh12345678ijkl";
+    const some = createRedactor([{ name: "KEY", value }], wordsOf({ note: value }));
+    expect(some.unsearched).toEqual([]);
+    expect(some.text(value)).toBe("[redacted:KEY]");
+  });
+
+  test.each([
+    ["a key", { "some-name": 1 }, "some-name"],
+    ["a text with punctuation", ["(see src/core/redact/redact.ts:32, and v1.2)"], "src/core/redact/redact.ts:32"],
+    ["the end of a sentence", ["all of it."], "it"],
+    ["a word of another script", ["über Straße"], "Straße"],
+  ])("stands in %s", (_, document, word) => {
+    expect([...wordsOf(document)]).toContain(word);
+  });
+});
+
+describe("a secret of several lines", () => {
+  const lines = [
+    "-----BEGIN PRIVATE KEY-----",
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+    "short",
+    "-----END PRIVATE KEY-----",
+  ];
+  const pem = createRedactor([{ name: "PEM", value: `${lines.join("\n")}\n` }]);
+
+  test("is replaced whole", () => {
+    expect(pem.text(`key:\n${lines.join("\n")}\n`)).toBe("key:\n[redacted:PEM]");
+  });
+
+  test("is replaced by its long lines elsewhere", () => {
+    expect(pem.text(`  ${lines[1]}\r\n  short`)).toBe("  [redacted:PEM]\r\n  short");
+    expect(pem.text(Buffer.from(lines[1] ?? "").toString("base64"))).toBe("[redacted:PEM]");
+  });
+
+  test("is known by its lines when it was stored with written line ends", () => {
+    const stored = createRedactor([{ name: "PEM", value: lines.join("\\n") }]);
+    expect(stored.text(lines[1] ?? "")).toBe("[redacted:PEM]");
+  });
+});
+
+describe("a secret address", () => {
+  const hook = {
+    name: "HOOK",
+    value: "https://hooks.example.com/services/T00000000/B00000000/a1B2c3D4e5F6g7H8i9J0k1L2?code=q1w2e3r4t5y6u7i8",
+  };
+
+  test.each(["a1B2c3D4e5F6g7H8i9J0k1L2", "q1w2e3r4t5y6u7i8", "/a1B2c3D4e5F6g7H8i9J0k1L2?"])(
+    "is known by %s alone",
+    (text) => {
+      expect(createRedactor([hook]).text(`POST ${text} failed`)).toContain("[redacted:HOOK]");
+      expect(createRedactor([hook]).text(text)).not.toMatch(/a1B2|q1w2/);
+    },
+  );
+
+  test("is not known by its host and by short or plain parts", () => {
+    const text = "hooks.example.com services T00000000 code";
+    expect(createRedactor([hook]).text(text)).toBe(text);
+    const database = { name: "DB_KEY", value: "postgres://host/reporting_of_production" };
+    expect(createRedactor([database]).text("reporting_of_production")).toBe("reporting_of_production");
+  });
+});
+
+describe("a secret that others cut", () => {
+  const value = "Canary0123456789abcdefgh";
+  const cut = createRedactor([{ name: "KEY", value }]);
+
+  test.each([
+    [`at ${value.slice(0, 20)}…`, "at [redacted:KEY]…"],
+    [`at ${value.slice(0, 8)}… [93 more characters]`, "at [redacted:KEY]… [93 more characters]"],
+    [
+      `at ${value.slice(0, 9)}\n[… 12 characters left out …]\n${value.slice(-12)} end`,
+      "at [redacted:KEY]\n[… 12 characters left out …]\n[redacted:KEY] end",
+    ],
+    [`…${value.slice(3)} end`, "…[redacted:KEY] end"],
+    [`${Buffer.from(value).toString("base64").slice(0, 15)}…`, "[redacted:KEY]…"],
+    [`at ${value.slice(0, 7)}…`, `at ${value.slice(0, 7)}…`],
+    [`at ${value.slice(1, 20)}…`, `at ${value.slice(1, 20)}…`],
+    [`at ${value.slice(0, 20)}.`, `at ${value.slice(0, 20)}.`],
+  ])("%j", (text, expected) => {
+    expect(cut.text(text)).toBe(expected);
+    expect(cut.value({ text }).text).toBe(expected);
+  });
+});
+
+describe("values", () => {
+  test("strings are redacted at any depth, and keys that can be no name", () => {
+    const value = { list: [1, null, true, { [TOKEN.value]: `x ${TOKEN.value}` }], rest: "kept" };
+    expect(redactor.value(value)).toEqual({
+      list: [1, null, true, { "[redacted:TOKEN]": "x [redacted:TOKEN]" }],
+      rest: "kept",
+    });
+  });
+
+  test("what did not change is the very same, within a changed value too", () => {
+    const kept = { deep: [{ a: "b" }] };
+    expect(redactor.value(kept)).toBe(kept);
+    expect(redactor.value({ kept, secret: TOKEN.value }).kept).toBe(kept);
+  });
+
+  test("a key named __proto__ stays a plain key", () => {
+    const value: Json = JSON.parse(`{"__proto__": ${JSON.stringify(TOKEN.value)}}`);
+    expect(JSON.stringify(redactor.value(value))).toBe('{"__proto__":"[redacted:TOKEN]"}');
+  });
+
+  test("a value 200,000 levels deep is redacted", () => {
+    let value: Json = TOKEN.value;
+    for (let depth = 0; depth < 200_000; depth++) value = depth % 2 === 0 ? [value] : { a: value };
+    let redacted: Json = redactor.value(value);
+    while (typeof redacted === "object" && redacted !== null) redacted = Object.values(redacted)[0] as Json;
+    expect(redacted).toBe("[redacted:TOKEN]");
+  });
+
+  test("a part used in several places is redacted in all", () => {
+    const part = { a: TOKEN.value };
+    const nested: Json = [part, { part, more: [part] }];
+    expect(JSON.stringify(redactor.value(nested))).not.toContain("p@ss");
+  });
+});
+
+test("a text of 100 MB is searched to its end", () => {
+  const text = "the quick brown fox jumps over it ".repeat(3_000_000);
+  expect(redactor.text(text)).toBe(text);
+  expect(redactor.text(`${text}${TOKEN.value}`).slice(text.length)).toBe("[redacted:TOKEN]");
+});
+
+test("without secrets everything is returned as it is", () => {
+  const none = createRedactor([]);
+  const value = { a: ["b"] };
+  expect(none.text("abc")).toBe("abc");
+  expect(none.value(value)).toBe(value);
+});
+
+const secretValue = fc.oneof(
+  fc.string({ minLength: 8, maxLength: 40, unit: "grapheme-ascii" }),
+  fc.string({ minLength: 8, maxLength: 40, unit: "grapheme" }),
+  fc.stringMatching(/^[A-Za-z0-9+/=_-]{8,60}$/),
+);
+const around = fc.string({ maxLength: 12, unit: "binary" });
+
+/** Everything that an encoder of the platform makes of a text around a secret. */
+const ENCODERS: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => JSON.stringify(text),
+  (text) => JSON.stringify(JSON.stringify(text)),
+  (text) => encodeURIComponent(text),
+  (text) => new URLSearchParams({ value: text }).toString(),
+  (text) => Buffer.from(text).toString("base64"),
+  (text) => Buffer.from(text).toString("base64url"),
+  (text) => encodeURIComponent(Buffer.from(text).toString("base64")),
+];
+/** And what a reader makes of the encoded text, wherever it starts. */
+const DECODERS: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => text.replaceAll(/\\(["\\/])/g, "$1"),
+  (text) => text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll("%", ""), "hex").toString()),
+  ...[0, 1, 2, 3].map((skip) => (text: string) => Buffer.from(text.slice(skip), "base64").toString()),
+];
+
+describe("whatever the secret and the text around it", () => {
+  test("no form of the secret survives", () => {
+    fc.assert(
+      fc.property(secretValue, around, around, fc.constantFrom(...ENCODERS), (value, before, after, encode) => {
+        fc.pre(value.trim().length >= 8 && !"[redacted:S]***".includes(value));
+        const redacted = createRedactor([{ name: "S", value }]).text(encode(`${before}${value}${after}`));
+        for (const piece of redacted.split(/\[redacted(?::S)?\]|\*\*\*/)) {
+          for (const decode of DECODERS) expect(decode(piece)).not.toContain(value);
+        }
+        expect(redacted).not.toContain(value);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("redacting again changes nothing", () => {
+    const small = fc.string({ minLength: 8, maxLength: 11, unit: fc.constantFrom(..."[redacted:]*AB") });
+    fc.assert(
+      fc.property(
+        fc.array(small, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(8), { maxLength: 12 }),
+        (values, picks) => {
+          const secrets = values.map((value, index) => ({ name: index % 2 === 0 ? "A" : "B", value }));
+          const stained = createRedactor(secrets);
+          const redacted = stained.text(picks.map((pick) => values[pick] ?? "A][redacted:B").join(""));
+          expect(stained.text(redacted)).toBe(redacted);
+          expect(values.filter((value) => redacted.includes(value))).toEqual([]);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("text without the secret is unchanged", () => {
+    const secret = createRedactor([{ name: "S", value: "correct-horse-battery-staple" }]);
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.string({ unit: "binary" }), (value, text) => {
+        expect(secret.text(text)).toBe(text);
+        expect(secret.value(value as Json)).toBe(value);
+      }),
+    );
+  });
+});
