@@ -49,7 +49,7 @@ for (const id of skills) {
   const document = join("skills", id, "SKILL.md");
   if (existsSync(document)) cpSync(document, join("dist", document));
 }
-cpSync("src/loaders/runners", "dist/runners", { recursive: true });
+cpSync("src/loaders/folder/runners", "dist/runners", { recursive: true });
 cpSync("src/protocol/guide", "dist/guide", { recursive: true });
 chmodSync("dist/bin.js", 0o755);
 writeFileSync("dist/LICENSES.txt", licencesOf(Object.keys(metafile.inputs)));

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { publishedSchemas } from "./src/core/published.ts";
 import { exposedName, type Skill } from "./src/core/skill.ts";
-import { codeSkill } from "./src/loaders/code.ts";
-import { loadSkillModule } from "./src/loaders/skill-module.ts";
-import { toolMakerSkill } from "./src/loaders/tool-maker.ts";
+import { loadSkillModule } from "./src/loaders/formats/module/skill-module.ts";
+import { codeSkill } from "./src/loaders/own/code.ts";
+import { toolMakerSkill } from "./src/loaders/own/tool-maker.ts";
 
 /** Writes the files that are made from the code and checked in: schemas/ and .env.example. */
 

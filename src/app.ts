@@ -22,7 +22,7 @@ import { isDryRun } from "./core/workflow/inputs.ts";
 import { checkOutputSchemas } from "./core/workflow/output-schemas.ts";
 import { likeSources } from "./core/workflow/source.ts";
 import type { Workflow } from "./core/workflow.ts";
-import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/skill-entry.ts";
+import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/registry/entry.ts";
 import { loadSources } from "./loaders/sources.ts";
 import { priceOf } from "./models/prices.ts";
 import { ownHandler } from "./own-tools.ts";

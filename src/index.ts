@@ -15,7 +15,7 @@ export {
 } from "./core/skill.ts";
 export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
 export type { Workflow } from "./core/workflow.ts";
-export { type Inside, openInside, type Refused, resolveInside } from "./loaders/contain.ts";
+export { type Inside, openInside, type Refused, resolveInside } from "./loaders/folder/contain.ts";
 export {
   callDigest,
   clip,

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Environment, ProjectConfig } from "./core/config.ts";
 import type { RunChoices } from "./core/engine/settings.ts";
 import type { Diagnostic } from "./core/errors.ts";
@@ -9,12 +8,13 @@ import { setTimeBound } from "./core/schema/time-bound.ts";
 import { parseSkillReference } from "./core/skill-reference.ts";
 import { nearest } from "./core/values.ts";
 import type { Workflow } from "./core/workflow.ts";
-import { askAgent } from "./loaders/agent-call.ts";
-import { codeSkill } from "./loaders/code.ts";
-import type { SkillLevel } from "./loaders/discover.ts";
-import type { LoaderHost } from "./loaders/format.ts";
-import { mcpCaller } from "./loaders/mcp-call.ts";
-import type { Processes } from "./loaders/mcp-process.ts";
+import type { LoaderHost } from "./loaders/folder/host.ts";
+import { sweepTemporaries } from "./loaders/folder/temporary-folders.ts";
+import { askAgent } from "./loaders/formats/contract/agent-call.ts";
+import { mcpCaller } from "./loaders/mcp/call.ts";
+import type { Processes } from "./loaders/mcp/process.ts";
+import { codeSkill } from "./loaders/own/code.ts";
+import { toolMakerSkill } from "./loaders/own/tool-maker.ts";
 import {
   isInCheckout,
   isUsersOwn,
@@ -24,11 +24,11 @@ import {
   projectRoot,
   userConfigPath,
 } from "./loaders/project-config.ts";
-import type { InlineSkills, SkillEntry } from "./loaders/skill-entry.ts";
-import { knownSkills, openSkillSet, type SkillSet } from "./loaders/skill-set.ts";
+import type { SkillLevel } from "./loaders/registry/discover.ts";
+import type { InlineSkills, SkillEntry } from "./loaders/registry/entry.ts";
+import { knownSkills, openSkillSet, type SkillSet } from "./loaders/registry/open.ts";
+import type { Withheld } from "./loaders/registry/withheld.ts";
 import { checkFiles } from "./loaders/sources.ts";
-import { sweepTemporaries } from "./loaders/temporary-folders.ts";
-import { toolMakerSkill } from "./loaders/tool-maker.ts";
 import {
   readTrustMemory,
   type TrustEntry,
@@ -36,8 +36,8 @@ import {
   trustMemoryPath,
   rememberTrust as writeTrust,
 } from "./loaders/trust-memory.ts";
-import type { Withheld } from "./loaders/withheld.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
+import { ownPath, packagePath } from "./own-files.ts";
 import { followProcess } from "./sandbox/processes.ts";
 import { createTimeBound } from "./sandbox/time-bound.ts";
 import {
@@ -206,24 +206,13 @@ export async function sandboxName({ host }: Project): Promise<string> {
   return (await foreignSandbox(host)).name;
 }
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-
-/** Beside the program once built, beside its sources before. */
-function builtinSkills(): string {
-  return [join(HERE, "skills"), join(HERE, "..", "skills")].find((path) => existsSync(path)) ?? join(HERE, "skills");
-}
+const builtinSkills = (): string => ownPath("skills", "skills");
 
 /** The built-in skills' own sources are no skills of the project that they lie in. */
-const OWN_SOURCES = [join(HERE, "..", "skills"), join(HERE, "..", "..", "skills")];
+const OWN_SOURCES = packagePath("skills");
 
 /** Where the guide to the Skills Protocol is: a package as others write them. */
-function builtinPackages(): string {
-  return (
-    [join(HERE, "guide"), join(HERE, "..", "guide"), join(HERE, "protocol", "guide")].find((path) =>
-      existsSync(path),
-    ) ?? HERE
-  );
-}
+const builtinPackages = (): string => ownPath("guide", "src/protocol/guide");
 
 /** The dotted folders that hold skills, highest first, by the document that counts; `skills/` is the project's alone. */
 const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
@@ -257,7 +246,7 @@ function skillLevels(host: Host, options: ProjectOptions, said: Said): readonly 
   const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
   if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [packages, ...named];
   const folders = FOLDERS[choices.order];
-  const inProject = folders.map((folder) => join(root, folder, "skills")).filter((path) => !OWN_SOURCES.includes(path));
+  const inProject = folders.map((folder) => join(root, folder, "skills")).filter((path) => path !== OWN_SOURCES);
   const home = host.env.HOME;
   const inHome = home && home !== root ? folders.filter(Boolean).map((folder) => join(home, folder, "skills")) : [];
   const trusted = home !== undefined && !isInCheckout(home, host.cwd);

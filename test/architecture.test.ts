@@ -49,7 +49,7 @@ function roomOf(path: string): string {
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
-  cli: ["protocol", "app", "project", "secrets", "skill-choices", "files", "core"],
+  cli: ["protocol", "app", "project", "secrets", "skill-choices", "files", "own-files", "core"],
   protocol: ["app", "execution", "skill-file", "project", "secrets", "skill-choices", "core"],
   app: [
     "invocation",
@@ -67,7 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "core",
   ],
   invocation: ["project", "secrets", "servers", "proxy", "run", "loaders", "core"],
-  project: ["skill-choices", "loaders", "sandbox", "core"],
+  project: ["own-files", "skill-choices", "loaders", "sandbox", "core"],
   "skill-choices": ["loaders", "core"],
   "skill-file": ["project", "loaders", "core"],
   execution: ["project", "invocation", "secrets", "run", "loaders", "stores", "core"],
@@ -78,7 +78,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   proxy: ["core"],
   run: ["core"],
   files: [],
-  loaders: ["files", "core"],
+  "own-files": [],
+  loaders: ["files", "own-files", "core"],
   models: ["core"],
   stores: ["files", "core"],
   sandbox: ["core"],

@@ -64,8 +64,9 @@ describe("the page about skill formats", () => {
   });
 
   it("explains every code of the lint", () => {
-    const folder = join(ROOT, "src/loaders/lint");
-    const sources = [...readdirSync(folder).map((name) => join(folder, name)), `${folder}.ts`];
+    const folder = join(ROOT, "src/loaders");
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const sources = names.filter((name) => /\blint[a-z-]*\.ts$/.test(name)).map((name) => join(folder, name));
     const codes = sources.flatMap((file) => [
       ...readFileSync(file, "utf8").matchAll(
         /"((?:SKILL|TOOLS?|PARAMETER|ARGUMENT|RESOLVE|MANIFEST|CONTRACT|BINDING|PACKAGE|MODULE)_[A-Z_]+)"/g,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type InvokeOptions, invokeSkill } from "../src/app.ts";
-import type { Invocation } from "../src/loaders/format.ts";
+import type { Invocation } from "../src/loaders/folder/host.ts";
 import { openProject } from "../src/project.ts";
 import { NO_FLAGS } from "../src/skill-choices.ts";
 import { memoryBlobs } from "../src/stores/blobs.ts";

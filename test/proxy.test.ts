@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { mcpCaller } from "../src/loaders/mcp-call.ts";
+import { mcpCaller } from "../src/loaders/mcp/call.ts";
 import { openFetch, proxiedFetch } from "../src/proxy.ts";
 import { type Loopback, sendJson, startLoopback, toolContext } from "../src/testing.ts";
 

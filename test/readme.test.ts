@@ -61,7 +61,7 @@ describe("the README", () => {
     const folder = mkdtempSync(join(root, "test", "readme-skill-"));
     try {
       writeFileSync(join(folder, "skill.ts"), code);
-      const { loadSkillModule } = await import("../src/loaders/skill-module.ts");
+      const { loadSkillModule } = await import("../src/loaders/formats/module/skill-module.ts");
       const skill = await loadSkillModule(join(folder, "skill.ts"));
       expect(skill.tools.map((tool) => [tool.name, tool.effect, tool.input_schema.type])).toEqual([
         ["components", "read", "object"],

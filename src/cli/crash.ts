@@ -1,8 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ErrorEvent, StackFrame } from "@sentry/node";
 import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
+import { packagePath } from "../own-files.ts";
 import { reportRedactor } from "../secrets.ts";
 
 /** A fault of skillflow itself, and what may be told with it. */
@@ -98,7 +99,7 @@ function allowedFrame(frame: StackFrame, tell: (text: string) => string): StackF
   return { filename: place, function: tell(frame.function ?? ""), lineno, colno, in_app: /^(dist|src)\//.test(place) };
 }
 
-const PACKAGE = new URL("../../", import.meta.url);
+const PACKAGE = pathToFileURL(`${packagePath(".")}/`);
 const MARK = "app:///";
 
 /** The package's own folder is wherever somebody installed it. */

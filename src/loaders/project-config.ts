@@ -5,7 +5,7 @@ import { fieldPath, messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { PARSED_ONCE } from "../core/workflow.ts";
 import { isWithin } from "../files.ts";
-import { readYaml } from "./yaml-text.ts";
+import { readYaml } from "./text/yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
 export interface LoadedConfig {

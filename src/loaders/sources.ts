@@ -13,7 +13,7 @@ import {
 } from "../core/workflow/source.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { isWithin, PLAIN_FILE } from "../files.ts";
-import { type EgressOptions, type Fetched, fetchText } from "./egress.ts";
+import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
 
 export interface SourceOptions extends EgressOptions {
   /** Where the document's relative paths start: its own folder, or the working directory if it has none (D16). */

@@ -13,8 +13,8 @@ import { dirname, join } from "node:path";
 import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
 import { isObject } from "../core/values.ts";
+import type { Contents } from "./folder/skill-contents.ts";
 import { userConfigPath } from "./project-config.ts";
-import type { Contents } from "./skill-contents.ts";
 
 /** A yes that a person gave: to these files, in this place. */
 export interface TrustEntry {

@@ -6,7 +6,7 @@ import { isObject, nearest } from "../core/values.ts";
 import { checkWorkflow } from "../core/workflow/check.ts";
 import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/workflow.ts";
 import { nearFile } from "./near-file.ts";
-import { type Place, parseYaml } from "./yaml-text.ts";
+import { type Place, parseYaml } from "./text/yaml-text.ts";
 
 export interface LoadedWorkflow {
   /** Undefined when the document has errors. */

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/core/event.ts";
 import type { RunResult } from "../../src/core/record/result.ts";
 import { exposedName, type Skill } from "../../src/core/skill.ts";
-import { loadSkillModule } from "../../src/loaders/skill-module.ts";
+import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
 import { type Ended, makeProject, readEvents, runProgram } from "../cli/program.ts";
 import { LONG, sliceOf } from "../long.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handlerConfig } from "../../src/loaders/skill-entry.ts";
+import { handlerConfig } from "../../src/loaders/registry/entry.ts";
 import { openProject, type Project } from "../../src/project.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 import { sandboxHost } from "../sandbox/host.ts";

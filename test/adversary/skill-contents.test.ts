@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openMcp } from "../../src/loaders/mcp-client.ts";
-import { openServerContents } from "../../src/loaders/mcp-contents.ts";
-import { openContents } from "../../src/loaders/skill-contents.ts";
-import { openSkillSet } from "../../src/loaders/skill-set.ts";
+import { openContents } from "../../src/loaders/folder/skill-contents.ts";
+import { openMcp } from "../../src/loaders/mcp/client.ts";
+import { openServerContents } from "../../src/loaders/mcp/contents.ts";
+import { openSkillSet } from "../../src/loaders/registry/open.ts";
 import { followProcess } from "../../src/sandbox/processes.ts";
 import { toolContext } from "../../src/testing.ts";
 import { makeProject, runProgram } from "../cli/program.ts";

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Sandbox } from "../../src/core/ports.ts";
-import { callScript } from "../../src/loaders/script-handler.ts";
+import { callScript } from "../../src/loaders/folder/script-handler.ts";
 import { foreignHost, makeFolder } from "../loaders/foreign.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeProject, runProgram } from "./program.ts";
 
-/** The lint as people and CI call it; its rules are in test/loaders/lint.test.ts. */
+/** The lint as people and CI call it; its rules are in test/loaders/registry/lint.test.ts. */
 
 const GOOD = "---\nname: good\ndescription: Good\n---\nDo it.";
 const BAD = "---\nname: Bad\n---\nDo it.";

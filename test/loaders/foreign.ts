@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
-import type { LoaderHost } from "../../src/loaders/format.ts";
+import type { LoaderHost } from "../../src/loaders/folder/host.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";
 import { sandboxHost } from "../sandbox/host.ts";

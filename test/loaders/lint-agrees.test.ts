@@ -2,9 +2,9 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { discoverSkills } from "../../src/loaders/discover.ts";
-import { foldersAt, lintSkills } from "../../src/loaders/lint.ts";
-import { FORMATS } from "../../src/loaders/skill-set.ts";
+import { discoverSkills } from "../../src/loaders/registry/discover.ts";
+import { foldersAt, lintSkills } from "../../src/loaders/registry/lint.ts";
+import { FORMATS } from "../../src/loaders/registry/open.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
 /** What the loader refuses of a generated skill, the lint calls an error; what it takes whole, the lint does not. */

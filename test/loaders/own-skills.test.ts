@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type InlineSkills, recordSkill } from "../../src/loaders/skill-entry.ts";
-import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
-import { toolMakerSkill } from "../../src/loaders/tool-maker.ts";
+import { toolMakerSkill } from "../../src/loaders/own/tool-maker.ts";
+import { type InlineSkills, recordSkill } from "../../src/loaders/registry/entry.ts";
+import { openSkillSet, type SkillSetOptions } from "../../src/loaders/registry/open.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
 /** Skills that the program itself carries out, names that are its own, and files that skills bundle. */

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { SkillLevel } from "../../src/loaders/discover.ts";
-import { handlerConfig, type InlineSkills, recordSkill, type ServerChoice } from "../../src/loaders/skill-entry.ts";
-import { openSkillFolder, readSkillDocument } from "../../src/loaders/skill-folder.ts";
-import { openSkillSet, type SkillSetOptions } from "../../src/loaders/skill-set.ts";
+import { openSkillFolder, readSkillDocument } from "../../src/loaders/folder/skill-folder.ts";
+import type { SkillLevel } from "../../src/loaders/registry/discover.ts";
+import { handlerConfig, type InlineSkills, recordSkill, type ServerChoice } from "../../src/loaders/registry/entry.ts";
+import { openSkillSet, type SkillSetOptions } from "../../src/loaders/registry/open.ts";
 import type { Trust, TrustEntry } from "../../src/loaders/trust-memory.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/core/values.ts";
 import type { Workflow } from "../../src/core/workflow.ts";
-import type { Network } from "../../src/loaders/egress.ts";
+import type { Network } from "../../src/loaders/source-fetch.ts";
 import { loadSources, type SourceOptions } from "../../src/loaders/sources.ts";
 import { type Loopback, startLoopback } from "../../src/testing.ts";
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/values.ts";
 import { openExecution } from "../../src/execution.ts";
-import type { LoaderHost } from "../../src/loaders/format.ts";
+import type { LoaderHost } from "../../src/loaders/folder/host.ts";
 import { openProject } from "../../src/project.ts";
 import { openCatalog } from "../../src/protocol/catalog.ts";
 import { answerRpc } from "../../src/protocol/json-rpc.ts";

@@ -1,0 +1,90 @@
+import { type Dirent, existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { wholeText } from "../../core/blob.ts";
+import { openInside, resolveInside } from "./contain.ts";
+import { SKIPPED } from "./skill-folder.ts";
+
+/**
+ * Files that a skill bundles for a model to read: neither what makes it a skill nor what carries out its tools. Without a
+ * manifest nothing carries them out: its scripts are files like others (skill-formats 7.3).
+ */
+
+const MOST_FILES = 100;
+const MOST_DEPTH = 6;
+const MOST_BYTES = 256 * 1024;
+
+const MANIFEST =
+  /^(?:skill\.(?:md|toml|[cm]?[jt]s)|(?:tools|allowlist|execution|package|package-lock)\.json|(?:contract|binding)\.(?:ya?ml|json)|licen[cs]e(?:\.\w+)?)$/i;
+const MAKES_TOOLS = /^(?:skill\.(?:toml|[cm]?[jt]s)|tools\.json|(?:contract|binding)\.(?:ya?ml|json))$/;
+const CODE_FOLDER = /^(?:scripts|code)$/;
+const CODE = /\.(?:[cm]?[jt]s|py|sh|map)$/;
+
+/** Their names, from the folder, with `/`: the first hundred. */
+export function listBundled(directory: string): readonly string[] {
+  if (!existsSync(directory)) return [];
+  const names: string[] = [];
+  const entries = entriesOf(directory);
+  const isBundled = bundledIn(entries.map((entry) => entry.name));
+  const visit = (path: string, below: readonly Dirent[], depth: number) => {
+    for (const entry of below) {
+      const name = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (names.length >= MOST_FILES || !isBundled(name)) continue;
+      if (entry.isFile()) names.push(name);
+      else if (entry.isDirectory() && depth < MOST_DEPTH) visit(name, entriesOf(join(directory, name)), depth + 1);
+    }
+  };
+  visit("", entries, 0);
+  return names;
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  return readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Whether a name below a folder that holds these names is a file for reading, or leads to one. */
+function bundledIn(top: readonly string[]): (name: string) => boolean {
+  const hasTools = top.some((name) => MAKES_TOOLS.test(name));
+  return (name) => {
+    const segments = name.split("/");
+    const [first = ""] = segments;
+    if (segments.some((segment) => segment.startsWith(".") || SKIPPED.has(segment))) return false;
+    if (segments.length === 1 && MANIFEST.test(first)) return false;
+    return !(hasTools && (CODE_FOLDER.test(first) || CODE.test(name)));
+  };
+}
+
+/** Whether a folder has files in `scripts/` that no manifest makes handlers of. */
+export function hasOwnScripts(directory: string): boolean {
+  const entries = entriesOf(directory);
+  const folder = entries.find(({ name }) => name === "scripts");
+  if (!folder?.isDirectory() || entries.some(({ name }) => MAKES_TOOLS.test(name))) return false;
+  return entriesOf(join(directory, "scripts")).some((entry) => entry.isFile());
+}
+
+/** The text of one of them. Throws what is wrong with the name or the file. */
+export async function readBundled(skill: string, directory: string, path: string): Promise<string> {
+  const place = await resolveInside(directory, path);
+  if (!place.inside) throw new Error(`the file ${path} of ${skill} ${place.message}`);
+  if (!bundledIn(entriesOf(directory).map((entry) => entry.name))(place.relative)) {
+    throw new Error(`${path} is no file that ${skill} bundles for reading`);
+  }
+  const opened = await openInside(place);
+  if ("inside" in opened) throw new Error(`the file ${path} of ${skill} ${opened.message}`);
+  const { file, stats } = opened;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, MOST_BYTES)), 0);
+    return textOf(path, buffer.subarray(0, bytesRead), stats.size);
+  } finally {
+    await file.close();
+  }
+}
+
+function textOf(path: string, bytes: Uint8Array, size: number): string {
+  const left = size - bytes.length;
+  const { text, start } = wholeText(bytes);
+  if (start > 0 || text.includes("\0") || text.includes("\uFFFD")) {
+    throw new Error(`${path} is no text: a binary file of ${size} bytes`);
+  }
+  const whole = text.replace(/^\uFEFF/, "");
+  return left > 0 ? `${whole}\n[… ${left} bytes left out: the file has ${size} …]` : whole;
+}

@@ -1,0 +1,109 @@
+import { constants, realpathSync, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
+import { isWithin, PLAIN_FILE } from "../../files.ts";
+
+export interface Inside {
+  readonly inside: true;
+  /** The root's real path. */
+  readonly root: string;
+  /** The real path: below the root, or the root itself. */
+  readonly path: string;
+  /** The same seen from the root, with `/`; empty for the root itself. */
+  readonly relative: string;
+}
+
+export interface Refused {
+  readonly inside: false;
+  readonly reason: "outside" | "missing" | "unreadable";
+  /** A clause about the path, to follow its name: `leads out of the directory`. */
+  readonly message: string;
+}
+
+/**
+ * Where a path that somebody else wrote leads, seen from `root`: its real path below the root, or why it is refused.
+ * Refused are NUL, `\`, a segment `..`, an absolute path outside, and a symbolic link that leads out.
+ */
+export async function resolveInside(root: string, path: string): Promise<Inside | Refused> {
+  try {
+    const realRoot = await realpath(root);
+    const wanted = wantedPath({ root, realRoot, path });
+    return typeof wanted === "string" ? placeOf(realRoot, await realpath(wanted)) : wanted;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** The same while a folder is being loaded, which waits for nothing. */
+export function resolveInsideNow(root: string, path: string): Inside | Refused {
+  try {
+    const realRoot = realpathSync(root);
+    const wanted = wantedPath({ root, realRoot, path });
+    return typeof wanted === "string" ? placeOf(realRoot, realpathSync(wanted)) : wanted;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/**
+ * Opens a resolved file for reading and looks again: what is open is a regular file that lies below the root now.
+ * The caller closes it.
+ */
+export async function openInside(
+  place: Inside,
+): Promise<{ readonly file: FileHandle; readonly stats: Stats } | Refused> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(place.path, constants.O_RDONLY | PLAIN_FILE);
+    const stats = await file.stat();
+    const refusal = stats.isFile() ? await lookAgain(place, stats) : unreadable("is not a regular file");
+    if (!refusal) return { file, stats };
+    await file.close();
+    return refusal;
+  } catch (error) {
+    await file?.close();
+    return failed(error);
+  }
+}
+
+/** By its text alone, before any file is looked at. */
+function wantedPath({ root, realRoot, path }: Record<"root" | "realRoot" | "path", string>): string | Refused {
+  const fault = faultOf(path);
+  if (fault) return outside(fault);
+  const wanted = resolve(root, path);
+  const isInside = isWithin(resolve(root), wanted) || isWithin(realRoot, wanted);
+  return isInside ? wanted : outside("is outside of the directory");
+}
+
+function placeOf(root: string, path: string): Inside | Refused {
+  if (!isWithin(root, path)) return outside("is a link that leads out of the directory");
+  return { inside: true, root, path, relative: relative(root, path).split(sep).join("/") };
+}
+
+function faultOf(path: string): string | undefined {
+  if (path.includes("\0")) return "holds a NUL character";
+  if (path.includes("\\")) return "holds a backslash; separate folders with /";
+  if (path.split("/").includes("..")) return "holds `..`";
+  return undefined;
+}
+
+async function lookAgain(place: Inside, opened: Stats): Promise<Refused | undefined> {
+  const real = await realpath(place.path);
+  if (!isWithin(place.root, real)) return outside("is a link that leads out of the directory");
+  const now = await lstat(real);
+  return now.ino === opened.ino && now.dev === opened.dev ? undefined : unreadable("was replaced while it was opened");
+}
+
+function failed(error: unknown): Refused {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  if (code === "ENOENT" || code === "ENOTDIR") return { inside: false, reason: "missing", message: "does not exist" };
+  return unreadable(`cannot be read (${code})`);
+}
+
+function outside(message: string): Refused {
+  return { inside: false, reason: "outside", message };
+}
+
+function unreadable(message: string): Refused {
+  return { inside: false, reason: "unreadable", message };
+}

@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import { parse as parseToml, TomlError } from "smol-toml";
+import type { ZodType } from "zod";
+import { type Diagnostic, fieldPath, messageOf } from "../../core/errors.ts";
+import { isObject, nearest } from "../../core/values.ts";
+import { parseJsonText } from "../text/json-text.ts";
+import { type Place, parseYaml } from "../text/yaml-text.ts";
+import type { SkillFolder } from "./skill-folder.ts";
+
+export type Path = readonly (string | number)[];
+
+/** A file that describes a skill, and how to complain about it. */
+export interface Manifest {
+  /** Absolute. */
+  readonly file: string;
+  readonly value: unknown;
+  /** At the place of the deepest part of the path that the file has. */
+  readonly problem: Complain;
+}
+export type Complain = (severity: Diagnostic["severity"], code: string, path: Path, said: string | Said) => Diagnostic;
+interface Said {
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+/** JSON, YAML or TOML by the file's name; the diagnostic says why there is no value. */
+export function openManifest(folder: SkillFolder, name: string): Manifest | Diagnostic {
+  const file = join(folder.directory, name);
+  const refuse = (message: string, place: Place = {}): Diagnostic => {
+    return { severity: "error", code: "MANIFEST_UNREADABLE", path: [], message: `${name}: ${message}`, file, ...place };
+  };
+  try {
+    const text = folder.read(name);
+    if (text === undefined) return refuse("there is no such file");
+    const read = name.endsWith(".toml") ? readToml(text) : name.endsWith(".json") ? readJson(text) : readYaml(text);
+    if ("message" in read) return refuse(read.message, read.place);
+    return { file, value: read.value, problem: complainer(file, read.position) };
+  } catch (error) {
+    return refuse(messageOf(error));
+  }
+}
+
+export function complainer(file: string, position: (path: Path) => Place): Complain {
+  return (severity, code, path, said) => {
+    const { message, hint } = typeof said === "string" ? { message: said } : said;
+    return { severity, code, path, message, ...(hint ? { hint } : {}), file, ...position(path) };
+  };
+}
+
+interface ReadText {
+  readonly value: unknown;
+  position(path: Path): Place;
+}
+interface Unreadable {
+  readonly message: string;
+  readonly place: Place;
+}
+
+function readYaml(text: string): ReadText | Unreadable {
+  const { value, problems, position } = parseYaml(text);
+  const [first] = problems;
+  if (!first) return { value, position };
+  const { message, ...place } = first;
+  return { message: `no YAML: ${message}`, place };
+}
+
+function readJson(text: string): ReadText | Unreadable {
+  const { value, problem, position } = parseJsonText(text);
+  if (!problem) return { value, position };
+  const { message, ...place } = problem;
+  return { message: `no JSON: ${message}`, place };
+}
+
+function readToml(text: string): ReadText | Unreadable {
+  try {
+    return { value: parseToml(text), position: (path) => tomlPlace(text, path) };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const message = `no TOML: ${error.message.split("\n")[0]}`;
+    return { message, place: { line: error.line, column: error.column } };
+  }
+}
+
+/** The line that sets a key of the root or of one of its tables, else the table's own. */
+function tomlPlace(text: string, path: Path): Place {
+  const [table = "", key] = path.map(String);
+  let section = "";
+  let best: Place = {};
+  for (const [index, line] of text.split("\n").entries()) {
+    const header = /^\s*\[([^\]]+)\]/.exec(line)?.[1]?.trim();
+    section = header ?? section;
+    const name = /^\s*"?([\w.-]+)"?\s*=/.exec(line)?.[1];
+    const isTable = header === table || (section === "" && name === table);
+    if (isTable && best.line === undefined) best = { line: index + 1, column: 1 };
+    if (key !== undefined && section === table && name === key) return { line: index + 1, column: 1 };
+  }
+  return best;
+}
+
+/** What of a value does not fit its shape: unknown keys, and fields that are missing or of another type. */
+export function checkShape(
+  { value, problem }: Pick<Manifest, "value" | "problem">,
+  schema: ZodType,
+  base: Path = [],
+): Diagnostic[] {
+  const checked = schema.safeParse(value);
+  if (checked.success) return [];
+  return checked.error.issues.flatMap((issue) => {
+    const path = [...base, ...(issue.path as (string | number)[])];
+    if (issue.code !== "unrecognized_keys") {
+      const said = /received undefined/.test(issue.message)
+        ? "is missing"
+        : issue.message.replace(/^Invalid input: /, "");
+      return [problem("error", "MANIFEST_FIELD", path, `${fieldPath(path) || "the file"}: ${said}`)];
+    }
+    return issue.keys.map((key) => unknownKey(problem, "error", [...path, key], knownKeys(schema, issue.path as Path)));
+  });
+}
+
+export function unknownKey(
+  problem: Complain,
+  severity: Diagnostic["severity"],
+  path: Path,
+  known: Iterable<string>,
+): Diagnostic {
+  const near = nearest(String(path.at(-1)), known);
+  const hint = near ? `did you mean "${near}"?` : `known are ${[...known].join(", ")}`;
+  return problem(severity, "MANIFEST_KEY_UNKNOWN", path, {
+    message: `${fieldPath(path)} is no key of this format`,
+    hint,
+  });
+}
+
+/** The keys of the object that a path leads to in a schema. */
+function knownKeys(schema: unknown, path: Path): string[] {
+  let inner = schema;
+  for (const key of [...path, undefined]) {
+    while (isObject(inner) && "unwrap" in inner) inner = (inner as { unwrap(): unknown }).unwrap();
+    if (!isObject(inner) || key === undefined) break;
+    if (isObject(inner.shape)) inner = inner.shape[key];
+    else inner = inner.element ?? inner.valueType;
+  }
+  return isObject(inner) && isObject(inner.shape) ? Object.keys(inner.shape) : [];
+}

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import { isObject } from "../../core/values.ts";
+import { parseYaml } from "../text/yaml-text.ts";
+import { type SkillFolder, skipped } from "./skill-folder.ts";
+
+/** A manifest of a skill's folder in YAML or JSON, read. */
+export interface Manifest {
+  /** Absolute. */
+  readonly file: string;
+  readonly value: { readonly [key: string]: unknown };
+  /** What is wrong at a place of it; the message is a clause about the manifest. */
+  finding(path: Diagnostic["path"], message: string, hint?: string): Diagnostic;
+}
+
+/** The first of the names that the folder has; undefined where it has none, a diagnostic where it cannot be read. */
+export function readManifest(folder: SkillFolder, names: readonly string[]): Manifest | Diagnostic | undefined {
+  const name = names.find((candidate) => folder.names.has(candidate));
+  if (name === undefined) return undefined;
+  const file = join(folder.directory, name);
+  try {
+    const text = folder.read(name);
+    if (text === undefined) return skipped(file, "it is no file");
+    const { value, problems, position } = parseYaml(text);
+    const [first] = problems;
+    if (first) return { ...skipped(file, first.message), line: first.line, column: first.column };
+    if (!isObject(value)) return { ...skipped(file, "it is no map of fields"), line: 1, column: 1 };
+    const finding: Manifest["finding"] = (path, message, hint) => ({
+      severity: "error",
+      code: "SKILL_MANIFEST",
+      path,
+      message: `${name} ${message}`,
+      ...(hint ? { hint } : {}),
+      file,
+      ...position(path),
+    });
+    return { file, value, finding };
+  } catch (error) {
+    return skipped(file, messageOf(error));
+  }
+}

@@ -1,0 +1,189 @@
+import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill.ts";
+import { isObject } from "../../core/values.ts";
+import { mcpServerSchema } from "../../core/workflow.ts";
+import { isWithin, openPlainNow } from "../../files.ts";
+import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
+import type { Place } from "../text/yaml-text.ts";
+import { type Contents, openContents } from "./skill-contents.ts";
+
+/** A skill's folder, whatever its format. */
+export interface SkillFolder {
+  /** Absolute and real. */
+  readonly directory: string;
+  /** The folder's own name, as it was found. */
+  readonly name: string;
+  /** Names of what lies directly in it. */
+  readonly names: ReadonlySet<string>;
+  /** All that its code is; not read before it is asked for. */
+  readonly contents: Contents;
+  /** A file of it as text; undefined where there is none. Throws why it cannot be read: too large, no UTF-8, a link that leads out. */
+  read(path: string): string | undefined;
+}
+
+const MOST_BYTES = 1024 * 1024;
+
+/** Undefined when it is no folder. */
+export function openSkillFolder(path: string): SkillFolder | undefined {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+  return openRealFolder(realpathSync.native(path), basename(path));
+}
+
+/** A folder whose path holds no link. */
+export function openRealFolder(directory: string, name: string): SkillFolder {
+  const entries = new Map(readdirSync(directory, { withFileTypes: true }).map((entry) => [entry.name, entry]));
+  const read = (file: string) => {
+    if (entries.get(file)?.isFile()) return readPlain(directory, file);
+    return entries.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined;
+  };
+  return { directory, name, names: new Set(entries.keys()), contents: openContents({ path: directory }), read };
+}
+
+/** A file that was no link when the folder was read; one that has become a link since is not opened. */
+function readPlain(directory: string, file: string): string {
+  const descriptor = openPlainNow(join(directory, file));
+  try {
+    if (fstatSync(descriptor).size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
+    return decode(file, readFileSync(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readWithin(directory: string, file: string): string | undefined {
+  const path = join(directory, file);
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  const real = realpathSync.native(path);
+  if (!isWithin(directory, real)) throw new Error(`${file} is a link that leads out of the folder`);
+  return readPlain(directory, relative(directory, real));
+}
+
+/** Bytes that are no UTF-8 are refused, not replaced: names and commands would be others than the author's. */
+function decode(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Error(`${file} is no UTF-8 text`);
+  }
+}
+
+/** Folders that hold no skills and are no part of one. */
+export const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+
+/** A SKILL.md, read. */
+export interface SkillDocument {
+  readonly id: string;
+  readonly description: string;
+  readonly category: Category;
+  readonly config: Readonly<Record<string, ConfigField>>;
+  readonly instruction: string | undefined;
+  readonly mcp: McpServerConfig | undefined;
+  /** As written, unknown keys kept. */
+  readonly frontmatter: { readonly [key: string]: unknown };
+  /** What is wrong with it and does not keep it from being used. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Where a key of the frontmatter stands in the file. */
+  position(path: readonly (string | number)[]): Place;
+}
+
+/** Reads a folder's SKILL.md, leniently (skill-formats 7.1, D27, D34); a diagnostic says why the skill is skipped. */
+export function readSkillDocument(folder: SkillFolder): SkillDocument | Diagnostic {
+  const file = join(folder.directory, "SKILL.md");
+  try {
+    const text = folder.read("SKILL.md");
+    if (text === undefined) return skipped(file, "there is no such file");
+    const parsed = parseFrontmatter(text);
+    if ("message" in parsed) return { ...skipped(file, parsed.message), ...placeOf(parsed) };
+    return readFields(folder, file, parsed);
+  } catch (error) {
+    return skipped(file, messageOf(error).split("\n")[0] ?? "");
+  }
+}
+
+/** Why a whole skill is left out. */
+export function skipped(file: string, message: string): Diagnostic {
+  return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
+}
+
+function placeOf({ line, column }: Place): Place {
+  return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+}
+
+function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): SkillDocument | Diagnostic {
+  const { fields, body, repaired, position } = parsed;
+  const { description, category, config, mcp } = fields;
+  const refuse = (key: string, message: string) => ({ ...skipped(file, message), path: [key], ...position([key]) });
+  const fault = nameFault(fields.name);
+  const id = fault === undefined ? String(fields.name) : folder.name;
+  if (fault !== undefined && !isSkillId(id)) return refuse("name", fault);
+  const server = mcp === undefined ? undefined : mcpServerSchema.safeParse(mcp);
+  if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
+  const instruction = body.trim();
+  const diagnostics = [
+    ...(fault === undefined ? [] : [folderNamed(id, fault, { file, ...position(["name"]) })]),
+    ...(repaired ? [repairedYaml(file, repaired)] : []),
+    ...configProblems(file, config, position),
+  ];
+  return {
+    id,
+    description: typeof description === "string" && description.trim() ? description : `Custom skill: ${id}`,
+    category: CATEGORIES.find((known) => known === category) ?? "general",
+    config: readConfig(config),
+    instruction: instruction === "" ? undefined : instruction,
+    mcp: server?.data,
+    frontmatter: fields,
+    diagnostics,
+    position,
+  };
+}
+
+function nameFault(name: unknown): string | undefined {
+  if (typeof name !== "string" || name === "") return "its frontmatter has no name";
+  if (isSkillId(name)) return undefined;
+  return `"${name}" is no skill id: use lowercase letters, digits and single hyphens, 64 at most`;
+}
+
+/** The code of a document whose name is no id: where its folder's stands in for it is a matter of the place (S12). */
+export const UNNAMED = "SKILL_NAME";
+
+function folderNamed(id: string, fault: string, at: Pick<Diagnostic, "file"> & Place): Diagnostic {
+  const hint = `it is known by its folder's name; write name: ${id}`;
+  return { severity: "warning", code: UNNAMED, path: ["name"], message: fault, hint, ...at };
+}
+
+/** S12: kebab-case, 64 characters at most. */
+export function isSkillId(name: string): boolean {
+  return /^(?!.*--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 64;
+}
+
+function repairedYaml(file: string, problem: Place & { readonly message: string }): Diagnostic {
+  const message = `the frontmatter is no YAML (${problem.message}); it was read with the values that hold a colon quoted`;
+  const hint = 'put quotes around such values: description: "Use it when: …"';
+  return { severity: "warning", code: "SKILL_YAML_REPAIRED", path: [], message, hint, file, ...placeOf(problem) };
+}
+
+/** A field without `env` reads the variable named like its key (D27). */
+export function readConfig(config: unknown): Readonly<Record<string, ConfigField>> {
+  if (!isObject(config)) return {};
+  const fields = Object.entries(config).flatMap(([key, field]): [string, ConfigField][] => {
+    if (!isObject(field)) return [];
+    const { description, required, env } = field;
+    const text = typeof description === "string" ? description : key;
+    return [[key, { description: text, required: required === true, env: typeof env === "string" ? env : key }]];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** What of `config` is left out. */
+function configProblems(file: string, config: unknown, position: SkillDocument["position"]): Diagnostic[] {
+  const problem = (path: readonly string[], message: string): Diagnostic => {
+    return { severity: "warning", code: "SKILL_CONFIG", path, message, file, ...position(path) };
+  };
+  if (config === undefined || config === null) return [];
+  if (!isObject(config)) return [problem(["config"], "config is no map of fields: it is ignored")];
+  return Object.entries(config).flatMap(([key, field]) =>
+    isObject(field) ? [] : [problem(["config", key], `the config field ${key} is no map: it is left out`)],
+  );
+}

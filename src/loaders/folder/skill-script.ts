@@ -1,0 +1,93 @@
+import { extname } from "node:path";
+import type { ForeignCommand } from "../../core/ports.ts";
+import type { Effect, Skill, ToolContext } from "../../core/skill.ts";
+import { isObject, type JsonObject } from "../../core/values.ts";
+import { resolveInside } from "./contain.ts";
+import type { LoaderHost } from "./host.ts";
+import { declaredEnv, isExecutable } from "./script-handler.ts";
+import type { Contents } from "./skill-contents.ts";
+import { mountWorkDir } from "./working-directory.ts";
+
+/** Scripts that a skill bundles and its instruction tells to run: the third tier of Agent Skills (skill-formats 7.3). */
+
+export interface SkillScripts {
+  /** Of the skill. */
+  readonly directory: string;
+  readonly contents: Pick<Contents, "check">;
+  readonly effect: Effect;
+  readonly frontmatter: { readonly [key: string]: unknown };
+}
+
+export interface ScriptWanted {
+  /** From the skill's folder. */
+  readonly path: string;
+  readonly args?: readonly string[];
+  readonly stdin?: string;
+}
+
+/** What one script came to; throws why it did not run, or not to its end. */
+export async function runSkillScript(
+  host: LoaderHost,
+  { scripts, skill }: { readonly scripts: SkillScripts; readonly skill: Skill },
+  { path, args = [], stdin = "" }: ScriptWanted,
+  context: ToolContext,
+): Promise<JsonObject> {
+  const { directory, frontmatter } = scripts;
+  const place = await resolveInside(directory, path);
+  if (!place.inside) throw new Error(`the script ${path} of ${skill.id} ${place.message}`);
+  if (!place.relative.startsWith("scripts/")) throw new Error(`${path} is no file in scripts/ of ${skill.id}`);
+  scripts.contents.check();
+  const { workDir, signal } = context;
+  const result = await host.runForeign({
+    argv: [...programFor(path, place.path, host.nodePath), ...args],
+    stdin,
+    env: declaredEnv(skill, context),
+    mounts: [mountWorkDir(host, workDir, [directory]), { source: directory, target: directory, writable: false }],
+    cwd: workDir,
+    network: declaredNetwork(frontmatter),
+    limits: LIMITS,
+    signal,
+  });
+  if (result.ended === "aborted") throw signal.reason;
+  if (result.ended !== "exit") throw new Error(`the script ${path} was ended at its limit of ${result.ended}`);
+  const { code, stdout, stderr, truncated } = result;
+  return { exit_code: code ?? null, stdout, stderr, ...(truncated ? { truncated } : {}) };
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** The caller's signal ends a call much earlier than this clock. */
+const LIMITS = {
+  wallMs: 3_600_000,
+  outputBytes: MEGABYTE,
+  memoryBytes: 1024 * MEGABYTE,
+  fileBytes: 1024 * MEGABYTE,
+  processes: 128,
+} as const;
+
+function programFor(name: string, path: string, nodePath: string): ForeignCommand["argv"] {
+  switch (extname(name)) {
+    case ".py":
+      return ["python3", "-B", "-X", "utf8", path];
+    case ".js":
+    case ".mjs":
+    case ".cjs":
+      return [nodePath, path];
+    case ".sh":
+      return ["sh", path];
+    case ".bash":
+      return ["bash", path];
+    default:
+      if (isExecutable(path)) return [path];
+      throw new Error(
+        `the script ${name} cannot be run: it is no .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,
+      );
+  }
+}
+
+/** The hosts that `metadata.network` names, with spaces between them. */
+export function declaredNetwork({ metadata }: SkillScripts["frontmatter"]): false | readonly string[] {
+  const text = isObject(metadata) ? metadata.network : undefined;
+  const hosts = typeof text === "string" ? text.split(/\s+/).filter(Boolean) : [];
+  return hosts.length > 0 && hosts;
+}

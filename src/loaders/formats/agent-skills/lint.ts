@@ -1,0 +1,335 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parseDocument, visit } from "yaml";
+import * as z from "zod";
+import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import { CATEGORIES, type Format } from "../../../core/skill.ts";
+import { isObject } from "../../../core/values.ts";
+import { mcpServerSchema } from "../../../core/workflow.ts";
+import { faultOfFile } from "../../folder/lint-contents.ts";
+import { type Complain, checkShape, complainer, unknownKey } from "../../folder/lint-manifest.ts";
+import { isSkillId, type SkillFolder } from "../../folder/skill-folder.ts";
+import { type Frontmatter, parseFrontmatter, splitFrontmatter } from "../../text/frontmatter.ts";
+
+interface Document extends Frontmatter {
+  readonly folder: SkillFolder;
+  readonly format: Format;
+  readonly problem: Complain;
+}
+
+/** A skill's SKILL.md by the rules of the skill's format. */
+export function checkDocument(folder: SkillFolder, format: Format): Diagnostic[] {
+  const file = join(folder.directory, "SKILL.md");
+  const refuse = (code: string, message: string, place: object = {}): Diagnostic[] => [
+    { severity: "error", code, path: [], message, file, ...place },
+  ];
+  try {
+    const text = folder.read("SKILL.md");
+    if (text === undefined) return refuse("SKILL_MISSING", missingDocument(folder));
+    const parsed = parseFrontmatter(text);
+    if ("message" in parsed) {
+      if (format === "tool-descriptor") return [];
+      const { message, ...place } = parsed;
+      return refuse("SKILL_FRONTMATTER", message, place);
+    }
+    const document = { ...parsed, folder, format, problem: complainer(file, parsed.position) };
+    return [...checkText(document, text), ...checkFields(document), ...checkBody(document)];
+  } catch (error) {
+    return refuse("SKILL_UNREADABLE", messageOf(error));
+  }
+}
+
+function missingDocument({ names }: SkillFolder): string {
+  const other = [...names].find((name) => name.toLowerCase() === "skill.md");
+  return other ? `the file is named ${other}; its name must be SKILL.md` : "there is no SKILL.md";
+}
+
+/** Formats whose SKILL.md is an Agent Skill to the letter, so that every other program can read it. */
+const STRICT: ReadonlySet<Format> = new Set(["agent-skills", "skill-tools"]);
+
+function checkText({ problem, repaired, format }: Document, text: string): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const hint = 'put quotes around values that hold a colon: description: "Use it when: …"';
+  if (repaired)
+    found.push({
+      ...problem("error", "SKILL_FRONTMATTER", [], { message: repaired.message, hint }),
+      ...placed(repaired),
+    });
+  if (!STRICT.has(format)) return found;
+  const first = { line: 1, column: 1 };
+  if (text.startsWith("\uFEFF")) {
+    found.push({ ...problem("error", "SKILL_FRONTMATTER", [], "the file begins with a byte-order mark"), ...first });
+  }
+  const yaml = repaired ? undefined : fancyYaml(splitFrontmatter(text)?.frontmatter ?? "");
+  if (yaml) {
+    const message = `${yaml.what} is refused by some validators of Agent Skills`;
+    found.push({ ...problem("warning", "SKILL_YAML_FANCY", [], message), line: yaml.line + 1, column: 1 });
+  }
+  return found;
+}
+
+function placed({ line, column }: { readonly line?: number; readonly column?: number }) {
+  return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+}
+
+/** The first use of YAML that strict readers refuse: lists and maps in brackets, anchors, aliases. */
+function fancyYaml(yaml: string): { readonly what: string; readonly line: number } | undefined {
+  let found: { readonly what: string; readonly at: number } | undefined;
+  visit(parseDocument(yaml, { prettyErrors: false }), {
+    Collection(_, node) {
+      if (!found && node.flow) found = { what: "YAML in brackets", at: node.range?.[0] ?? 0 };
+      if (!found && node.anchor) found = { what: "an anchor", at: node.range?.[0] ?? 0 };
+      return found ? visit.BREAK : undefined;
+    },
+    Alias(_, node) {
+      found ??= { what: "an alias", at: node.range?.[0] ?? 0 };
+      return visit.BREAK;
+    },
+  });
+  return found && { what: found.what, line: yaml.slice(0, found.at).split("\n").length };
+}
+
+const AGENT_SKILLS_KEYS = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+const EXTENSION_KEYS = ["category", "config", "mcp"];
+
+function checkFields(document: Document): Diagnostic[] {
+  const { format, fields } = document;
+  if (format === "skills-protocol") return checkProtocolFields(document);
+  return [
+    ...checkKeys(document),
+    ...checkName(document),
+    ...checkDescription(document),
+    ...checkOptional(document),
+    ...checkCategory(document),
+    ...checkConfig(document),
+    ...("mcp" in fields ? checkServer(document) : []),
+  ];
+}
+
+function checkKeys({ format, fields, problem }: Document): Diagnostic[] {
+  if (format === "tool-descriptor") return [];
+  const known = [...AGENT_SKILLS_KEYS, ...(format === "agent-skills" ? [] : EXTENSION_KEYS)];
+  return Object.keys(fields).flatMap((key) => {
+    if (format === "skill-tools" && EXTENSION_KEYS.includes(key)) {
+      const message = `${key} is skillflow's; validators of Agent Skills refuse it`;
+      return [problem("warning", "SKILL_KEY_EXTENSION", [key], message)];
+    }
+    if (known.includes(key)) return [];
+    const found = unknownKey(problem, STRICT.has(format) ? "error" : "warning", [key], known);
+    return [{ ...found, code: "SKILL_KEY_UNKNOWN", hint: `${found.hint}; anything else goes below metadata` }];
+  });
+}
+
+function checkName({ folder, format, fields, problem }: Document): Diagnostic[] {
+  const { name } = fields;
+  if (name === undefined && format === "tool-descriptor") return [];
+  if (typeof name !== "string" || name.trim() === "") {
+    const message = name === undefined ? "name is missing" : "name is no text";
+    return [problem("error", "SKILL_NAME", ["name"], { message, hint: `name: ${folder.name}` })];
+  }
+  const found: Diagnostic[] = [];
+  if (!isSkillId(name)) found.push(problem("error", "SKILL_NAME", ["name"], nameFault(name)));
+  if (name !== folder.name) {
+    const said = { message: `the name is "${name}", the folder's "${folder.name}"`, hint: "they must be the same" };
+    found.push(problem(STRICT.has(format) ? "error" : "warning", "SKILL_FOLDER_NAME", ["name"], said));
+  }
+  return found;
+}
+
+/** The specification's table says a-z, 0-9 and hyphens; a validator of it takes letters of any script: the table counts. */
+function nameFault(name: string) {
+  const hint = "lowercase letters a-z, digits and single hyphens, none at an end, 64 characters at most";
+  const length = [...name].length;
+  if (length > 64) return { message: `the name has ${length} characters`, hint };
+  return { message: `the name "${name}" is not allowed`, hint };
+}
+
+const MOST_DESCRIPTION = 1024;
+
+function checkDescription({ format, fields, problem }: Document): Diagnostic[] {
+  const { description } = fields;
+  if (typeof description !== "string" || description.trim() === "") {
+    const message = description === undefined ? "description is missing" : "description is no text, or blank";
+    const hint = "say what the skill does and when to use it";
+    return [problem(STRICT.has(format) ? "error" : "warning", "SKILL_DESCRIPTION", ["description"], { message, hint })];
+  }
+  const length = [...description].length;
+  if (length > MOST_DESCRIPTION) {
+    const message = `the description has ${length} characters, ${MOST_DESCRIPTION} at most are allowed`;
+    return [problem("error", "SKILL_DESCRIPTION", ["description"], message)];
+  }
+  if (!STRICT.has(format) || !/[<>]/.test(description)) return [];
+  return [problem("warning", "SKILL_DESCRIPTION", ["description"], "some validators refuse < and > in a description")];
+}
+
+const MOST_COMPATIBILITY = 500;
+
+function checkOptional({ format, fields, problem }: Document): Diagnostic[] {
+  if (format === "tool-descriptor") return [];
+  const found: Diagnostic[] = [];
+  for (const key of ["license", "allowed-tools", "compatibility"]) {
+    if (key in fields && typeof fields[key] !== "string") {
+      found.push(problem("error", "SKILL_KEY_TYPE", [key], `${key} must be text`));
+    }
+  }
+  const { compatibility, metadata } = fields;
+  if (typeof compatibility === "string") {
+    const length = [...compatibility].length;
+    if (compatibility.trim() === "" || length > MOST_COMPATIBILITY) {
+      const message = `compatibility has ${length} characters, 1 to ${MOST_COMPATIBILITY} are allowed`;
+      found.push(problem("error", "SKILL_COMPATIBILITY", ["compatibility"], message));
+    }
+  }
+  if (metadata !== undefined && !isObject(metadata)) {
+    found.push(problem("error", "SKILL_KEY_TYPE", ["metadata"], "metadata must be a map of texts"));
+  }
+  for (const [key, value] of Object.entries(isObject(metadata) ? metadata : {})) {
+    if (typeof value !== "object" || value === null) continue;
+    found.push(problem("warning", "SKILL_KEY_TYPE", ["metadata", key], `metadata.${key} is no text`));
+  }
+  return found;
+}
+
+function checkCategory({ fields: { category }, problem }: Document): Diagnostic[] {
+  if (category === undefined || CATEGORIES.some((known) => known === category)) return [];
+  const said = {
+    message: `the category ${JSON.stringify(category)} is unknown`,
+    hint: `known are ${CATEGORIES.join(", ")}`,
+  };
+  return [problem("error", "SKILL_CATEGORY", ["category"], said)];
+}
+
+const configField = z.strictObject({
+  description: z.string().min(1),
+  required: z.boolean().optional(),
+  env: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, "is no name of a variable")
+    .optional(),
+});
+
+function checkConfig({ fields: { config }, problem }: Document): Diagnostic[] {
+  if (config === undefined) return [];
+  if (!isObject(config)) return [problem("error", "SKILL_CONFIG", ["config"], "config must be a map of fields")];
+  return Object.entries(config).flatMap(([key, value]) =>
+    checkShape({ value, problem }, configField, ["config", key]).map((found) => ({ ...found, code: "SKILL_CONFIG" })),
+  );
+}
+
+function checkServer({ fields: { mcp }, problem }: Document): Diagnostic[] {
+  const found = checkShape({ value: mcp, problem }, mcpServerSchema, ["mcp"]);
+  if (found.length > 0 || !isObject(mcp)) return found.map((fault) => ({ ...fault, code: "SKILL_MCP" }));
+  const { command, url, type } = mcp;
+  const refuse = (key: string, message: string) => [problem("error", "SKILL_MCP", ["mcp", key], message)];
+  if (command !== undefined && url !== undefined) return refuse("url", "mcp has a command and a url; it takes one");
+  if (type === "stdio" && command === undefined) return refuse("type", "a stdio server needs a command");
+  if (type === "http" && url === undefined) return refuse("type", "an http server needs a url");
+  if (typeof url === "string" && !/^https?:$/.test(protocolOf(url)))
+    return refuse("url", `"${url}" is no http address`);
+  return [];
+}
+
+function protocolOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+const protocolFields = z.looseObject({
+  name: z.string().min(1),
+  short_description: z.string().min(1),
+  tags: z.array(z.string()).optional(),
+});
+
+/** The Skills Protocol's document has keys of its own; its name is a title (skill-formats 5.4). */
+function checkProtocolFields({ fields, problem }: Document): Diagnostic[] {
+  return checkShape({ value: fields, problem }, protocolFields).map((found) => ({ ...found, code: "SKILL_KEY_TYPE" }));
+}
+
+const MOST_LINES = 500;
+const MOST_TOKENS = 5000;
+
+function checkBody(document: Document): Diagnostic[] {
+  const { body, bodyLine, format, fields, problem } = document;
+  const at = { line: bodyLine, column: 1 };
+  const found = checkReferences(document);
+  const lines = body.trimEnd().split("\n").length;
+  const tokens = Math.ceil(body.length / 4);
+  if (lines > MOST_LINES || tokens > MOST_TOKENS) {
+    const message = `the text has ${lines} lines, about ${tokens} tokens; at most ${MOST_LINES} and ${MOST_TOKENS} are recommended`;
+    const hint = "move details into files below references/ and name them";
+    found.push({ ...problem("warning", "SKILL_BODY_LONG", [], { message, hint }), ...at });
+  }
+  const needsBody = format === "agent-skills" || format === "sweny";
+  if (body.trim() === "" && needsBody && fields.mcp === undefined) {
+    const severity = format === "sweny" ? "error" : "warning";
+    const message = "there is no text below the frontmatter: the skill has nothing to offer";
+    found.push({ ...problem(severity, "SKILL_EMPTY", [], message), ...at });
+  }
+  return found;
+}
+
+/** Files that the text names, in links or as paths below the usual folders. */
+function checkReferences({ folder, body, bodyLine, problem }: Document): Diagnostic[] {
+  const told = new Set<string>();
+  return referencesIn(body).flatMap(({ reference, line, column }) => {
+    const path = fileNamed(reference);
+    if (path === undefined || told.has(path)) return [];
+    told.add(path);
+    const fault = faultOfReference(folder, path);
+    if (fault === undefined) return [];
+    const at = { line: bodyLine + line, column };
+    if (fault === "missing") {
+      return [{ ...problem("warning", "SKILL_FILE_MISSING", [], `there is no file ${path} in the folder`), ...at }];
+    }
+    const sibling = siblingOf(folder, path);
+    const where =
+      sibling === undefined ? "out of the skill's folder" : `to the skill ${sibling}, which may not be there`;
+    const severity = sibling === undefined ? "error" : "warning";
+    return [{ ...problem(severity, "SKILL_LINK_OUTSIDE", [], `${path} leads ${where}`), ...at }];
+  });
+}
+
+/** The skill beside this one that a path leads to. */
+function siblingOf({ directory }: SkillFolder, path: string): string | undefined {
+  const [, name] = /^\.\.\/([^/]+)\/(?!.*(?:^|\/)\.\.(?:\/|$))/.exec(path) ?? [];
+  if (name === undefined || name === "..") return undefined;
+  return existsSync(join(directory, "..", name, "SKILL.md")) ? name : undefined;
+}
+
+const LINK = /\]\(\s*<?([^()\s<>]+)>?[^()]*\)/g;
+const PATH = /(?<![\w/.-])((?:\.\/)?(?:scripts|references|assets)\/[\w./-]*\.\w+)(?![\w/-])/g;
+/** Words of a sentence that tells what could be there. */
+const SUPPOSED = /\b(?:e\.g\.|for example|such as|would)/i;
+
+/** What links to look at: in code a link is an example, a path is still a path. */
+function referencesIn(body: string) {
+  let isFenced = false;
+  return body.split("\n").flatMap((text, line) => {
+    if (/^\s*(```|~~~)/.test(text)) isFenced = !isFenced;
+    const prose = isFenced ? "" : text.replace(/`[^`]*`/g, (code) => " ".repeat(code.length));
+    const paths = SUPPOSED.test(prose) ? [] : text.matchAll(PATH);
+    const matches = [...prose.matchAll(LINK), ...paths];
+    return matches.map((match) => ({ reference: match[1] ?? "", line, column: match.index + 1 }));
+  });
+}
+
+/** Undefined for addresses, anchors and patterns. */
+function fileNamed(reference: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:|^#|^\/\//i.test(reference) || /[*{}$]/.test(reference)) return undefined;
+  const path = reference.replace(/[#?].*$/, "").replace(/^(?:\.\/)+/, "");
+  try {
+    return path === "" ? undefined : decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function faultOfReference(folder: SkillFolder, path: string) {
+  const fault = faultOfFile(folder, path.replace(/\/$/, ""));
+  return fault === "missing" && folder.names.has(path.replace(/\/.*$/, "")) && isFolder(folder, path)
+    ? undefined
+    : fault;
+}
+
+function isFolder({ directory }: SkillFolder, path: string): boolean {
+  return statSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === true;
+}

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import type { Diagnostic } from "../../../core/errors.ts";
+import type { Skill } from "../../../core/skill.ts";
+import type { FolderFormat, LoadedSkill } from "../../folder/host.ts";
+import { readSkillDocument, type SkillDocument } from "../../folder/skill-folder.ts";
+
+/** A folder that is a SKILL.md and what it refers to: Agent Skills, and the workflow format's custom skills. */
+export const skillDocument: FolderFormat = {
+  format: "agent-skills",
+  recognises: (folder) => folder.names.has("SKILL.md"),
+  load(folder) {
+    const document = readSkillDocument(folder);
+    return "severity" in document ? document : instructionSkill(document, folder.directory, folder.name);
+  },
+};
+
+/** The skill that a SKILL.md alone makes: instructions, config and a server, no tools of its own. */
+export function instructionSkill(document: SkillDocument, directory: string, folderName: string): LoadedSkill {
+  const { id, description, category, config, instruction, mcp, frontmatter, diagnostics } = document;
+  const skill: Skill = {
+    id,
+    name: id,
+    description,
+    category,
+    config,
+    tools: [],
+    ...(instruction === undefined ? {} : { instruction }),
+    ...(mcp === undefined ? {} : { mcp }),
+  };
+  return {
+    skill,
+    format: documentFormat(frontmatter),
+    kind: mcp ? "tools" : "instruction",
+    frontmatter,
+    runsCode: false,
+    diagnostics: [...diagnostics, ...(id === folderName ? [] : [otherName(document, directory, folderName)])],
+  };
+}
+
+/** By the keys that only one of the formats has. */
+export function documentFormat(frontmatter: LoadedSkill["frontmatter"]): LoadedSkill["format"] {
+  if (["category", "config"].some((key) => Object.hasOwn(frontmatter, key))) return "sweny";
+  return Object.hasOwn(frontmatter, "mcp") ? "mcp" : "agent-skills";
+}
+
+function otherName({ id, position }: SkillDocument, directory: string, folder: string): Diagnostic {
+  const message = `the skill is named "${id}", its folder "${folder}"`;
+  const hint = "give both the same name: other programs refuse the skill";
+  const file = join(directory, "SKILL.md");
+  return { severity: "warning", code: "SKILL_FOLDER_NAME", path: ["name"], message, hint, file, ...position(["name"]) };
+}

@@ -1,0 +1,267 @@
+import { join } from "node:path";
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/declared-host.ts";
+import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits } from "../../../core/ports.ts";
+import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill.ts";
+import { isObject, type Json, type JsonObject, parseJson } from "../../../core/values.ts";
+import { mcpServerSchema } from "../../../core/workflow.ts";
+import { resolveInside } from "../../folder/contain.ts";
+import type { LoaderHost } from "../../folder/host.ts";
+import { type Manifest, readManifest } from "../../folder/manifest.ts";
+import { callScript, declaredEnv } from "../../folder/script-handler.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
+import { UNCONNECTED } from "../../mcp/call.ts";
+import { agentUrl, UNASKED } from "./agent-call.ts";
+
+/** What carries a contract out. */
+export type Binding =
+  | { readonly kind: "function"; readonly file: string; readonly export?: string; readonly network: Network }
+  | { readonly kind: "command"; readonly binary: string; readonly args: readonly string[] }
+  | { readonly kind: "tool"; readonly skill: string; readonly tool?: string }
+  | { readonly kind: "mcp"; readonly server: McpServerConfig; readonly tool: string }
+  | { readonly kind: "a2a"; readonly url: string };
+
+/** What a function may reach: nothing, all, or hosts (core/declared-host.ts). */
+type Network = ForeignCommand["network"];
+
+interface BindingRead {
+  /** Undefined where there is none, or none that is sound. */
+  readonly binding: Binding | undefined;
+  readonly findings: readonly Diagnostic[];
+}
+
+/** Reads the binding beside a contract: exactly one of function, command, tool, mcp and a2a. */
+export function readBinding(folder: SkillFolder): BindingRead {
+  const manifest = readManifest(folder, ["binding.yml", "binding.yaml", "binding.json"]);
+  if (!manifest) return { binding: undefined, findings: [] };
+  if ("severity" in manifest) return refuse({ ...manifest, severity: "error", code: "SKILL_MANIFEST" });
+  const { value, finding } = manifest;
+  const kinds = KINDS.filter((kind) => value[kind] !== undefined && value[kind] !== null);
+  const [kind, another] = kinds;
+  if (!kind) return refuse(finding([], `needs one of ${KINDS.join(", ")}`));
+  if (another)
+    return refuse(finding([another], `has ${kinds.join(" and ")}: it needs exactly one of ${KINDS.join(", ")}`));
+  const binding = READERS[kind](manifest, folder);
+  return "severity" in binding ? refuse(binding) : { binding, findings: [] };
+}
+
+const KINDS = ["function", "command", "tool", "mcp", "a2a"] as const;
+
+function refuse(finding: Diagnostic): BindingRead {
+  return { binding: undefined, findings: [finding] };
+}
+
+type Reader = (manifest: Manifest, folder: SkillFolder) => Binding | Diagnostic;
+const READERS: Readonly<Record<(typeof KINDS)[number], Reader>> = {
+  function: readFunction,
+  command: readCommand,
+  tool: readTool,
+  mcp: readMcp,
+  a2a: readAgent,
+};
+
+function readFunction({ value, finding }: Manifest, folder: SkillFolder): Binding | Diagnostic {
+  const text = value.function;
+  const [, file, name] = typeof text === "string" ? (/^(?:\.\/)?([^#]+)(?:#(.+))?$/.exec(text) ?? []) : [];
+  if (file === undefined) return finding(["function"], "needs a function such as ./file.mjs#export");
+  const fault = faultOfFile(folder, file);
+  if (fault !== undefined) return finding(["function"], `names the file ${file}, which ${fault}`);
+  const network = readNetwork(value.network ?? false);
+  if (typeof network === "string") return finding(["network"], network);
+  return { kind: "function", file, network, ...(name === undefined ? {} : { export: name }) };
+}
+
+/** A text says why it is none. */
+function readNetwork(network: unknown): Network | string {
+  if (typeof network === "boolean") return network;
+  const areTexts = Array.isArray(network) && network.every((host) => typeof host === "string");
+  if (!areTexts) return "has a network that is neither true, nor false, nor a list of hosts";
+  const stray = network.find((host) => !parseDeclaredHost(host));
+  return stray === undefined ? network : `has ${faultOfHost(stray)}`;
+}
+
+/** At load only what a reader can see; the file is looked up again at use. */
+function faultOfFile(folder: SkillFolder, file: string): string | undefined {
+  if (file.startsWith("/") || file.includes("\\") || file.includes("\0") || file.split("/").includes("..")) {
+    return "does not lie in the folder";
+  }
+  try {
+    return folder.read(file) === undefined ? "does not exist" : undefined;
+  } catch (error) {
+    return `cannot be used: ${messageOf(error)}`;
+  }
+}
+
+function readCommand({ value, finding }: Manifest, folder: SkillFolder): Binding | Diagnostic {
+  const { command } = value;
+  const { binary, args = [] } = isObject(command) ? command : {};
+  if (typeof binary !== "string" || binary === "")
+    return finding(["command"], "needs a command with a binary and args");
+  const fault = /[/\\\0]/.test(binary) ? faultOfBinary(folder, binary) : undefined;
+  if (fault !== undefined) {
+    const hint = "name a program of the PATH, or ./file of the folder";
+    return finding(["command", "binary"], `has a binary "${binary}" that is a path ${fault}`, hint);
+  }
+  const isText = (arg: unknown): arg is string => typeof arg === "string" && !arg.includes("\0");
+  if (!Array.isArray(args) || !args.every(isText)) {
+    return finding(["command", "args"], "needs args as a list of texts");
+  }
+  return { kind: "command", binary, args };
+}
+
+function faultOfBinary(folder: SkillFolder, binary: string): string | undefined {
+  if (!binary.startsWith("./")) return "out of the folder";
+  const fault = faultOfFile(folder, binary.slice(2));
+  return fault === undefined ? undefined : `which ${fault}`;
+}
+
+function readTool({ value, finding }: Manifest): Binding | Diagnostic {
+  const [, skill, tool] = typeof value.tool === "string" ? (/^([^/\s]+)(?:\/(\S+))?$/.exec(value.tool) ?? []) : [];
+  if (skill === undefined) return finding(["tool"], "needs a tool as skill/tool");
+  return { kind: "tool", skill, ...(tool === undefined ? {} : { tool }) };
+}
+
+function readMcp({ value, finding }: Manifest): Binding | Diagnostic {
+  const { tool, ...server } = isObject(value.mcp) ? value.mcp : {};
+  const parsed = mcpServerSchema.safeParse(server);
+  if (!parsed.success) return finding(["mcp"], "needs an mcp server with a command or a url, and a tool");
+  if (typeof tool !== "string" || tool === "") return finding(["mcp"], "needs the tool of the mcp server");
+  return { kind: "mcp", server: parsed.data, tool };
+}
+
+function readAgent({ value: { a2a }, finding }: Manifest): Binding | Diagnostic {
+  const { url: text, ...rest } = isObject(a2a) ? a2a : {};
+  const url = agentUrl(text);
+  if (url === undefined) return finding(["a2a"], "needs an a2a agent with a url of http or https");
+  const [unknown] = Object.keys(rest);
+  return unknown === undefined
+    ? { kind: "a2a", url }
+    : finding(["a2a", unknown], `has a2a.${unknown}: a2a takes a url`);
+}
+
+/** The variables that a binding declares, beside the skill's own. */
+export function bindingConfig(binding: Binding | undefined): Skill["config"] {
+  const names = binding?.kind === "mcp" ? Object.keys(binding.server.env ?? {}) : [];
+  return Object.fromEntries(names.map((name) => [name, { description: "for its MCP server", env: name }]));
+}
+
+/** What runs when a bound contract is called, as people are told before they allow it. */
+export function codeOf(binding: Binding): readonly string[] {
+  switch (binding.kind) {
+    case "function":
+      return [`file ${binding.file}${binding.network ? `, with ${describeNetwork(binding.network)}` : ""}`];
+    case "command":
+      return [`command ${[binding.binary, ...binding.args].join(" ")}`];
+    case "mcp": {
+      const { command, args = [], url = "" } = binding.server;
+      return [command === undefined ? `server ${url}` : `command ${[command, ...args].join(" ")}`];
+    }
+    case "a2a":
+      return [`agent ${binding.url}`];
+    case "tool":
+      return [];
+  }
+}
+
+interface BindOptions {
+  readonly folder: SkillFolder;
+  readonly host: LoaderHost;
+  readonly skill: Skill;
+}
+
+/** What carries one call out. */
+export type Carry = (input: JsonObject, context: ToolContext) => Promise<Json>;
+
+export function bindContract(binding: Binding, { folder, host, skill }: BindOptions): Carry {
+  switch (binding.kind) {
+    case "function": {
+      const script = { directory: folder.directory, outside: folder.contents.outside, ...binding };
+      const { network } = binding;
+      return (input, context) => {
+        const { workDir, signal } = context;
+        return callScript(host, script, input, { env: declaredEnv(skill, context), workDir, signal, network });
+      };
+    }
+    case "command":
+      return (input, context) => runCommand(host, { ...binding, folder, skill }, input, context);
+    case "tool": {
+      const { kind: _, ...target } = binding;
+      return (input, context) => host.invoke({ ...target, arguments: input }, context);
+    }
+    case "mcp": {
+      const { server, tool } = binding;
+      return async (input, context) => {
+        if (!host.callMcp) throw new Error(UNCONNECTED);
+        const env = { ...host.env, ...declaredEnv(skill, context) };
+        return host.callMcp({ id: skill.id, server, tool, arguments: input, env, cwd: folder.directory }, context);
+      };
+    }
+    case "a2a":
+      return async (input, context) => {
+        if (!host.askAgent) throw new Error(UNASKED);
+        return host.askAgent({ skill: skill.id, url: binding.url, arguments: input }, context);
+      };
+  }
+}
+
+interface Command {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly folder: SkillFolder;
+  readonly skill: Skill;
+}
+
+/** The arguments as JSON on stdin, the result as JSON from stdout. */
+async function runCommand(host: LoaderHost, command: Command, input: JsonObject, context: ToolContext): Promise<Json> {
+  const { binary, args, folder, skill } = command;
+  const { workDir, signal } = context;
+  const [program, ...given] = await Promise.all([binary, ...args].map((arg) => resolveArg(folder, arg)));
+  const result = await host.runProgram({
+    argv: [program ?? binary, ...given],
+    stdin: JSON.stringify(input),
+    env: declaredEnv(skill, context),
+    mounts: [],
+    cwd: workDir,
+    network: true,
+    limits: LIMITS,
+    signal,
+  });
+  if (result.ended === "aborted") throw signal.reason;
+  if (result.ended !== "exit") throw new Error(`${binary} was ended: ${ENDINGS[result.ended]}`);
+  return resultOf(binary, result);
+}
+
+/** The caller's signal ends a call much earlier than this clock. */
+const LIMITS: SandboxLimits = { wallMs: 3_600_000, outputBytes: 10 * 1024 * 1024 };
+
+/** A path starts in the contract's folder, wherever the program does; a word that names a file there is one. */
+async function resolveArg(folder: SkillFolder, arg: string): Promise<string> {
+  const isPath = /^\.\.?\//.test(arg);
+  const name = arg.replace(/^\.\//, "");
+  if (!isPath && !folder.names.has(name.split("/")[0] ?? "")) return arg;
+  const place = await resolveInside(folder.directory, name);
+  if (place.inside) return place.path;
+  if (place.reason === "missing") return isPath ? join(folder.directory, name) : arg;
+  throw new Error(`the path ${arg} ${place.message}`);
+}
+
+function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignResult): Json {
+  if (code !== 0) {
+    const how = code === undefined ? "was ended by a signal" : `ended with exit code ${code}`;
+    const said = stderr.trim() || stdout.trim();
+    throw new Error(`${binary} ${how}${said === "" ? "" : `: ${said}`}`);
+  }
+  if (truncated) throw new Error(`${binary} printed more than ${LIMITS.outputBytes / 1024 / 1024} MB`);
+  const value = parseJson(stdout);
+  if (value !== undefined) return value;
+  const printed = stdout.trim();
+  throw new Error(`${binary} printed ${printed === "" ? "nothing" : `what is no JSON: ${printed}`}`);
+}
+
+const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit" | "aborted">, string>> = {
+  time: "it took too long",
+  memory: "it needed too much memory",
+  processes: "it started too many processes",
+  disk: "it wrote too much to disk",
+  output: "it printed too much",
+};

@@ -1,0 +1,96 @@
+import type { Diagnostic } from "../../../core/errors.ts";
+import { compileSchema } from "../../../core/schema/schema.ts";
+import { isObject, type Json, type JsonSchema, nearest } from "../../../core/values.ts";
+import { type Complain, openManifest, type Path, unknownKey } from "../../folder/lint-manifest.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
+
+const CONTRACT_FILES = ["contract.yml", "contract.yaml", "contract.json"];
+const BINDING_FILES = ["binding.yml", "binding.yaml", "binding.json"];
+const CONTRACT_KEYS = ["id", "version", "description", "input", "output", "metadata"];
+const BINDING_KEYS = ["function", "command", "tool", "mcp", "a2a", "network"];
+
+/** What the loader of a contract lets pass. `known` are the ids of the skills that a binding may name. */
+export function checkContract(folder: SkillFolder, known: ReadonlySet<string>): Diagnostic[] {
+  const name = CONTRACT_FILES.find((file) => folder.names.has(file)) ?? "contract.yml";
+  const manifest = openManifest(folder, name);
+  if ("severity" in manifest) return [manifest];
+  const { value, problem } = manifest;
+  if (!isObject(value)) return [problem("error", "CONTRACT_SHAPE", [], `${name} must be a map of fields`)];
+  const unknown = Object.keys(value).filter((key) => !CONTRACT_KEYS.includes(key));
+  return [
+    ...unknown.map((key) => unknownKey(problem, "error", [key], CONTRACT_KEYS)),
+    ...checkDefaults(problem, value.input, ["input"]),
+    ...checkDefaults(problem, value.output, ["output"]),
+    ...checkBinding(folder, known, problem),
+  ];
+}
+
+const MOST_DEPTH = 50;
+
+/** Defaults are applied to input, so they have to fit the schema that they stand in. */
+function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnostic[] {
+  if (path.length > MOST_DEPTH) return [];
+  if (Array.isArray(schema)) return schema.flatMap((item, index) => checkDefaults(problem, item, [...path, index]));
+  if (!isObject(schema)) return [];
+  const found =
+    "default" in schema
+      ? misfits(schema as JsonSchema).map((fault) => {
+          const message = `the default of ${path.at(-1)} does not fit its schema: ${fault}`;
+          return problem("error", "CONTRACT_DEFAULT", [...path, "default"], message);
+        })
+      : [];
+  const inner = Object.entries(schema).filter(([key]) => !["default", "enum", "const", "examples"].includes(key));
+  return [...found, ...inner.flatMap(([key, value]) => checkDefaults(problem, value, [...path, key]))];
+}
+
+/** A schema that does not compile is told elsewhere. */
+function misfits(schema: JsonSchema): readonly string[] {
+  try {
+    return compileSchema(schema)(schema.default as Json).slice(0, 1);
+  } catch {
+    return [];
+  }
+}
+
+function checkBinding(folder: SkillFolder, known: ReadonlySet<string>, contract: Complain): Diagnostic[] {
+  const name = BINDING_FILES.find((file) => folder.names.has(file));
+  if (!name) {
+    const said = { message: "nothing carries the contract out", hint: "write a binding.yml beside it" };
+    return [contract("warning", "BINDING_MISSING", [], said)];
+  }
+  const manifest = openManifest(folder, name);
+  if ("severity" in manifest) return [manifest];
+  const { value, problem } = manifest;
+  if (!isObject(value)) return [];
+  const unknown = Object.keys(value).filter((key) => !BINDING_KEYS.includes(key));
+  return [
+    ...unknown.map((key) => unknownKey(problem, "error", [key], BINDING_KEYS)),
+    ...checkExport(folder, problem, value.function),
+    ...checkTarget(known, problem, value.tool),
+  ];
+}
+
+/** Told from the text, without running it. */
+function checkExport(folder: SkillFolder, problem: Complain, target: unknown): Diagnostic[] {
+  const [, file = "", name] = typeof target === "string" ? (/^(?:\.\/)?([^#]+)#(.+)$/.exec(target) ?? []) : [];
+  if (name === undefined) return [];
+  const text = textOf(folder, file);
+  if (text === undefined || new RegExp(`\\b${name.replace(/\W/g, "\\$&")}\\b`).test(text)) return [];
+  return [problem("error", "BINDING_TARGET", ["function"], `${file} exports nothing named ${name}`)];
+}
+
+function textOf(folder: SkillFolder, file: string): string | undefined {
+  try {
+    return folder.read(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkTarget(known: ReadonlySet<string>, problem: Complain, target: unknown): Diagnostic[] {
+  const skill = typeof target === "string" ? (target.split("/")[0] ?? "") : undefined;
+  if (skill === undefined || known.has(skill)) return [];
+  const near = nearest(skill, known);
+  const said = { message: `no skill has the id "${skill}"`, hint: near ? `did you mean ${near}?` : undefined };
+  return [problem("error", "BINDING_TARGET", ["tool"], said)];
+}

@@ -1,0 +1,170 @@
+import valid from "semver/functions/valid.js";
+import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";
+import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
+import type { Skill, Tool } from "../../../core/skill.ts";
+import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
+import type { FolderFormat, LoadedSkill, LoaderHost } from "../../folder/host.ts";
+import { type Manifest, readManifest } from "../../folder/manifest.ts";
+import { mountOf } from "../../folder/package-run.ts";
+import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import { UNCONNECTED } from "../../mcp/call.ts";
+import { splitFrontmatter } from "../../text/frontmatter.ts";
+import { readYaml } from "../../text/yaml-text.ts";
+import { UNASKED } from "./agent-call.ts";
+import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
+
+/** A folder with a declarative contract: what is offered, apart from what carries it out. */
+export const skillContract: FolderFormat = {
+  format: "contract",
+  recognises: (folder) => CONTRACTS.some((name) => folder.names.has(name)),
+  load(folder, host) {
+    const manifest = readManifest(folder, CONTRACTS);
+    if (!manifest) return skipped(folder.directory, "it has no contract");
+    if ("severity" in manifest) return manifest;
+    const { id } = manifest.value;
+    return isContractId(id) ? loadContract(folder, manifest, id, host) : { ...refuseId(manifest), severity: "warning" };
+  },
+};
+
+const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
+
+/** `filesystem.search`, `file-search`, `FileSearch_2`: what a flag or a path could take for something else does not begin one. */
+export function isContractId(id: unknown): id is string {
+  return typeof id === "string" && /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(id);
+}
+
+function refuseId({ value, finding }: Manifest): Diagnostic {
+  const what = value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is no id of a contract`;
+  return {
+    ...finding(["id"], `skipped: ${what}: use letters, digits, ".", "-" and "_", 128 at most`),
+    code: "SKILL_SKIPPED",
+  };
+}
+
+function loadContract(folder: SkillFolder, manifest: Manifest, id: string, host: LoaderHost): LoadedSkill {
+  const document = readDocument(folder);
+  const { binding, findings } = readBinding(folder);
+  const diagnostics = [...checkContract(manifest), ...findings, ...document.findings];
+  const fault = diagnostics.find((found) => found.severity === "error");
+  const { description, version, input, output, metadata } = manifest.value;
+  const contract: Contract = {
+    input: isObject(input) ? (input as JsonSchema) : {},
+    output: isObject(output) ? (output as JsonSchema) : {},
+    metadata,
+  };
+  const base: Skill = {
+    id,
+    name: id,
+    description: typeof description === "string" ? description.trim() : "",
+    category: "general",
+    config: { ...bindingConfig(binding), ...document.config },
+    tools: [],
+    ...(document.instruction === undefined ? {} : { instruction: document.instruction }),
+    ...(typeof version === "string" ? { version } : {}),
+  };
+  const carry = fault || !binding ? undefined : bindContract(binding, { folder, host, skill: base });
+  return {
+    skill: { ...base, tools: carry ? [contractTool(base, contract, carry)] : [] },
+    format: "contract",
+    kind: "contract",
+    frontmatter: manifest.value,
+    runsCode: binding !== undefined && binding.kind !== "tool",
+    ...(binding?.kind === "tool" ? { calls: [binding.skill], boundTo: binding } : {}),
+    ...(binding ? { code: codeOf(binding) } : {}),
+    ...(binding?.kind === "function"
+      ? { mounts: mountOf(id, folder, { file: binding.file, export: binding.export ?? "handler" }) }
+      : {}),
+    ...(binding?.kind === "mcp" ? { server: { config: binding.server, cwd: folder.directory } } : {}),
+    ...whyUnavailable(fault, binding, host),
+    diagnostics,
+  };
+}
+
+function whyUnavailable(
+  fault: Diagnostic | undefined,
+  binding: Binding | undefined,
+  { callMcp, askAgent }: LoaderHost,
+): { readonly unavailable?: string } {
+  if (fault) return { unavailable: fault.message };
+  if (binding?.kind === "mcp" && !callMcp) return { unavailable: UNCONNECTED };
+  if (binding?.kind === "a2a" && !askAgent) return { unavailable: UNASKED };
+  return binding ? {} : { unavailable: "nothing carries it out: it has no binding.yml" };
+}
+
+interface Contract {
+  readonly input: JsonSchema;
+  readonly output: JsonSchema;
+  readonly metadata: unknown;
+}
+
+/** Input that fits once defaults are applied reaches what carries the contract out; other input does not. */
+function contractTool(skill: Skill, { input, output, metadata }: Contract, carry: Carry): Tool {
+  return {
+    name: skill.id,
+    description: skill.description,
+    input_schema: relaxDefaults(input),
+    output_schema: output,
+    ...readHints(metadata),
+    async handler(given: JsonObject, context) {
+      const { fillValue } = await import("../../../core/schema/schema.ts");
+      const { value, problems } = fillValue(input, given);
+      if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
+      return carry(value as JsonObject, context);
+    },
+  };
+}
+
+function checkContract({ value, finding }: Manifest): Diagnostic[] {
+  const { version, description, input, output, metadata } = value;
+  const found: Diagnostic[] = [];
+  if (typeof version !== "string") found.push(finding(["version"], `needs a version as text, such as "1.0.0"`));
+  else if (valid(version) === null) found.push(finding(["version"], `has a version "${version}" that is not semantic`));
+  if (typeof description !== "string" || description.trim() === "") {
+    found.push(finding(["description"], "needs a description, written for the model"));
+  }
+  if (!isObject(input) || input.type !== "object") {
+    found.push(finding(["input"], "needs an input: a JSON Schema of type object"));
+  } else found.push(...checkSchema(input as JsonSchema, "input", finding));
+  if (!isObject(output)) found.push(finding(["output"], "needs an output: a JSON Schema"));
+  else found.push(...checkSchema(output as JsonSchema, "output", finding));
+  return [...found, ...checkMetadata(metadata, finding)];
+}
+
+function checkSchema(schema: JsonSchema, key: "input" | "output", finding: Manifest["finding"]): Diagnostic[] {
+  const found = checkJsonSchema(schema, [key]);
+  return found.map(({ path, message, hint }) => finding(path, `has a schema at fault: ${message}`, hint));
+}
+
+/** Hints are open-ended; those that we act on must be plain. */
+function checkMetadata(metadata: unknown, finding: Manifest["finding"]): Diagnostic[] {
+  if (metadata === undefined || metadata === null) return [];
+  const warn = (path: string[], message: string): Diagnostic => ({ ...finding(path, message), severity: "warning" });
+  if (!isObject(metadata)) return [warn(["metadata"], "has metadata that is no map, which says nothing")];
+  return ["side_effects", "idempotent"].flatMap((key) =>
+    metadata[key] === undefined || typeof metadata[key] === "boolean"
+      ? []
+      : [warn(["metadata", key], `has a ${key} that is neither true nor false, which counts as unknown`)],
+  );
+}
+
+/** A contract's SKILL.md: what to tell the model, and config. Its name does not count. */
+function readDocument(folder: SkillFolder) {
+  try {
+    const text = folder.read("SKILL.md") ?? "";
+    const parts = splitFrontmatter(text);
+    const frontmatter: unknown = parts ? readYaml(parts.frontmatter, "metadata") : {};
+    const body = (parts?.body ?? text).trim();
+    const config = readConfig(isObject(frontmatter) ? frontmatter.config : undefined);
+    return { config, instruction: body === "" ? undefined : body, findings: [] };
+  } catch (error) {
+    const finding: Diagnostic = {
+      severity: "warning",
+      code: "SKILL_DOCUMENT",
+      path: [],
+      message: `the document of the contract is not used: ${messageOf(error)}`,
+      file: `${folder.directory}/SKILL.md`,
+    };
+    return { config: {}, instruction: undefined, findings: [finding] };
+  }
+}

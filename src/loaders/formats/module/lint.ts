@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import { type DefinitionFault, definitionFaults } from "../../../core/formats/skill-definition.ts";
+import { compileSchema } from "../../../core/schema/schema.ts";
+import { isObject, type JsonSchema } from "../../../core/values.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
+import { readDefinition, type ToldDefinition, UNTOLD } from "./module-source.ts";
+
+const FILES = ["skill.ts", "skill.mts", "skill.js", "skill.mjs"];
+
+/** A skill as code, told from its text: nothing of it is imported. */
+export function checkModule(folder: SkillFolder): Diagnostic[] {
+  const name = FILES.find((file) => folder.names.has(file)) ?? "skill.ts";
+  const file = join(folder.directory, name);
+  const refuse = (code: string, message: string, hint?: string): Diagnostic => ({
+    severity: "error",
+    code,
+    path: [],
+    message,
+    ...(hint ? { hint } : {}),
+    file,
+  });
+  try {
+    const text = folder.read(name) ?? "";
+    const hint = "export default defineSkill({ id, name, description, category, config, tools })";
+    if (!/\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\b|\bexport\s*\{[^}]*\bdefault\b/.test(text)) {
+      return [refuse("MODULE_EXPORT", `${name} exports nothing by default`, hint)];
+    }
+    const told = readDefinition(text);
+    const faults = told ? toldFaults(told) : [];
+    const others = faults.filter(({ path }) => path[0] !== "id" || hasId(told?.value));
+    const unsaid = refuse("MODULE_ID", `the id of the skill does not stand in ${name}`, `id: "${folder.name}"`);
+    const isSaid = hasId(told?.value) || /\bid\s*:\s*["'`][^"'`]+["'`]/.test(told ? "" : text);
+    const ids = others.length < faults.length ? [unsaid] : isSaid ? [] : [{ ...unsaid, severity: "warning" as const }];
+    return [...ids, ...others.map(({ message }) => refuse("MODULE_DEFINITION", `${name}: ${message}`))];
+  } catch (error) {
+    return [refuse("MODULE_UNREADABLE", messageOf(error))];
+  }
+}
+
+function hasId(value: unknown): boolean {
+  return isObject(value) && Object.hasOwn(value, "id") && value.id !== UNTOLD;
+}
+
+/** The faults that the loader would find, as far as the text tells: not those in what only running shows. */
+function toldFaults({ value, open }: ToldDefinition): readonly DefinitionFault[] {
+  const found = definitionFaults(value).filter(({ path }) => isTold(value, open, path));
+  return found.length > 0 ? found : schemaFaults(value);
+}
+
+function isTold(value: unknown, open: ReadonlySet<unknown>, path: readonly PropertyKey[]): boolean {
+  let inner = value;
+  for (const key of path) {
+    if (inner === UNTOLD) return false;
+    if (typeof inner !== "object" || inner === null) return true;
+    if (!Object.hasOwn(inner, key)) return !open.has(inner);
+    inner = (inner as Record<PropertyKey, unknown>)[key];
+  }
+  return inner !== UNTOLD && !open.has(inner);
+}
+
+/** Schemas that stand there whole, and cannot be compiled. */
+function schemaFaults(value: unknown): DefinitionFault[] {
+  const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
+  return tools.flatMap((tool, index) =>
+    ["input_schema", "output_schema"].flatMap((key): DefinitionFault[] => {
+      const schema = isObject(tool) ? tool[key] : undefined;
+      if (!isObject(schema) || hasUntold(schema)) return [];
+      try {
+        compileSchema(schema as JsonSchema);
+        return [];
+      } catch (error) {
+        const path = ["tools", index, key];
+        return [{ path, message: `tools[${index}].${key} is no JSON Schema: ${messageOf(error)}` }];
+      }
+    }),
+  );
+}
+
+function hasUntold(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === UNTOLD;
+  return Object.values(value).some(hasUntold);
+}

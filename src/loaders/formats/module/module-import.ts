@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isObject } from "../../../core/values.ts";
+import { ownPath } from "../../../own-files.ts";
+
+/**
+ * Runs a module of any kind, TypeScript or JavaScript, and gives its default export; undefined where it has none. It
+ * sees this program's own `skillflow` and `skillflow/testing`, and its own `zod` or else ours. Run anew at every call,
+ * from what the files hold then.
+ */
+export async function importDefault(file: string): Promise<unknown> {
+  const [{ createJiti }, source, virtualModules] = await Promise.all([
+    import("jiti"),
+    readFile(file, "utf8"),
+    publicEntries(),
+  ]);
+  const borrowed = ["zod"].filter((name) => !hasPackage(name, dirname(file)));
+  const alias = Object.fromEntries(borrowed.map((name) => [name, ourPackage(name)]));
+  const jiti = createJiti(file, { fsCache: false, moduleCache: false, virtualModules, alias });
+  // Without the transformation, Node would run a module that fails once by itself and once more by jiti.
+  const ext = extname(file);
+  return defaultOf(await jiti.evalModule(source, { filename: file, ext, async: true, forceTranspile: true }));
+}
+
+async function publicEntries(): Promise<Record<string, unknown>> {
+  const load = (name: string): Promise<unknown> => import(pathToFileURL(ownPath(`${name}.js`, `src/${name}.ts`)).href);
+  const [index, testing] = await Promise.all([load("index"), load("testing")]);
+  return { skillflow: index, "skillflow/testing": testing };
+}
+
+function hasPackage(name: string, directory: string): boolean {
+  const above = dirname(directory);
+  return existsSync(join(directory, "node_modules", name)) || (above !== directory && hasPackage(name, above));
+}
+
+function ourPackage(name: string): string {
+  return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+}
+
+/** CommonJS exports one value; what was compiled to it says so and has `default`. */
+function defaultOf(module: unknown): unknown {
+  if (!isObject(module)) return module;
+  if (Object.hasOwn(module, "default")) return module.default;
+  return Object.hasOwn(module, "__esModule") ? undefined : module;
+}

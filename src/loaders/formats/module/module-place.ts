@@ -1,0 +1,140 @@
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { messageOf } from "../../../core/errors.ts";
+import { isObject, nearest } from "../../../core/values.ts";
+import { isWithin } from "../../../files.ts";
+
+/** Where the code of a plug-in is. */
+export interface ModulePlace {
+  /** The file, folder or package that was named. */
+  readonly path: string;
+  /** The file that defines the skill. */
+  readonly entry: string;
+  /** What the skill is called where its code does not say it plainly. */
+  readonly name: string;
+}
+
+/** Why there is no plug-in, with what may have been meant. */
+export interface NoModule {
+  readonly missing: string;
+  readonly hint?: string;
+}
+
+const EXTENSIONS = ["ts", "mts", "js", "mjs", "cjs"];
+const isCode = (file: string) => EXTENSIONS.some((extension) => file.endsWith(`.${extension}`));
+
+/** Finds a plug-in by its absolute path, or by the name of a package that is installed for the folder `from`. */
+export function findModule(specifier: string, from: string): ModulePlace | NoModule {
+  try {
+    return isAbsolute(specifier) ? moduleAt(specifier) : modulePackage(specifier, from);
+  } catch (error) {
+    return { missing: `${specifier} cannot be read: ${messageOf(error)}` };
+  }
+}
+
+function moduleAt(path: string): ModulePlace | NoModule {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats) return { missing: `there is no ${path}`, ...hintOf(path, siblingsOf(path)) };
+  if (stats.isDirectory()) {
+    const entry = skillFile(path) ?? packageEntry(path) ?? codeNamed(path, "index");
+    return entry === undefined ? noCode(path) : { path, entry, name: basename(path) };
+  }
+  if (!isCode(path)) {
+    return { missing: `${path} is no code`, hint: `a module is a file that ends with .${EXTENSIONS.join(", .")}` };
+  }
+  const stem = basename(path).replace(/\.\w+$/, "");
+  const name = ["skill", "index"].includes(stem) ? basename(dirname(path)) : stem;
+  return { path, entry: path, name };
+}
+
+/** The file of a folder that defines its skill. */
+export function skillFile(directory: string): string | undefined {
+  return codeNamed(directory, "skill");
+}
+
+function codeNamed(directory: string, stem: string): string | undefined {
+  return EXTENSIONS.map((extension) => join(directory, `${stem}.${extension}`)).find((file) => existsSync(file));
+}
+
+function noCode(path: string): NoModule {
+  return {
+    missing: `${path} has no skill.ts, skill.js or index.js, and no package.json that names its main file`,
+    hint: "skills.extraDirs takes folders of skills in other formats",
+  };
+}
+
+function siblingsOf(path: string): string[] {
+  const directory = dirname(path);
+  return existsSync(directory) ? readdirSync(directory).map((name) => join(directory, name)) : [];
+}
+
+function hintOf(wanted: string, candidates: readonly string[]): { readonly hint?: string } {
+  const near = nearest(wanted, candidates);
+  return near === undefined ? {} : { hint: `did you mean ${near}?` };
+}
+
+function modulePackage(name: string, from: string): ModulePlace | NoModule {
+  if (!/^(?:@[\w.-]+\/)?[\w-][\w.-]*$/.test(name)) {
+    return { missing: `"${name}" is neither a path that begins with ./ nor the name of a package` };
+  }
+  const folders = nodeModulesAbove(from);
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  if (found === undefined) {
+    const installed = folders.flatMap((folder) => installedIn(folder, name));
+    return { missing: `the package ${name} is not installed for ${from}`, ...hintOf(name, installed) };
+  }
+  const path = realpathSync(found);
+  const entry = packageEntry(path) ?? codeNamed(path, "index") ?? skillFile(path);
+  return entry === undefined ? noCode(path) : { path, entry, name: bareName(name) };
+}
+
+function nodeModulesAbove(directory: string): string[] {
+  const above = dirname(directory);
+  return [join(directory, "node_modules"), ...(above === directory ? [] : nodeModulesAbove(above))];
+}
+
+/** Names that a mistyped one may have meant: those of its scope, or those without one. */
+function installedIn(folder: string, name: string): string[] {
+  const scope = name.startsWith("@") ? (name.split("/")[0] ?? "") : "";
+  const directory = join(folder, scope);
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).map((entry) => (scope === "" ? entry : `${scope}/${entry}`));
+}
+
+/** `@acme/skillflow-pager` -> `pager` */
+function bareName(name: string): string {
+  return name.replace(/^@[^/]+\//, "").replace(/^skillflow-(?=.)/, "");
+}
+
+/** The file that a package.json names for import, inside of its folder. */
+function packageEntry(directory: string): string | undefined {
+  const file = join(directory, "package.json");
+  if (!existsSync(file)) return undefined;
+  const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
+  if (!isObject(manifest)) return undefined;
+  const exported = isObject(manifest.exports) && "." in manifest.exports ? manifest.exports["."] : manifest.exports;
+  const main = exportedFile(exported) ?? (typeof manifest.main === "string" ? manifest.main : undefined);
+  return main === undefined ? undefined : entryAt(directory, main);
+}
+
+const CONDITIONS = ["node", "import", "module-sync", "default", "require"];
+
+function exportedFile(target: unknown): string | undefined {
+  if (typeof target === "string") return target;
+  if (Array.isArray(target)) return target.map(exportedFile).find((file) => file !== undefined);
+  if (!isObject(target)) return undefined;
+  const matching = Object.entries(target).filter(([condition]) => CONDITIONS.includes(condition));
+  return matching.map(([, inner]) => exportedFile(inner)).find((file) => file !== undefined);
+}
+
+/** `main` may leave out the extension, or name a folder. */
+function entryAt(directory: string, main: string): string | undefined {
+  const path = join(directory, main);
+  const candidates = [
+    path,
+    ...EXTENSIONS.flatMap((extension) => [`${path}.${extension}`, join(path, `index.${extension}`)]),
+  ];
+  const file = candidates.find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile());
+  if (file === undefined || !isCode(file)) return undefined;
+  return isWithin(realpathSync(directory), realpathSync(file)) ? file : undefined;
+}

@@ -1,0 +1,217 @@
+import { isObject } from "../../../core/values.ts";
+
+/** What the text of a module tells without running it. */
+
+/** What only running the module would tell. */
+export const UNTOLD = Symbol("untold");
+
+/** A value of the text: JSON as far as it stands there, with `UNTOLD` for the rest. */
+export type Told =
+  | typeof UNTOLD
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Told[]
+  | { readonly [key: string]: Told };
+
+/** The definition of a skill as the text of its module has it. */
+export interface ToldDefinition {
+  readonly value: Told;
+  /** Lists and objects that spreads and computed keys may add to. */
+  readonly open: ReadonlySet<unknown>;
+}
+
+/**
+ * What the first object literal says that is given to `defineSkill`, or exported by default. Undefined where there is
+ * none.
+ */
+export function readDefinition(source: string): ToldDefinition | undefined {
+  const tokens = tokenize(source);
+  const start = tokens.map((_, index) => definitionAt(tokens, index)).find((at) => at !== undefined);
+  if (start === undefined) return undefined;
+  const open = new Set<unknown>();
+  return { value: valueAt(tokens, start, open).value, open };
+}
+
+/** The id of the skill that a module defines; undefined where the text does not say it plainly. */
+export function readModuleId(source: string): string | undefined {
+  const { value } = readDefinition(source) ?? {};
+  const id = isObject(value) && Object.hasOwn(value, "id") ? value.id : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+interface Token {
+  /** `text` is a string literal without its quotes; `opaque` is a value that only running would tell. */
+  readonly kind: "word" | "text" | "opaque" | "mark";
+  readonly text: string;
+}
+
+const PATTERNS: readonly (readonly [kind: Token["kind"] | "space", pattern: RegExp])[] = [
+  ["space", /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|^#![^\n]*)/y],
+  ["word", /[A-Za-z_$][\w$]*/y],
+  ["text", /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\$]|\\.|\$(?!\{))*)`/y],
+  ["opaque", /\d[\w.]*/y],
+];
+const REGULAR_EXPRESSION = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
+/** Words after which a `/` begins a regular expression. */
+const BEFORE_VALUE = new Set([
+  "return",
+  "typeof",
+  "case",
+  "in",
+  "of",
+  "do",
+  "else",
+  "void",
+  "delete",
+  "await",
+  "yield",
+]);
+
+function tokenize(source: string): Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < source.length; ) {
+    const [kind, text, length] = tokenAt(source, at, tokens.at(-1));
+    if (kind !== "space") tokens.push({ kind, text });
+    at += length;
+  }
+  return tokens;
+}
+
+type Matched = readonly [kind: Token["kind"] | "space", text: string, length: number];
+
+function tokenAt(source: string, at: number, before: Token | undefined): Matched {
+  for (const [kind, pattern] of PATTERNS) {
+    pattern.lastIndex = at;
+    const match = pattern.exec(source);
+    if (match) return [kind, kind === "text" ? plainText(match) : match[0], match[0].length];
+  }
+  if (source[at] === "`") return ["opaque", "`", templateLength(source, at)];
+  if (source[at] === "/" && beginsValue(before)) {
+    REGULAR_EXPRESSION.lastIndex = at;
+    const match = REGULAR_EXPRESSION.exec(source);
+    if (match) return ["opaque", match[0], match[0].length];
+  }
+  return ["mark", source[at] ?? "", 1];
+}
+
+function plainText(match: RegExpExecArray): string {
+  return (match[1] ?? match[2] ?? match[3] ?? "").replace(/\\(.)/gs, "$1");
+}
+
+function beginsValue(before: Token | undefined): boolean {
+  if (!before) return true;
+  if (before.kind === "word") return BEFORE_VALUE.has(before.text);
+  return before.kind === "mark" && !")]}".includes(before.text);
+}
+
+/** A template with parts that are computed, nested ones included. */
+function templateLength(source: string, start: number): number {
+  let depth = 0;
+  for (let at = start + 1; at < source.length; at++) {
+    const letter = source[at];
+    if (letter === "\\") at++;
+    else if (letter === "$" && source[at + 1] === "{") depth++;
+    else if (letter === "}" && depth > 0) depth--;
+    else if (letter === "`" && depth === 0) return at + 1 - start;
+    else if (letter === "`") at += templateLength(source, at) - 1;
+  }
+  return source.length - start;
+}
+
+/** Where the object literal begins that a definition at this token is given; undefined where there is none. */
+function definitionAt(tokens: readonly Token[], index: number): number | undefined {
+  const is = (offset: number, text: string) => {
+    const token = tokens[index + offset];
+    return token?.text === text && token.kind !== "text";
+  };
+  if (is(0, "defineSkill") && is(1, "(") && is(2, "{")) return index + 2;
+  if (is(0, "export") && is(1, "default") && is(2, "{")) return index + 2;
+  if (is(0, "module") && is(1, ".") && is(2, "exports") && is(3, "=") && is(4, "{")) return index + 4;
+  return undefined;
+}
+
+interface Read {
+  readonly value: Told;
+  /** The token after the value. */
+  readonly next: number;
+}
+
+/** The value that begins at a token and ends before a comma, a closing bracket or an `as`. */
+function valueAt(tokens: readonly Token[], at: number, open: Set<unknown>): Read {
+  const read = plainValue(tokens, at, open);
+  const after = tokens[read.next]?.text ?? "";
+  if (["as", "satisfies"].includes(after)) return { ...read, next: skipValue(tokens, read.next) };
+  return ["", ",", "}", "]", ")", ";"].includes(after) ? read : { value: UNTOLD, next: skipValue(tokens, at) };
+}
+
+const WORDS: Readonly<Record<string, Told>> = { true: true, false: false, null: null };
+
+function plainValue(tokens: readonly Token[], at: number, open: Set<unknown>): Read {
+  const { kind, text } = tokens[at] ?? { kind: "mark", text: "" };
+  if (kind === "text") return { value: text, next: at + 1 };
+  if (kind === "opaque" && /^\d/.test(text) && Number.isFinite(Number(text)))
+    return { value: Number(text), next: at + 1 };
+  if (kind === "word" && Object.hasOwn(WORDS, text)) return { value: WORDS[text] ?? null, next: at + 1 };
+  if (kind === "mark" && text === "[") return listAt(tokens, at, open);
+  if (kind === "mark" && text === "{") return objectAt(tokens, at, open);
+  if (kind === "word" && text === "defineTool" && tokens[at + 1]?.text === "(") {
+    const inner = valueAt(tokens, at + 2, open);
+    return { ...inner, next: inner.next + 1 };
+  }
+  return { value: UNTOLD, next: at };
+}
+
+function listAt(tokens: readonly Token[], start: number, open: Set<unknown>): Read {
+  const items: Told[] = [];
+  let at = start + 1;
+  while (at < tokens.length && tokens[at]?.text !== "]") {
+    if (tokens[at]?.text === ".") open.add(items);
+    else if (tokens[at]?.text !== ",") {
+      const item = valueAt(tokens, at, open);
+      items.push(item.value);
+      at = item.next;
+      continue;
+    }
+    at = tokens[at]?.text === "," ? at + 1 : skipValue(tokens, at);
+  }
+  return { value: items, next: at + 1 };
+}
+
+function objectAt(tokens: readonly Token[], start: number, open: Set<unknown>): Read {
+  const entries: [string, Told][] = [];
+  const value: { [key: string]: Told } = {};
+  let at = start + 1;
+  while (at < tokens.length && tokens[at]?.text !== "}") {
+    const key = tokens[at];
+    const after = tokens[at + 1]?.text;
+    const isNamed = key?.kind === "word" || key?.kind === "text";
+    if (isNamed && after === ":") {
+      const read = valueAt(tokens, at + 2, open);
+      entries.push([key.text, read.value]);
+      at = read.next;
+    } else if (key?.text === "," && key.kind === "mark") at++;
+    else {
+      if (isNamed && ["(", ",", "}"].includes(after ?? "")) entries.push([key.text, UNTOLD]);
+      else if (isNamed && key.text === "async") entries.push([after ?? "", UNTOLD]);
+      else open.add(value);
+      at = skipValue(tokens, at);
+    }
+  }
+  for (const [name, told] of entries) if (name !== "__proto__") value[name] = told;
+  return { value, next: at + 1 };
+}
+
+/** The first comma or closing bracket after a token that belongs to what stands around it. */
+function skipValue(tokens: readonly Token[], start: number): number {
+  let depth = 0;
+  for (let at = start; at < tokens.length; at++) {
+    const { kind, text } = tokens[at] ?? { kind: "mark", text: "" };
+    if (kind !== "mark") continue;
+    if (depth === 0 && ",}])".includes(text)) return at;
+    if ("{[(".includes(text)) depth++;
+    if ("}])".includes(text)) depth--;
+  }
+  return tokens.length;
+}

@@ -1,0 +1,117 @@
+import { pathToFileURL } from "node:url";
+import { toJSONSchema } from "zod";
+import { messageOf, SkillflowError } from "../../../core/errors.ts";
+import { checkSkillDefinition, isZod } from "../../../core/formats/skill-definition.ts";
+import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../../../core/skill.ts";
+import { isObject, type JsonSchema } from "../../../core/values.ts";
+import { importDefault } from "./module-import.ts";
+
+/** Imports a built-in skill: a module whose default export is a skill definition. */
+export async function loadSkillModule(file: string): Promise<Skill> {
+  const module: unknown = await import(pathToFileURL(file).href);
+  return buildSkill(isObject(module) ? module.default : undefined, file);
+}
+
+/** Runs a plug-in's module. What it defines must be the skill that was announced before it ran. */
+export async function importSkill(file: string, announced: string): Promise<Skill> {
+  const skill = await buildSkill(await defaultOf(file), file);
+  for (const { name, input_schema, output_schema } of skill.tools) {
+    await checkCompiles(file, `the input_schema of tool ${name}`, input_schema);
+    if (output_schema) await checkCompiles(file, `the output_schema of tool ${name}`, output_schema);
+  }
+  if (skill.id === announced) return skill;
+  throw new SkillflowError(
+    "skill.invalid",
+    `${file} defines the skill "${skill.id}", but is known as "${announced}": write its id as plain text in the file, or name the file, folder or package after it`,
+  );
+}
+
+async function defaultOf(file: string): Promise<unknown> {
+  try {
+    return await importDefault(file);
+  } catch (error) {
+    throw new SkillflowError("skill.invalid", `${file} cannot be loaded: ${messageOf(error).trim()}`, { cause: error });
+  }
+}
+
+async function checkCompiles(file: string, what: string, schema: JsonSchema): Promise<void> {
+  const { compileSchema } = await import("../../../core/schema/schema.ts");
+  try {
+    compileSchema(schema);
+  } catch (error) {
+    throw new SkillflowError("skill.invalid", `${file}: ${what} is no JSON Schema: ${messageOf(error)}`);
+  }
+}
+
+/** A skill definition as the core knows it: checked, schemas converted, effects told. */
+export async function buildSkill(value: unknown, file: string): Promise<Skill> {
+  if (!isObject(value)) {
+    throw new SkillflowError("skill.invalid", `${file} does not export a skill by default`, {
+      hint: "export default defineSkill({ id, name, description, category, config, tools })",
+    });
+  }
+  const checked = checkSkillDefinition(value);
+  if ("problems" in checked) throw new SkillflowError("skill.invalid", `${file}: ${checked.problems.join("; ")}`);
+  const { definition } = checked;
+  return { ...definition, tools: await Promise.all(definition.tools.map((tool) => buildTool(tool, definition, file))) };
+}
+
+async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: string): Promise<Tool> {
+  const effect = tool.effect ?? "write";
+  const { input_schema: schema } = tool;
+  if (!isZod(schema)) return { ...tool, input_schema: schema as JsonSchema, effect };
+  try {
+    const input_schema = await toJsonSchema(schema as object);
+    if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is no object");
+    return { ...tool, input_schema, effect, handler: parsedFirst(tool, schema as ZodLike) };
+  } catch (error) {
+    const problem = `the input_schema of tool ${tool.name} cannot be written as JSON Schema: ${messageOf(error)}`;
+    throw new SkillflowError("skill.invalid", `${file}: skill ${skill.id}: ${problem}`);
+  }
+}
+
+/** Zod 4 and zod 3 schemas, each by the converter that understands it; the side that callers fill in. */
+async function toJsonSchema(schema: object): Promise<JsonSchema> {
+  if ("_zod" in schema) {
+    const { $schema: _, ...rest } = toJSONSchema(schema as never, { io: "input" });
+    return rest as JsonSchema;
+  }
+  const { zodToJsonSchema, ignoreOverride } = await import("zod-to-json-schema");
+  const converted = zodToJsonSchema(schema as never, {
+    target: "jsonSchema7",
+    override(def) {
+      const { typeName, coerce } = def as { readonly typeName?: string; readonly coerce?: boolean };
+      if (typeName && UNTOLD.has(typeName) && !coerce) throw new Error(`${typeName.slice(3)} is no JSON`);
+      return ignoreOverride;
+    },
+  });
+  return { ...converted, $schema: "http://json-schema.org/draft-07/schema#" } as JsonSchema;
+}
+
+/** Types of zod 3 that no JSON value fits, whatever their converter writes. */
+const UNTOLD: ReadonlySet<string> = new Set(
+  ["Date", "BigInt", "Map", "Set", "Function", "Promise", "Symbol", "NaN", "Undefined", "Void"].map(
+    (type) => `Zod${type}`,
+  ),
+);
+
+/** What zod 4 and zod 3 have in common. */
+interface ZodLike {
+  safeParseAsync(value: unknown): Promise<
+    | { readonly success: true; readonly data: unknown }
+    | {
+        readonly success: false;
+        readonly error: { readonly issues: readonly { path: readonly PropertyKey[]; message: string }[] };
+      }
+  >;
+}
+
+/** The handler gets what the schema makes of the input: defaults, conversions. */
+function parsedFirst(tool: Pick<Tool, "handler">, schema: ZodLike): Tool["handler"] {
+  return async (input, context) => {
+    const parsed = await schema.safeParseAsync(input);
+    if (parsed.success) return tool.handler(parsed.data as never, context);
+    const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the input"}: ${message}`);
+    throw new Error(`invalid input: ${problems.join("; ")}`);
+  };
+}

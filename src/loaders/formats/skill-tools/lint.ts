@@ -1,0 +1,150 @@
+import { extname, join, posix } from "node:path";
+import type { Diagnostic } from "../../../core/errors.ts";
+import { isObject } from "../../../core/values.ts";
+import { faultOfFile } from "../../folder/lint-contents.ts";
+import { type Complain, openManifest, type Path, unknownKey } from "../../folder/lint-manifest.ts";
+import { isExecutable } from "../../folder/script-handler.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
+
+const TOOL_KEYS = ["name", "description", "script", "parameters"];
+const PARAMETER_KEYS = ["type", "description", "enum", "optional"];
+const TYPES = ["string", "number", "boolean", "object", "array"];
+const EXTENSIONS = [".js", ".mjs", ".ts", ".mts", ".py", ".sh"];
+
+/** A `tools.json` of Skill Tools 1.0.0, sections 4 to 6: what must be is an error, what should be a warning. */
+export function checkSkillTools(folder: SkillFolder): Diagnostic[] {
+  const manifest = openManifest(folder, "tools.json");
+  if ("severity" in manifest) return [manifest];
+  const { value, problem } = manifest;
+  if (!Array.isArray(value)) {
+    return [problem("error", "TOOLS_SHAPE", [], "tools.json must be an array of tools, even of one")];
+  }
+  const tools = value as readonly unknown[];
+  return [...tools.flatMap((tool, index) => checkTool(folder, problem, tool, index)), ...checkTwice(problem, tools)];
+}
+
+function checkTool(folder: SkillFolder, problem: Complain, tool: unknown, index: number): Diagnostic[] {
+  if (!isObject(tool)) return [problem("error", "TOOLS_SHAPE", [index], `tool ${index + 1} is no object`)];
+  const { name, description, script, parameters } = tool;
+  const label = typeof name === "string" && name !== "" ? name : `${index + 1}`;
+  const unknown = Object.keys(tool).filter((key) => !TOOL_KEYS.includes(key));
+  const found = unknown.map((key) => unknownKey(problem, "warning", [index, key], TOOL_KEYS));
+  if (typeof name !== "string" || !/^[a-z][a-z0-9_]*$/.test(name)) {
+    const message = name === undefined ? `tool ${label} has no name` : `${JSON.stringify(name)} is no tool name`;
+    const hint = "a lowercase letter, then lowercase letters, digits and underscores: count_words";
+    found.push(problem("error", "TOOL_NAME", [index, "name"], { message, hint }));
+  }
+  if (typeof description !== "string" || description.trim() === "") {
+    found.push(problem("error", "TOOL_DESCRIPTION", [index, "description"], `tool ${label} has no description`));
+  }
+  if (parameters !== undefined) found.push(...checkParameters(problem, parameters, [index, "parameters"], label));
+  if (script !== undefined) found.push(...checkScript(folder, problem, script, [index, "script"]));
+  return found;
+}
+
+export function checkTwice(problem: Complain, tools: readonly unknown[], base: Path = []): Diagnostic[] {
+  const seen = new Set<string>();
+  return tools.flatMap((tool, index) => {
+    const name = isObject(tool) && typeof tool.name === "string" ? tool.name : undefined;
+    if (name === undefined) return [];
+    const again = seen.has(name);
+    seen.add(name);
+    return again ? [problem("error", "TOOL_NAME_TWICE", [...base, index, "name"], `there are two tools ${name}`)] : [];
+  });
+}
+
+function checkParameters(problem: Complain, parameters: unknown, path: Path, tool: string): Diagnostic[] {
+  if (!isObject(parameters)) {
+    return [problem("error", "TOOL_PARAMETERS", path, `the parameters of tool ${tool} are no map by name`)];
+  }
+  if (typeof parameters.type === "string") {
+    const message = `the parameters of tool ${tool} are a JSON Schema; this format takes a map from name to definition`;
+    const hint = "write the schema's properties here, and optional: true where they are not required";
+    return [problem("error", "TOOL_PARAMETERS", path, { message, hint })];
+  }
+  return Object.entries(parameters).flatMap(([name, parameter]) =>
+    checkParameter(problem, parameter, [...path, name], name),
+  );
+}
+
+function checkParameter(problem: Complain, parameter: unknown, path: Path, name: string): Diagnostic[] {
+  if (!isObject(parameter)) return [problem("error", "TOOL_PARAMETERS", path, `parameter ${name} is no object`)];
+  const { type, description, enum: allowed, optional } = parameter;
+  const found = Object.keys(parameter)
+    .filter((key) => !PARAMETER_KEYS.includes(key))
+    .map((key) => unknownKey(problem, "warning", [...path, key], PARAMETER_KEYS));
+  const doubt = (code: string, key: string, message: string, hint?: string) =>
+    found.push(problem("warning", code, [...path, key], { message, hint }));
+  if (name === "__workDir") doubt("TOOL_PARAMETERS", "type", "__workDir is what the runtime adds; take another name");
+  if (typeof type !== "string") {
+    const said = { message: `parameter ${name} has no type`, hint: `known are ${TYPES.join(", ")}` };
+    found.push(problem("error", "PARAMETER_TYPE", [...path, "type"], said));
+  } else if (!TYPES.includes(type)) {
+    doubt("PARAMETER_TYPE", "type", `parameter ${name} has no known type`, `known are ${TYPES.join(", ")}`);
+  }
+  if (typeof description !== "string" || description.trim() === "") {
+    doubt("PARAMETER_DESCRIPTION", "description", `parameter ${name} has no description`);
+  }
+  if (allowed !== undefined && !isEnumOf(allowed, type)) {
+    doubt("PARAMETER_ENUM", "enum", `the enum of parameter ${name} must be a list of values of its type`);
+  }
+  if (optional !== undefined && typeof optional !== "boolean") {
+    doubt("PARAMETER_OPTIONAL", "optional", `optional of parameter ${name} must be true or false`);
+  }
+  return found;
+}
+
+function isEnumOf(allowed: unknown, type: unknown): boolean {
+  const typeOf = (value: unknown) => (Array.isArray(value) ? "array" : typeof value);
+  return Array.isArray(allowed) && allowed.length > 0 && allowed.every((value) => typeOf(value) === type);
+}
+
+function checkScript(folder: SkillFolder, problem: Complain, script: unknown, path: Path): Diagnostic[] {
+  if (typeof script !== "string") return [problem("error", "TOOL_SCRIPT", path, "script must be a path")];
+  const fault = faultOfFile(folder, script.replace(/^\.\//, ""));
+  if (fault === "outside") return [problem("error", "TOOL_SCRIPT", path, `${script} leads out of the skill's folder`)];
+  if (fault === "missing") return [problem("error", "TOOL_SCRIPT", path, `there is no file ${script}`)];
+  const extension = extname(script);
+  if (!EXTENSIONS.includes(extension) && !isExecutable(join(folder.directory, script))) {
+    const message = `nothing is known to run "${extension}" files, and ${script} is not executable`;
+    return [problem("error", "TOOL_SCRIPT", path, { message, hint: `known are ${EXTENSIONS.join(", ")}` })];
+  }
+  const found: Diagnostic[] = [];
+  if (posix.normalize(script).split("/")[0] !== "scripts") {
+    found.push(problem("warning", "TOOL_SCRIPT_PLACE", path, `${script} should lie in scripts/`));
+  }
+  const text = textOf(folder, script);
+  const handler = missingHandler(extension, text);
+  if (handler) found.push(problem("warning", "TOOL_HANDLER", path, `${script} ${handler}`));
+  return [...found, ...checkVariables(folder, problem, text, path)];
+}
+
+function textOf(folder: SkillFolder, path: string): string {
+  try {
+    return folder.read(posix.normalize(path)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Told from the text, without running it. */
+function missingHandler(extension: string, text: string): string | undefined {
+  if (extension === ".py") return /^def\s+handler\s*\(/m.test(text) ? undefined : "defines no function handler(args)";
+  if (extension === ".sh" || !EXTENSIONS.includes(extension)) return undefined;
+  return /\bexport\s+default\b|\bas\s+default\b/.test(text) ? undefined : "has no default export";
+}
+
+const VARIABLES =
+  /process\.env\.([A-Z]\w*)|(?:process\.env|os\.environ)\[\s*["']([A-Z]\w*)["']|os\.(?:environ\.get|getenv)\(\s*["']([A-Z]\w*)["']/g;
+const GIVEN = new Set(["PATH", "HOME", "LANG", "TMPDIR"]);
+
+/** The document should tell which variables the handlers read (Skill Tools 6). */
+function checkVariables(folder: SkillFolder, problem: Complain, script: string, path: Path): Diagnostic[] {
+  const document = textOf(folder, "SKILL.md");
+  const read = [...script.matchAll(VARIABLES)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+  const untold = [...new Set(read)].filter((name) => !GIVEN.has(name) && !document.includes(name));
+  return untold.map((name) => {
+    const hint = `name it in a section "Configuration"; a run hands it over with --skill-env ${folder.name}=${name}`;
+    return problem("warning", "TOOL_VARIABLE", path, { message: `SKILL.md does not tell that ${name} is read`, hint });
+  });
+}

@@ -1,0 +1,139 @@
+import { statSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { describeNetwork } from "../../../core/declared-host.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { ForeignCommand } from "../../../core/ports.ts";
+import type { Tool, ToolContext } from "../../../core/skill.ts";
+import type { Json, JsonObject } from "../../../core/values.ts";
+import { resolveInsideNow } from "../../folder/contain.ts";
+import type { FolderFormat, LoadedSkill, LoaderHost } from "../../folder/host.ts";
+import { mountOf } from "../../folder/package-run.ts";
+import { callScript, declaredEnv } from "../../folder/script-handler.ts";
+import { readSkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
+import { declaredNetwork } from "../../folder/skill-script.ts";
+import { instructionSkill } from "../agent-skills/skill-document.ts";
+import {
+  type CheckScript,
+  invalidManifest,
+  type Manifest,
+  parseManifest,
+  type ToolDeclaration,
+} from "./tool-manifest.ts";
+
+/** Skill Tools 1.0.0: a SKILL.md, and a tools.json that lists tools with a script each (skill-formats 2). */
+export const skillTools: FolderFormat = {
+  format: "skill-tools",
+  recognises: ({ names }) => names.has("SKILL.md") && names.has("tools.json"),
+  load(folder, host) {
+    const document = readSkillDocument(folder);
+    if ("severity" in document) return document;
+    const loaded = instructionSkill(document, folder.directory, folder.name);
+    const { tools, diagnostics } = readManifest(folder);
+    return {
+      ...loaded,
+      format: "skill-tools",
+      kind: tools.length > 0 ? "tools" : loaded.kind,
+      skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
+      runsCode: tools.some(({ script }) => script !== undefined),
+      code: reachOf(loaded.frontmatter),
+      mounts: mountsOf(loaded.skill.id, tools, folder),
+      diagnostics: [...loaded.diagnostics, ...diagnostics],
+    };
+  },
+};
+
+/** The handler of one is the skill's, of several each has its tool's name below. */
+function mountsOf(id: string, tools: readonly ToolDeclaration[], folder: SkillFolder) {
+  const python = tools.filter(({ script }) => script?.endsWith(".py"));
+  return python.flatMap(({ name, script = "" }) =>
+    mountOf(python.length === 1 ? id : `${id}.${name}`, folder, { file: script, export: "handler" }),
+  );
+}
+
+function readManifest(folder: SkillFolder): Manifest {
+  const file = join(folder.directory, "tools.json");
+  const { tools, diagnostics } = readTools(folder);
+  return { tools, diagnostics: diagnostics.map((found) => ({ ...found, file })) };
+}
+
+function readTools(folder: SkillFolder): Manifest {
+  try {
+    const text = folder.read("tools.json");
+    return text === undefined
+      ? { tools: [], diagnostics: [invalidManifest([], "it is no file")] }
+      : parseManifest(text, checkScriptOf(folder));
+  } catch (error) {
+    return { tools: [], diagnostics: [invalidManifest([], messageOf(error))] };
+  }
+}
+
+/** Without a wait, for the folder is only being loaded; every call looks again. */
+function checkScriptOf({ directory }: SkillFolder): CheckScript {
+  return (script) => {
+    if (isAbsolute(script)) return { refused: true, message: "is an absolute path; write it relative to the folder" };
+    const place = resolveInsideNow(directory, script);
+    if (!place.inside) return { refused: place.reason === "outside", message: place.message };
+    return statSync(place.path).isFile() ? undefined : { refused: false, message: "is no file" };
+  };
+}
+
+interface Surroundings {
+  readonly loaded: LoadedSkill;
+  readonly folder: SkillFolder;
+  readonly host: LoaderHost;
+}
+
+function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surroundings): Tool {
+  const { name, description, input_schema, script } = declaration;
+  const { skill, frontmatter } = loaded;
+  if (script === undefined) {
+    return { name, description, input_schema, effect: "read", handler: () => readInstructions(skill.id) };
+  }
+  const network = networkOf(frontmatter);
+  const handler = async (input: JsonObject, context: ToolContext): Promise<Json> => {
+    const { workDir, signal } = context;
+    const call = { env: declaredEnv(skill, context), workDir, signal, withWorkDir: true, network };
+    try {
+      const { directory, contents } = folder;
+      return await callScript(host, { directory, file: script, outside: contents.outside }, input, call);
+    } catch (error) {
+      if (network || signal.aborted || !NO_NETWORK.test(messageOf(error))) throw error;
+      throw new Error(`${messageOf(error)} (${HOW_TO_DECLARE})`, { cause: error });
+    }
+  };
+  return { name, description, input_schema, effect: "write", handler };
+}
+
+/** How programs say that there is no network: Node, Python, curl. */
+const NO_NETWORK =
+  /\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|network is unreachable|name resolution|could not resolve host|connection refused/i;
+
+const HOW_TO_DECLARE =
+  'the skill has no network: "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md ask for it';
+
+/** As people are told before they allow it. */
+function reachOf(frontmatter: LoadedSkill["frontmatter"]): readonly string[] {
+  const network = networkOf(frontmatter);
+  return network === false ? [] : [`its scripts with ${describeNetwork(network)}`];
+}
+
+/** The answer of a tool that has no script. */
+function readInstructions(skill: string): string {
+  return (
+    `This tool runs nothing by itself: the instructions of the skill "${skill}" say how it is done. Follow them; ` +
+    `if you have not read them, call read_skill with the skill_name "${skill}" first.`
+  );
+}
+
+function networkOf({ compatibility, ...rest }: LoadedSkill["frontmatter"]): ForeignCommand["network"] {
+  return needsNetwork(compatibility) || declaredNetwork(rest);
+}
+
+/** What the author says that the skill needs, in words: "Requires network access". */
+function needsNetwork(compatibility: unknown): boolean {
+  if (typeof compatibility !== "string") return false;
+  const clauses = compatibility.split(/[.,;\n]|\bbut\b/);
+  return clauses.some(
+    (clause) => /\b(network|internet)\b/i.test(clause) && !/\b(no|not|without|never)\b/i.test(clause),
+  );
+}

@@ -1,0 +1,344 @@
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import { parse, TomlError } from "smol-toml";
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/declared-host.ts";
+import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import {
+  isPackageName,
+  isPackageVersion,
+  namespaceOf,
+  readInputSchema,
+  unimportableSegments,
+} from "../../../core/formats/skill-package.ts";
+import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
+import type { Skill, Tool } from "../../../core/skill.ts";
+import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
+import type { FolderFormat, LoadedSkill, LoaderHost } from "../../folder/host.ts";
+import { keepMade, type PackageRuntime, type RunnablePackage, runPackage } from "../../folder/package-run.ts";
+import { type SkillFolder, skipped } from "../../folder/skill-folder.ts";
+import { splitFrontmatter } from "../../text/frontmatter.ts";
+import { readYaml } from "../../text/yaml-text.ts";
+
+/** A folder with a skill.toml: a Skills Protocol package. */
+export const skillPackage: FolderFormat = {
+  format: "skills-protocol",
+  recognises: (folder) => folder.names.has(MANIFEST),
+  load(folder, host) {
+    const found = readPackage(folder);
+    return "severity" in found ? found : packageSkill(found, host);
+  },
+};
+
+const MANIFEST = "skill.toml";
+
+/** A package, read: all that there is to list, describe and run. */
+export interface SkillPackage extends RunnablePackage {
+  readonly version: string;
+  readonly description: string;
+  readonly kind: "action" | "instruction";
+  readonly namespace: string;
+  readonly input: JsonSchema;
+  /** As written. */
+  readonly manifest: { readonly [key: string]: unknown };
+  readonly document: PackageDocument;
+  /** What is wrong with it; with an error among them it cannot be run. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** SKILL.md, whose frontmatter is not that of Agent Skills: its name is for people. */
+export interface PackageDocument {
+  readonly title: string | undefined;
+  readonly shortDescription: string | undefined;
+  readonly tags: readonly string[];
+  readonly frontmatter: { readonly [key: string]: unknown };
+  readonly body: string;
+}
+
+/** Reads a folder with a skill.toml; the diagnostic says why it is no package at all. */
+export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {
+  const manifest = readToml(folder);
+  if ("severity" in manifest) return manifest;
+  const { value, finding } = manifest;
+  const { name, version, description, kind } = value;
+  if (!isPackageName(name)) {
+    const what = name === undefined ? "it has no name" : `${JSON.stringify(name)} is no name of a package`;
+    return skippedAt(finding(["name"], `skipped: ${what}: use lowercase letters, digits and dots`));
+  }
+  const runtime = kind === "action" ? readRuntime(folder, manifest) : undefined;
+  const permissions = readPermissions(manifest);
+  const input = readInput(manifest);
+  const document = readDocument(folder);
+  const found = [
+    ...checkFields(manifest),
+    ...(runtime && "findings" in runtime ? runtime.findings : []),
+    ...permissions.findings,
+    ...input.findings,
+    ...document.findings,
+    ...checkImportable(name, runtime, finding),
+  ];
+  return {
+    name,
+    directory: folder.directory,
+    contents: folder.contents,
+    version: isPackageVersion(version) ? version : "0.0.0",
+    description: typeof description === "string" ? description : "",
+    kind: kind === "action" ? "action" : "instruction",
+    namespace: namespaceOf(name, value.namespace),
+    runtime: runtime && "language" in runtime ? runtime : undefined,
+    secrets: permissions.secrets,
+    network: permissions.network,
+    input: input.schema,
+    manifest: value,
+    document,
+    diagnostics: found,
+  };
+}
+
+function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
+  const { name, version, description, kind, document, diagnostics } = found;
+  const fault = diagnostics.find(({ severity }) => severity === "error");
+  const skill: Skill = {
+    id: name,
+    name: document.title ?? name,
+    description,
+    category: "general",
+    config: Object.fromEntries(
+      found.secrets.map((secret) => [secret, { description: "a secret", required: true, env: secret }]),
+    ),
+    tools: kind === "action" && !fault ? [packageTool(found, host)] : [],
+    version,
+    ...(document.body === "" ? {} : { instruction: document.body }),
+  };
+  return {
+    skill,
+    format: "skills-protocol",
+    kind,
+    frontmatter: document.frontmatter,
+    runsCode: kind === "action",
+    ...(found.runtime ? { code: [codeOf(found, found.runtime)] } : {}),
+    ...(fault ? { unavailable: fault.message } : {}),
+    package: found,
+    diagnostics,
+  };
+}
+
+/** What runs when it is called, as people are told before they allow it. */
+function codeOf({ secrets, network }: SkillPackage, { entrypoint }: PackageRuntime): string {
+  const given = [...secrets, ...(network ? [describeNetwork(network)] : [])];
+  return `file ${entrypoint}${given.length > 0 ? `, with ${given.join(", ")}` : ""}`;
+}
+
+/** Unknown effects count as writing. */
+function packageTool(found: SkillPackage, host: LoaderHost): Tool {
+  return {
+    name: found.name,
+    description: found.description,
+    input_schema: found.input,
+    effect: "write",
+    async handler(args: JsonObject, { config, signal, logger, blobs }) {
+      const limits = { wallMs: MOST_MS };
+      const outcome = await runPackage({
+        host,
+        package: found,
+        args,
+        secrets: config,
+        mounts: [],
+        blobs: [],
+        limits,
+        signal,
+      });
+      signal.throwIfAborted();
+      const logs = outcome.logs.trim();
+      if (logs !== "") logger.info(logs);
+      if (outcome.status === "completed") return (await keepMade(outcome, blobs)).output;
+      throw new Error(`${outcome.error.type}: ${outcome.error.message}`);
+    },
+  };
+}
+
+/** The caller's signal ends a call much earlier than this clock. */
+const MOST_MS = 3_600_000;
+
+interface TomlManifest {
+  readonly value: { readonly [key: string]: unknown };
+  finding(path: Diagnostic["path"], message: string): Diagnostic;
+}
+
+function readToml(folder: SkillFolder): TomlManifest | Diagnostic {
+  const file = join(folder.directory, MANIFEST);
+  try {
+    if (lstatSync(file).isSymbolicLink()) return skipped(file, "it is a link");
+    const text = folder.read(MANIFEST);
+    if (text === undefined) return skipped(file, "it is no file");
+    const value = parse(text);
+    const finding: TomlManifest["finding"] = (path, message) => ({
+      severity: "error",
+      code: "SKILL_MANIFEST",
+      path,
+      message: `${MANIFEST} ${message}`,
+      file,
+      ...placeOf(text, path),
+    });
+    return { value, finding };
+  } catch (error) {
+    if (!(error instanceof TomlError)) return skipped(file, messageOf(error));
+    const { line, column } = error;
+    return { ...skipped(file, (error.message.split("\n")[0] ?? "").trim()), line, column };
+  }
+}
+
+/** The line of a key, or of the table that lacks it; the parser keeps no positions. */
+function placeOf(text: string, path: Diagnostic["path"]): { readonly line?: number; readonly column?: number } {
+  const lines = text.split(/\r?\n/);
+  const [first = "", second] = path.map(String);
+  const header = lines.findIndex((line) => new RegExp(`^\\s*\\[${first}(?:\\.|\\])`).test(line));
+  const isKey = (key: string) => (line: string) => new RegExp(`^\\s*${key}\\s*=`).test(line);
+  const firstTable = lines.findIndex((line) => /^\s*\[/.test(line));
+  const top = lines.slice(0, firstTable === -1 ? undefined : firstTable).findIndex(isKey(first));
+  const inner = header === -1 || second === undefined ? -1 : lines.slice(header + 1).findIndex(isKey(second));
+  const line = inner === -1 ? (header === -1 ? top : header) : header + 1 + inner;
+  return { line: Math.max(0, line) + 1, column: 1 };
+}
+
+function skippedAt(finding: Diagnostic): Diagnostic {
+  return { ...finding, severity: "warning", code: "SKILL_SKIPPED" };
+}
+
+function checkFields({ value, finding }: TomlManifest): Diagnostic[] {
+  const { version, description, kind, namespace } = value;
+  const found: Diagnostic[] = [];
+  if (!isPackageVersion(version)) found.push(finding(["version"], `needs a version as "major.minor.patch"`));
+  if (typeof description !== "string" || description.trim() === "") {
+    found.push(finding(["description"], "needs a description of one line"));
+  } else if (/[\r\n]/.test(description.trim())) {
+    found.push(finding(["description"], "has a description of several lines; one is allowed"));
+  }
+  if (kind !== "action" && kind !== "instruction")
+    found.push(finding(["kind"], `needs a kind: "action" or "instruction"`));
+  if (namespace !== undefined && !isPackageName(namespace)) {
+    found.push(finding(["namespace"], "has a namespace that is no name: use lowercase letters, digits and dots"));
+  }
+  return found;
+}
+
+interface Faulty {
+  readonly findings: readonly Diagnostic[];
+}
+
+function readRuntime(folder: SkillFolder, { value, finding }: TomlManifest): PackageRuntime | Faulty {
+  const { runtime } = value;
+  if (!isObject(runtime)) return { findings: [finding(["runtime"], "needs a [runtime]: an action runs code")] };
+  const { language, entrypoint, export: name } = runtime;
+  const findings: Diagnostic[] = [];
+  if (language !== "python" && language !== "javascript") {
+    findings.push(finding(["runtime", "language"], `needs a language: "python" or "javascript"`));
+  }
+  if (typeof name !== "string" || !/^[A-Za-z_]\w*$/.test(name)) {
+    findings.push(finding(["runtime", "export"], "needs an export: the name of a function"));
+  }
+  const fault = faultOfEntrypoint(folder, entrypoint);
+  if (fault !== undefined) findings.push(finding(["runtime", "entrypoint"], fault));
+  if (findings.length > 0) return { findings };
+  const isPython = language === "python";
+  const path = String(entrypoint).replace(/^\.\//, "");
+  const ending = isPython ? /\.py$/ : /\.m?js$/;
+  if (!ending.test(path)) {
+    return { findings: [finding(["runtime", "entrypoint"], `has an entrypoint ${path} that is no ${language} file`)] };
+  }
+  return { language: isPython ? "python" : "javascript", entrypoint: path, export: String(name) };
+}
+
+/** At load what a reader can see; the file is looked up again at use. */
+function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | undefined {
+  if (typeof entrypoint !== "string" || entrypoint === "") return "needs an entrypoint: a path in the folder";
+  const path = entrypoint.replace(/^\.\//, "");
+  const segments = path.split("/");
+  if (/[\\\0]/.test(path) || segments.some((segment) => ["", ".", ".."].includes(segment))) {
+    return `has an entrypoint ${entrypoint} that does not lie in the folder`;
+  }
+  for (const [index] of segments.entries()) {
+    const part = segments.slice(0, index + 1).join("/");
+    const stats = lstatSync(join(folder.directory, part), { throwIfNoEntry: false });
+    if (!stats) return `names the entrypoint ${entrypoint}, which does not exist`;
+    if (stats.isSymbolicLink()) return `has an entrypoint ${entrypoint} that goes through a link`;
+    if (index === segments.length - 1 && !stats.isFile()) return `has an entrypoint ${entrypoint} that is no file`;
+  }
+  return undefined;
+}
+
+type Permissions = Pick<RunnablePackage, "secrets" | "network">;
+
+function readPermissions({ value, finding }: TomlManifest): Permissions & Faulty {
+  const { permissions = {} } = value;
+  const table = isObject(permissions) ? permissions : {};
+  const { secrets = [], network = false } = table;
+  const findings: Diagnostic[] = isObject(permissions)
+    ? []
+    : [finding(["permissions"], "has permissions that are no table")];
+  const isName = (name: unknown): name is string => typeof name === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+  const areSecrets = Array.isArray(secrets) && secrets.every(isName);
+  if (!areSecrets)
+    findings.push(finding(["permissions", "secrets"], "has secrets that are no list of variables' names"));
+  const areHosts = areTexts(network);
+  if (!areHosts && network !== false) {
+    findings.push(finding(["permissions", "network"], "has a network that is neither a list of hosts nor false"));
+  }
+  const stray = areHosts ? network.find((host) => !parseDeclaredHost(host)) : undefined;
+  if (stray !== undefined) findings.push(finding(["permissions", "network"], `has ${faultOfHost(stray)}`));
+  const declared = areSecrets ? (secrets as readonly string[]) : [];
+  return { secrets: [...new Set(declared)], network: areHosts && network.length > 0 && network, findings };
+}
+
+function areTexts(list: unknown): list is readonly string[] {
+  return Array.isArray(list) && list.every((text) => typeof text === "string" && text !== "");
+}
+
+function readInput({ value, finding }: TomlManifest) {
+  const key = value.input === undefined ? "inputs" : "input";
+  const schema = readInputSchema(value[key]);
+  const refuse = (message: string) => ({ schema: { type: "object" }, findings: [finding([key], message)] });
+  if (!schema) return refuse("has an input that is neither a JSON Schema nor a map of properties");
+  const [first] = checkJsonSchema(schema, [key]);
+  if (first) return refuse(`has a schema at fault: ${first.message}`);
+  if (schema.type !== "object") return refuse("has an input that is not of type object");
+  return { schema, findings: [] };
+}
+
+function readDocument(folder: SkillFolder): PackageDocument & Faulty {
+  const file = join(folder.directory, "SKILL.md");
+  const finding = (severity: Diagnostic["severity"], message: string): Diagnostic => {
+    return { severity, code: "SKILL_DOCUMENT", path: [], message, file };
+  };
+  const nothing = { title: undefined, shortDescription: undefined, tags: [], frontmatter: {}, body: "" };
+  try {
+    const text = folder.read("SKILL.md");
+    if (text === undefined) return { ...nothing, findings: [finding("error", "a package needs a SKILL.md")] };
+    const parts = splitFrontmatter(text);
+    const frontmatter: unknown = parts ? readYaml(parts.frontmatter, "metadata") : {};
+    if (!isObject(frontmatter)) throw new Error("its frontmatter is no map");
+    const { name, short_description, tags } = frontmatter;
+    const isTold = typeof short_description === "string" && short_description.trim() !== "";
+    return {
+      title: typeof name === "string" && name.trim() !== "" ? name.trim() : undefined,
+      shortDescription: isTold ? short_description.trim() : undefined,
+      tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
+      frontmatter,
+      body: (parts?.body ?? text).trim(),
+      findings: isTold ? [] : [finding("warning", "SKILL.md has no short_description")],
+    };
+  } catch (error) {
+    return { ...nothing, findings: [finding("error", `SKILL.md cannot be read: ${messageOf(error)}`)] };
+  }
+}
+
+function checkImportable(
+  name: string,
+  runtime: PackageRuntime | Faulty | undefined,
+  finding: TomlManifest["finding"],
+): Diagnostic[] {
+  const isPython = runtime && "language" in runtime && runtime.language === "python";
+  const segments = isPython ? unimportableSegments(name) : [];
+  if (segments.length === 0) return [];
+  const message = `has a name that other code cannot import as skills.${name}: ${segments.join(", ")}`;
+  return [{ ...finding(["name"], message), severity: "warning", code: "SKILL_NOT_IMPORTABLE" }];
+}

@@ -1,0 +1,335 @@
+import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { wholeText } from "../../../core/blob.ts";
+import { defined } from "../../../core/engine/settings.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type {
+  Allowlist,
+  Argument,
+  DescribedTool,
+  Execution,
+  Helper,
+  SideRead,
+} from "../../../core/formats/descriptor.ts";
+import { refusedBy } from "../../../core/formats/descriptor.ts";
+import {
+  type ArgumentValue,
+  buildCommand,
+  checkArguments,
+  chooseExecution,
+  chooseSubcommand,
+  helperArguments,
+  readArguments,
+  splitValue,
+  subcommandTokens,
+  withDefaults,
+} from "../../../core/formats/descriptor-argv.ts";
+import { addHints, limitLines } from "../../../core/formats/descriptor-output.ts";
+import type { ForeignResult, Mount } from "../../../core/ports.ts";
+import type { Skill, ToolContext } from "../../../core/skill.ts";
+import type { Json, JsonObject } from "../../../core/values.ts";
+import { type Inside, openInside, type Refused, resolveInside } from "../../folder/contain.ts";
+import type { LoaderHost } from "../../folder/host.ts";
+import { declaredEnv } from "../../folder/script-handler.ts";
+
+/** A tool of a descriptor, and what it runs with. */
+export interface DescriptorHome {
+  /** The skill's folder. */
+  readonly directory: string;
+  readonly host: LoaderHost;
+  readonly allowlist: Allowlist;
+  /** Of its SKILL.md (workflow-format D51). */
+  readonly config: Skill["config"];
+  readonly tool: DescribedTool;
+  /** Files that were added to an output before, as `sideRead` counts them. */
+  readonly seen: Set<string>;
+}
+
+interface DescriptorCall extends DescriptorHome {
+  readonly input: JsonObject;
+  readonly context: ToolContext;
+  /** A folder of files for this call alone, made when it is first needed. */
+  readonly scratch: () => Promise<string>;
+}
+
+/** Runs the tool's program with the arguments in its command line, and gives what it printed; throws the call's error. */
+export async function callDescribedTool(home: DescriptorHome, input: Json, context: ToolContext): Promise<string> {
+  let made: Promise<string> | undefined;
+  const scratch = () => {
+    made ??= mkdtemp(join(tmpdir(), "skillflow-call-"));
+    return made;
+  };
+  const checked = checkArguments(home.tool, input, home.host.options.descriptor);
+  try {
+    return await runExecution({ ...home, input: checked, context, scratch });
+  } finally {
+    if (made) await rm(await made, { recursive: true, force: true });
+  }
+}
+
+async function runExecution(call: DescriptorCall): Promise<string> {
+  const { tool, host, allowlist, context } = call;
+  const profile = host.options.descriptor;
+  const execution = chooseExecution(tool, call.input);
+  const subcommand = chooseSubcommand(execution, call.input);
+  const refusal = refusedBy(allowlist, execution.binary, subcommand);
+  if (refusal !== undefined) throw new Error(refusal);
+  const given = readArguments(execution, call.input, profile);
+  const values = (await inOrder(given, (value) => resolveArgument(call, value))).flat();
+  const { argv, stdin, directory } = buildCommand(execution, subcommand, values, profile);
+  const result = await runProgram(call, { argv, stdin, cwd: directory ?? context.workDir });
+  const code = result.code ?? 0;
+  const printed = outputOf(execution, result);
+  const effective = { ...call, input: withDefaults(execution, call.input) };
+  const output = await postProcess(effective, execution, { printed, code });
+  const hinted = addHints(execution, { output, code, input: effective.input });
+  return addSideRead(call, execution.sideRead, { values, output: limitLines(execution, hinted) });
+}
+
+/** One after another: a later one is not started when an earlier one is refused. */
+async function inOrder<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}
+
+// ---- values
+
+async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Promise<readonly ArgumentValue[]> {
+  if (value.kind === "boolean" || value.mapping.kind === "literal") return [value];
+  const { mapping } = value;
+  const resolved = { ...value, text: await resolveText(call, mapping, value.text) };
+  if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent(call, mapping)) return [];
+  const parts = splitValue(resolved, call.tool.name);
+  if (mapping.kind === "tempfile")
+    return [{ ...resolved, text: await writeScratch(call, mapping.param, resolved.text) }];
+  const isPath = mapping.readPath || mapping.writePath || mapping.kind === "workingdir";
+  if (!isPath && isChecked(call, mapping)) for (const { text } of parts) await refuseLink(call, mapping, text);
+  if (!isPath || mapping.unsafePath) return parts;
+  return inOrder(parts, async (part) => ({
+    ...part,
+    text: await placeInside(call.context.workDir, mapping.param, part.text),
+  }));
+}
+
+/** A file with the value and nothing else, for as long as the call lasts. */
+async function writeScratch({ scratch }: DescriptorCall, param: string, text: string): Promise<string> {
+  const file = join(await scratch(), param.replace(/\W/g, "_"));
+  await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  return file;
+}
+
+function isChecked({ host }: DescriptorCall, { kind, unsafePath }: Argument): boolean {
+  return host.options.descriptor === "current" && !unsafePath && (kind === "positional" || kind === "flag");
+}
+
+/** A value that is no path may name a file all the same: no link takes a program out of the working directory. */
+async function refuseLink({ context }: DescriptorCall, { param }: Argument, text: string): Promise<void> {
+  let there = text;
+  while (dirname(there) !== there && !(await isThere(resolve(context.workDir, there)))) there = dirname(there);
+  const place = await resolveInside(context.workDir, there);
+  if (!place.inside && place.reason === "outside")
+    throw new Error(`parameter ${param}: the path ${text} ${place.message}`);
+}
+
+function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {
+  return !Object.hasOwn(input, param) || input[param] === null;
+}
+
+/** What the mapping's command makes of a value. In the seed a failure keeps the value; today it refuses the call. */
+async function resolveText(call: DescriptorCall, mapping: Argument, text: string): Promise<string> {
+  if (!mapping.resolveCommand) return text;
+  try {
+    const found = await runHelper(call, mapping.resolveCommand, { value: text, stdin: "" });
+    return found.trim() || text;
+  } catch (error) {
+    if (call.host.options.descriptor === "seed" && !call.context.signal.aborted) return text;
+    throw new Error(`parameter ${mapping.param} was refused: ${messageOf(error)}`);
+  }
+}
+
+/** The real path of a value below the working directory; of one that is not there yet, below its nearest folder. */
+async function placeInside(workDir: string, param: string, path: string): Promise<string> {
+  const refuse = (why: string) => new Error(`parameter ${param}: the path ${path} ${why}`);
+  const missing: string[] = [];
+  let wanted = path;
+  let found = await resolveInside(workDir, wanted);
+  while (!found.inside && found.reason === "missing") {
+    // A link to nothing would be followed by whoever writes to it.
+    if (await isThere(resolve(workDir, wanted))) throw refuse("is a link that leads nowhere");
+    if (dirname(wanted) === wanted) break;
+    missing.unshift(basename(wanted));
+    wanted = dirname(wanted);
+    found = await resolveInside(workDir, wanted);
+  }
+  if (!found.inside) throw refuse(found.message);
+  return join(found.path, ...missing);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+// ---- helpers: resolveCommand and postProcess
+
+/** What a helper printed; throws why there is nothing. */
+async function runHelper(
+  call: DescriptorCall,
+  helper: Helper,
+  { value, stdin, env }: { value: string | undefined; stdin: string; env?: Command["env"] },
+): Promise<string> {
+  const { host, input, allowlist, directory, context } = call;
+  const profile = host.options.descriptor;
+  const args = helperArguments(helper.args, { value, input, profile });
+  const { script, binary, subcommand } = helper;
+  if (script !== undefined && host.options.allowScripts) {
+    const file = await findScript(directory, script);
+    return printed(
+      await runScript(call, { argv: ["sh", file, ...args], stdin, cwd: context.workDir, ...defined("env", env) }),
+    );
+  }
+  if (binary !== undefined && subcommand !== undefined) {
+    const refusal = refusedBy(allowlist, binary, subcommand);
+    if (refusal !== undefined) throw new Error(refusal);
+    const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
+    return printed(await runProgram(call, { argv, stdin, cwd: context.workDir, ...defined("env", env) }));
+  }
+  if (script !== undefined) context.logger.warn(`the script ${script} does not run without --allow-scripts`);
+  return "";
+}
+
+function printed(result: ForeignResult): string {
+  if (result.ended === "exit" && result.code === 0) return result.stdout;
+  throw new Error(failureOf(result));
+}
+
+/** `scripts/<name>`, or the same with the extension `.sh`: a file whose real place is in the skill's scripts/. */
+async function findScript(directory: string, name: string): Promise<string> {
+  const refuse = (why: string) => new Error(`the script ${name} ${why}`);
+  if (name === "" || name.includes("..") || /[\\/\0]/.test(name)) throw refuse("is not named by a plain file name");
+  const folder = await resolveInside(directory, "scripts");
+  if (!folder.inside) throw new Error(`the skill's folder scripts ${folder.message}`);
+  for (const candidate of [name, `${name.replace(/(?<=.)\.[^.]*$/, "")}.sh`]) {
+    const found: Inside | Refused = await resolveInside(folder.path, candidate);
+    if (!found.inside && found.reason !== "missing") throw refuse(found.message);
+    if (found.inside && (await stat(found.path)).isFile()) return found.path;
+  }
+  throw refuse("does not exist in scripts/");
+}
+
+/** The result of the script or command that a tool's output goes through; the output itself if that fails. */
+async function postProcess(
+  call: DescriptorCall,
+  { postProcess: helper }: Execution,
+  { printed: output, code }: { readonly printed: string; readonly code: number },
+): Promise<string> {
+  if (!helper) return output;
+  try {
+    const env = { CHAI_EXIT_CODE: String(code) };
+    const processed = await runHelper(call, helper, { value: undefined, stdin: output, env });
+    return processed.trim() === "" && !helper.emptyIsResult ? output : processed;
+  } catch (error) {
+    if (call.context.signal.aborted) throw error;
+    call.context.logger.warn(`postProcess of ${call.tool.name} failed: ${messageOf(error)}`);
+    return output;
+  }
+}
+
+// ---- sideRead
+
+const MOST_SIDE_BYTES = 256 * 1024;
+
+/** The output with a file of the folder that a parameter names; without it where there is none, or it is not ours to read. */
+async function addSideRead(
+  { context, seen }: DescriptorCall,
+  wanted: SideRead | undefined,
+  { values, output }: { readonly values: readonly ArgumentValue[]; readonly output: string },
+): Promise<string> {
+  const folder = values.find((value) => value.kind === "text" && value.mapping.param === wanted?.pathParam);
+  if (!wanted || folder?.kind !== "text") return output;
+  const file = join(resolve(context.workDir, folder.text), wanted.filename);
+  if (wanted.oncePerSession) {
+    if (seen.has(file)) return output;
+    seen.add(file);
+  }
+  const text = await readInside(context.workDir, file);
+  if (text.trim() === "") return output;
+  const { label = wanted.filename } = wanted;
+  return `${output.trimEnd()}\n\n--- ${label} (BOF) ---\n\n${text.trimEnd()}\n\n--- ${label} (EOF) ---`;
+}
+
+async function readInside(root: string, path: string): Promise<string> {
+  const place = await resolveInside(root, path);
+  const opened = place.inside ? await openInside(place) : place;
+  if ("inside" in opened) return "";
+  try {
+    const { buffer, bytesRead } = await opened.file.read(Buffer.alloc(Math.min(opened.stats.size, MOST_SIDE_BYTES)), 0);
+    return wholeText(buffer.subarray(0, bytesRead)).text;
+  } finally {
+    await opened.file.close();
+  }
+}
+
+// ---- programs
+
+const LIMITS = { wallMs: 600_000, outputBytes: 1024 * 1024 } as const;
+
+interface Command {
+  readonly argv: readonly [program: string, ...args: string[]];
+  readonly stdin: string;
+  readonly cwd: string;
+  /** Beside what the skill declares. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** One of the operator's own programs. */
+async function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
+  return started(call, call.host.runProgram, { ...command, mounts: [], network: true });
+}
+
+/** A script of the skill: it sees its folder and the working directory, and changes neither. */
+async function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
+  const mounts = [command.cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
+  return started(call, call.host.runForeign, { ...command, mounts, network: false });
+}
+
+async function started(
+  call: DescriptorCall,
+  run: LoaderHost["runProgram"],
+  command: Command & { readonly mounts: readonly Mount[]; readonly network: boolean },
+): Promise<ForeignResult> {
+  const { signal } = call.context;
+  signal.throwIfAborted();
+  try {
+    const result = await run({
+      ...command,
+      env: { ...declaredEnv(call, call.context), ...command.env },
+      limits: LIMITS,
+      signal,
+    });
+    signal.throwIfAborted();
+    return result;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new Error(`exec failed: ${messageOf(error)}`);
+  }
+}
+
+/** What it printed, with what it printed as errors where hints look at that, or after an expected failure. */
+function outputOf({ successExitCodes = [], hintConditions }: Execution, result: ForeignResult): string {
+  const { ended, code, stdout, stderr, truncated } = result;
+  const mark = truncated ? CUT : "";
+  const isSound = ended === "exit" && code === 0;
+  if (isSound && !hintConditions) return stdout + mark;
+  const isSuccess = isSound || (ended === "exit" && code !== undefined && successExitCodes.includes(code));
+  if (isSuccess) return (stdout && stderr && !stdout.endsWith("\n") ? `${stdout}\n` : stdout) + stderr + mark;
+  throw new Error(failureOf(result) + mark);
+}
+
+const CUT = `\n[… the output is longer than ${LIMITS.outputBytes} bytes; the rest is left out]`;
+
+function failureOf({ ended, code, stdout, stderr }: ForeignResult): string {
+  if (ended !== "exit") return `exec failed: the program was ended at its limit of ${ended}\n${stdout}\n${stderr}`;
+  return `exit ${code ?? "by a signal"}: ${stdout}\n${stderr}`;
+}

@@ -1,0 +1,177 @@
+import type { Diagnostic } from "../../../core/errors.ts";
+import { isObject } from "../../../core/values.ts";
+import { faultOfFile } from "../../folder/lint-contents.ts";
+import { type Manifest, openManifest, type Path, unknownKey } from "../../folder/lint-manifest.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
+
+const ROOT_KEYS = ["tools", "allowlist", "execution"];
+const TOOL_KEYS = ["name", "description", "parameters"];
+const EXECUTION_KEYS = [
+  ...["tool", "binary", "subcommand", "args"],
+  ...["binaryWrapper", "condition", "paramCondition", "successExitCodes", "postProcess"],
+  ...["hintConditions", "sideRead", "maxOutputLines", "truncationHint"],
+];
+const ARGUMENT_KEYS = [
+  ...["param", "kind", "flag", "flagIfTrue", "flagIfFalse", "normalizeNewlines", "resolveCommand"],
+  ...["optional", "split", "absentDefault", "subcommandOverride", "denyPattern", "value"],
+  ...["readPath", "writePath", "unsafePath", "denyResolveCommand", "denyAlwaysResolve"],
+  "disambiguateAfterSkippedPositionals",
+];
+const RESOLVE_KEYS = ["script", "binary", "subcommand", "args"];
+
+type Entry = { readonly [key: string]: unknown };
+
+/** What the loader of a descriptor lets pass: keys that nobody reads, and arguments that do not meet their parameters. */
+export function checkToolDescriptor(folder: SkillFolder): Diagnostic[] {
+  const manifest = openManifest(folder, "tools.json");
+  if ("severity" in manifest) return [manifest];
+  if (Array.isArray(manifest.value)) return checkThreeFiles(folder, manifest);
+  if (!isObject(manifest.value)) {
+    return [manifest.problem("error", "TOOLS_SHAPE", [], "tools.json must be an object or an array of tools")];
+  }
+  const { tools, execution } = manifest.value;
+  return [
+    ...unknownIn(manifest, manifest.value, [], ROOT_KEYS),
+    ...checkTools(manifest, tools, ["tools"]),
+    ...checkExecutions(folder, { manifest, base: ["execution"] }, { tools, execution }),
+  ];
+}
+
+/** tools.json is the array of tools; how they run stands in two files beside it. */
+function checkThreeFiles(folder: SkillFolder, manifest: Manifest): Diagnostic[] {
+  const found = checkTools(manifest, manifest.value, []);
+  if (!folder.names.has("allowlist.json")) {
+    found.push(manifest.problem("error", "TOOLS_SHAPE", [], "allowlist.json is missing beside tools.json"));
+  }
+  const execution = openManifest(folder, "execution.json");
+  if ("severity" in execution) return [...found, execution];
+  const parts = { tools: manifest.value, execution: execution.value };
+  return [...found, ...checkExecutions(folder, { manifest: execution, base: [] }, parts)];
+}
+
+function unknownIn({ problem }: Manifest, entry: Entry, path: Path, known: readonly string[]): Diagnostic[] {
+  const unknown = Object.keys(entry).filter((key) => !known.includes(key));
+  return unknown.map((key) => unknownKey(problem, "warning", [...path, key], known));
+}
+
+function entriesOf(list: unknown): readonly (readonly [index: number, entry: Entry])[] {
+  return (Array.isArray(list) ? list : []).flatMap((entry: unknown, index) =>
+    isObject(entry) ? [[index, entry] as const] : [],
+  );
+}
+
+function checkTools(manifest: Manifest, tools: unknown, base: Path): Diagnostic[] {
+  return entriesOf(tools).flatMap(([index, tool]) => {
+    const path = [...base, index];
+    const { name, description } = tool;
+    const isDescribed = typeof description === "string" && description.trim() !== "";
+    const message = `tool ${String(name ?? index + 1)} has no description: a model cannot tell what it is for`;
+    return [
+      ...unknownIn(manifest, tool, path, TOOL_KEYS),
+      ...(isDescribed ? [] : [manifest.problem("warning", "TOOL_DESCRIPTION", path, message)]),
+    ];
+  });
+}
+
+interface Place {
+  readonly manifest: Manifest;
+  readonly base: Path;
+}
+
+function checkExecutions(
+  folder: SkillFolder,
+  { manifest, base }: Place,
+  { tools, execution }: { readonly tools: unknown; readonly execution: unknown },
+): Diagnostic[] {
+  const declared = new Map(entriesOf(tools).map(([, { name, parameters }]) => [name, parameters]));
+  return entriesOf(execution).flatMap(([index, entry]) => {
+    const path = [...base, index];
+    const args = entriesOf(entry.args);
+    return [
+      ...unknownIn(manifest, entry, path, EXECUTION_KEYS),
+      ...args.flatMap(([at, mapping]) => checkArgument(folder, manifest, mapping, [...path, "args", at])),
+      ...checkParameters(manifest, { entry, args, schema: declared.get(entry.tool) }, path),
+    ];
+  });
+}
+
+function checkArgument(folder: SkillFolder, manifest: Manifest, mapping: Entry, path: Path): Diagnostic[] {
+  const { kind = "positional", flag, flagIfTrue, flagIfFalse, subcommandOverride, resolveCommand } = mapping;
+  const warn = (key: string, message: string) => manifest.problem("warning", "ARGUMENT_FLAG", [...path, key], message);
+  const found = unknownIn(manifest, mapping, path, ARGUMENT_KEYS);
+  if (kind === "flagifboolean" && [flagIfTrue, flagIfFalse, subcommandOverride].every((said) => said === undefined)) {
+    found.push(warn("kind", "a flagifboolean needs flagIfTrue, flagIfFalse or both"));
+  }
+  if (kind !== "flagifboolean" && (flagIfTrue !== undefined || flagIfFalse !== undefined)) {
+    found.push(warn("kind", "flagIfTrue and flagIfFalse count only with kind flagifboolean"));
+  }
+  if (kind !== "flag" && kind !== "tempfile" && flag !== undefined) {
+    found.push(warn("flag", "flag counts only with kind flag or tempfile"));
+  }
+  if (typeof flag === "string" && flag.startsWith("-")) {
+    found.push(warn("flag", `flag is a name without dashes: "${flag.replace(/^-+/, "")}"`));
+  }
+  if (isObject(resolveCommand)) {
+    const inner = [...path, "resolveCommand"];
+    found.push(...unknownIn(manifest, resolveCommand, inner, RESOLVE_KEYS));
+    found.push(...checkResolve(folder, manifest, resolveCommand, inner));
+  }
+  return found;
+}
+
+function checkResolve(folder: SkillFolder, { problem }: Manifest, resolve: Entry, path: Path): Diagnostic[] {
+  const { script, binary, subcommand } = resolve;
+  const refuse = (message: string) => [problem("error", "RESOLVE_COMMAND", path, message)];
+  if (script === undefined) {
+    const isWhole = typeof binary === "string" && typeof subcommand === "string";
+    return isWhole ? [] : refuse("resolveCommand needs a script, or a binary and a subcommand");
+  }
+  if (typeof script !== "string" || /\.\.|[/\\]/.test(script)) {
+    return refuse("a script is the name of a file in scripts/, without folders");
+  }
+  const candidates = [script, `${script.replace(/\.[^.]*$/, "")}.sh`].map((name) => `scripts/${name}`);
+  const faults = candidates.map((path) => faultOfFile(folder, path));
+  if (faults.includes(undefined)) return [];
+  return refuse(`there is no file scripts/${script}${faults.includes("outside") ? " inside of the folder" : ""}`);
+}
+
+/** Parameters that reach a script or a command by `$name`. */
+function substituted(entry: Entry): string[] {
+  const names = JSON.stringify(entry).matchAll(/"\$([A-Za-z_]\w*)"/g);
+  return [...names].map(([, name = ""]) => name);
+}
+
+interface Joined {
+  readonly entry: Entry;
+  readonly args: ReturnType<typeof entriesOf>;
+  /** What the tool takes; undefined where there is no such tool. */
+  readonly schema: unknown;
+}
+
+function checkParameters({ problem }: Manifest, { entry, args, schema }: Joined, path: Path): Diagnostic[] {
+  if (!isObject(schema)) return [];
+  const properties = isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const found = args.flatMap(([at, { param, kind = "positional", optional, absentDefault }]) => {
+    const place = [...path, "args", at, "param"];
+    if (kind === "literal") return [];
+    const isNeeded = kind === "positional" && optional !== true && absentDefault === undefined;
+    if (typeof param === "string" && !properties.includes(param)) {
+      const message = `tool ${String(entry.tool)} has no parameter "${param}"`;
+      return [problem(isNeeded ? "error" : "warning", "ARGUMENT_PARAMETER", place, message)];
+    }
+    if (!isNeeded || required.includes(param)) return [];
+    const message = `"${String(param)}" is not required, but a call without it fails: it is positional`;
+    return [problem("warning", "ARGUMENT_PARAMETER", place, message)];
+  });
+  const { present = [], absent = [] } = isObject(entry.paramCondition) ? entry.paramCondition : {};
+  const used = new Set([...args.map(([, { param }]) => param), ...[present, absent].flat(), ...substituted(entry)]);
+  const unused = properties.filter((name) => !used.has(name));
+  return [
+    ...found,
+    ...unused.map((name) => {
+      const message = `parameter "${name}" of tool ${String(entry.tool)} becomes no argument`;
+      return problem("warning", "ARGUMENT_PARAMETER", path, message);
+    }),
+  ];
+}

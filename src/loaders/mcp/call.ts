@@ -1,0 +1,45 @@
+import type { ToolContext } from "../../core/skill.ts";
+import { type Json, nearest, toJson } from "../../core/values.ts";
+import type { CallMcp, McpInvocation } from "../folder/host.ts";
+import type { McpOptions } from "./client.ts";
+
+/** Why none is called where there is no way to call one. */
+export const UNCONNECTED = "a dry run connects no MCP server";
+
+/** Calls tools of MCP servers that live for one call each. */
+export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
+  return async (call, context) => {
+    if (context.offline && call.server.command !== undefined) {
+      throw new Error(`the MCP server of ${call.id} is a command, which was not started: the run is offline`);
+    }
+    const { openMcp } = await import("./client.ts");
+    const { id, server, env, cwd } = call;
+    const onWarning = (message: string) => context.logger.warn(`the MCP server of ${id} ${message}`);
+    const { fetch, signal } = context;
+    const connection = await openMcp({ id, config: server, env, cwd, fetch, processes, signal, onWarning });
+    try {
+      return await callTool(connection.tools, call, context);
+    } finally {
+      await connection.close();
+    }
+  };
+}
+
+type Tools = Awaited<ReturnType<typeof import("./client.ts").openMcp>>["tools"];
+
+async function callTool(tools: Tools, call: McpInvocation, context: ToolContext): Promise<Json> {
+  const tool = tools.find(({ name }) => name === call.tool);
+  if (!tool) {
+    const near = nearest(
+      call.tool,
+      tools.map(({ name }) => name),
+    );
+    throw new Error(`the MCP server of ${call.id} has no tool ${call.tool}${near ? ` (did you mean ${near}?)` : ""}`);
+  }
+  if (call.effects === "read" && tool.effect === "write") {
+    throw new Error(
+      `the tool ${call.tool} of the MCP server of ${call.id} may write, and only reading is allowed here`,
+    );
+  }
+  return toJson(await tool.handler(call.arguments as never, context));
+}

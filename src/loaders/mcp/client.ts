@@ -1,0 +1,140 @@
+import type { Environment } from "../../core/config.ts";
+import { messageOf } from "../../core/errors.ts";
+import { compileSchema } from "../../core/schema/schema.ts";
+import type { McpServerConfig, Tool, ToolContext } from "../../core/skill.ts";
+import type { JsonObject } from "../../core/values.ts";
+import type { Processes } from "./process.ts";
+import { readResult } from "./results.ts";
+import { isUntouched, openSession, type Session } from "./session.ts";
+import { type ListedTool, quote } from "./tools.ts";
+
+export interface McpOptions {
+  /** The skill whose server it is. */
+  readonly id: string;
+  readonly config: McpServerConfig;
+  /** What the declared variables are valued from; the rest of it does not reach the server. */
+  readonly env: Environment;
+  /** Where a command starts. */
+  readonly cwd: string;
+  /** Throws where the server is no longer what was allowed: asked before each connection. */
+  readonly check?: () => void;
+  readonly fetch: typeof fetch;
+  readonly processes: Processes;
+  /** For connecting and listing, together; 30 s at most. */
+  readonly timeoutMs?: number;
+  /** Ends connecting, also connecting again. */
+  readonly signal?: AbortSignal;
+  /** What connecting came upon, as clauses about the server: `lists the tool "a" twice: the first counts`. */
+  readonly onWarning: (message: string) => void;
+}
+
+export interface McpConnection {
+  /** As the server listed them when it was connected. */
+  readonly tools: readonly Tool[];
+  /** The server's process group is gone, or its session ended, when this resolves. */
+  close(): Promise<void>;
+}
+
+const CONNECT_MS = 30_000;
+
+/**
+ * Connects a skill's MCP server and lists its tools; throws a plain Error that says why it cannot be used. A server
+ * that is lost later is connected again by the next call.
+ */
+export async function openMcp(options: McpOptions): Promise<McpConnection> {
+  const stop = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+  const settings = { ...options, timeoutMs: Math.min(options.timeoutMs ?? CONNECT_MS, CONNECT_MS), signal };
+  const first = await openSession(settings);
+  let current = Promise.resolve(first);
+  const server: Server = {
+    async session() {
+      const session = await current.catch(() => undefined);
+      if (session?.isOpen()) return session;
+      stop.signal.throwIfAborted();
+      const again = current;
+      await session?.close();
+      if (current === again) current = openSession(settings);
+      return current.catch((error: unknown) => {
+        throw new Error(`the MCP server was lost and cannot be connected again: ${messageOf(error)}`);
+      });
+    },
+  };
+  let closing: Promise<void> | undefined;
+  const closeAll = async () => {
+    stop.abort(new Error("the run is over"));
+    const session = await current.catch(() => undefined);
+    await session?.close();
+  };
+  return {
+    tools: first.tools.map((tool) => connectTool(server, tool)),
+    close() {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+}
+
+/** A server as its tools see it. */
+interface Server {
+  /** The open session, connected again where the last one was lost. */
+  session(): Promise<Session>;
+}
+
+function connectTool(server: Server, tool: ListedTool): Tool {
+  return {
+    ...tool,
+    handler: (input: JsonObject, context) => callTool(server, { tool, input, context, mayRepeat: true }),
+  };
+}
+
+interface ToolCall {
+  readonly tool: ListedTool;
+  readonly input: JsonObject;
+  readonly context: ToolContext;
+  /** Once only. */
+  readonly mayRepeat: boolean;
+}
+
+async function callTool(server: Server, call: ToolCall): Promise<unknown> {
+  const { tool, input, context, mayRepeat } = call;
+  const session = await server.session();
+  const answer = await ask(session, call);
+  if ("result" in answer) return readResult(answer.result, tool.output_schema !== undefined);
+  context.signal.throwIfAborted();
+  const loss = session.lossBy(answer.error);
+  if (loss === undefined) throw new Error(session.explain(answer.error));
+  await session.close();
+  const isHarmless = tool.effect === "read" || !answer.isAsked || isUntouched(answer.error);
+  if (isHarmless && mayRepeat) return callTool(server, { tool, input, context, mayRepeat: false });
+  if (isHarmless) throw new Error(`the MCP server was lost: ${loss}`);
+  throw new Error(
+    `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
+  );
+}
+
+type Answer =
+  | { readonly result: Awaited<ReturnType<Session["call"]>> }
+  | { readonly error: unknown; readonly isAsked: boolean };
+
+async function ask(session: Session, { tool, input, context }: ToolCall): Promise<Answer> {
+  let isAsked = false;
+  try {
+    await session.refresh(context);
+    checkStillThere(session, tool, input);
+    isAsked = true;
+    return { result: await session.call(tool, input, context) };
+  } catch (error) {
+    return { error, isAsked };
+  }
+}
+
+/** The tools of a server may change while a run goes on. */
+function checkStillThere(session: Session, tool: ListedTool, input: JsonObject): void {
+  const now = session.tools.find((other) => other.name === tool.name);
+  if (!now) throw new Error(`the MCP server no longer offers the tool ${quote(tool.name)}`);
+  if (JSON.stringify(now.input_schema) === JSON.stringify(tool.input_schema)) return;
+  const problems = compileSchema(now.input_schema)(input);
+  if (problems.length === 0) return;
+  throw new Error(`invalid input: ${problems.join("; ")} (the MCP server changed what this tool takes)`);
+}

@@ -1,0 +1,215 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { messageOf } from "../../core/errors.ts";
+import type { ProcessMark } from "../../core/ports.ts";
+import { temporaryName } from "../../core/temporary-name.ts";
+import { isObject, parseJson } from "../../core/values.ts";
+
+export interface ServerCommand {
+  /** Looked up on the PATH of `env`. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** All that the server sees, beside a TMPDIR of its own. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly processes: Processes;
+}
+
+/** What ending a process takes. A negative id means the group of a process. */
+export interface Processes {
+  /** Ours: the names of temporary folders tell it. */
+  readonly self: ProcessMark;
+  /** One that is gone is no error. */
+  readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+  readonly isAlive: (pid: number) => boolean;
+  /** Tells again and again who lives of a process and all that it started, or that has this in its environment. */
+  readonly follow: (pid: number, mark: string) => () => readonly number[];
+}
+
+/** An MCP server as a process: it and all that it started are gone when `close` resolves. */
+export interface ServerProcess extends Transport {
+  /** Why it is of no more use and what it printed, in words; empty while there is nothing to tell. */
+  describe(): string;
+}
+
+/** A message longer than this ends the server. */
+export const MOST_MESSAGE = 16 * 1024 * 1024;
+/** Said of what was not sent, for this reason. */
+export const NOT_RUNNING = "the server is not running";
+/** So much that is no message, before the first message, ends the server: it speaks something else. */
+const MOST_NOISE = 64 * 1024;
+/** Far more than is shown of it once it is redacted. */
+const KEPT_WORDS = 64 * 1024;
+const GRACE_MS = 1000;
+
+/** A line-by-line JSON-RPC transport over the standard streams of a process that it starts. */
+export function createServerProcess(server: ServerCommand): ServerProcess {
+  const words = keepTail();
+  const noise = keepTail();
+  let starting: Promise<Started> | undefined;
+  let input: Writable | undefined;
+  let fault = "";
+  let closing: Promise<void> | undefined;
+
+  const close = () => {
+    closing ??= end();
+    return closing;
+  };
+  const end = async () => {
+    const started = await starting?.catch(() => undefined);
+    if (started) await endAll(started, server.processes);
+    transport.onclose?.();
+  };
+  const failWith = (what: string) => {
+    fault ||= what;
+    return close();
+  };
+  const lines = readLines(MOST_MESSAGE, {
+    onLine(line) {
+      const message = parseJson(line);
+      if (isObject(message) && message.jsonrpc === "2.0") {
+        noise.limit = Number.POSITIVE_INFINITY;
+        transport.onmessage?.(message as unknown as JSONRPCMessage);
+      } else if (line.trim() !== "") {
+        noise.add(`${line}\n`);
+      }
+    },
+    onOverflow: () => void failWith("it sent a message that is too large"),
+  });
+
+  const transport: ServerProcess = {
+    async start() {
+      starting = startProcess(server);
+      const { child, exited } = await starting;
+      input = child.stdin;
+      child.stderr.setEncoding("utf8").on("data", words.add);
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        lines(text);
+        if (noise.count > noise.limit) void failWith("it does not speak JSON-RPC on its standard output");
+      });
+      child.stdin.on("error", (error) => transport.onerror?.(error));
+      void exited.then((how) => failWith(how));
+    },
+    async send(message) {
+      if (!input || closing) throw new Error(NOT_RUNNING);
+      input.write(`${JSON.stringify(message)}\n`);
+    },
+    close,
+    describe() {
+      const said = [fault];
+      if (words.text()) said.push(`its last words: ${words.text()}`);
+      if (noise.text()) said.push(`on its standard output it printed: ${noise.text()}`);
+      return said.filter((part) => part !== "").join("; ");
+    },
+  };
+  return transport;
+}
+
+/** What was said last, on one line without stack frames; `count` are all the characters so far. */
+function keepTail() {
+  let kept = "";
+  const tail = {
+    count: 0,
+    limit: MOST_NOISE,
+    add(text: string) {
+      tail.count += text.length;
+      kept = (kept + text).slice(-KEPT_WORDS);
+    },
+    text() {
+      const lines = kept.trim().split(/\s*\n\s*/);
+      // The first line of what is left of much may be the end of one.
+      return lines
+        .slice(tail.count > KEPT_WORDS ? 1 : 0)
+        .filter((line) => !line.startsWith("at "))
+        .join(" | ");
+    },
+  };
+  return tail;
+}
+
+function readLines(
+  most: number,
+  on: { readonly onLine: (line: string) => void; readonly onOverflow: () => void },
+): (text: string) => void {
+  let pending = "";
+  return (text) => {
+    const [first = "", ...rest] = text.split("\n");
+    pending += first;
+    for (const part of rest) {
+      on.onLine(pending);
+      pending = part;
+    }
+    if (pending.length <= most) return;
+    pending = "";
+    on.onOverflow();
+  };
+}
+
+interface Started {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly pid: number;
+  /** How it ended, once it has and all that it said was read. */
+  readonly exited: Promise<string>;
+  readonly temporary: string;
+  /** It and all that it started, as far as they live. */
+  readonly living: () => readonly number[];
+}
+
+async function startProcess({ command, args, env, cwd, processes }: ServerCommand): Promise<Started> {
+  const temporary = mkdtempSync(join(env.TMPDIR || tmpdir(), temporaryName("mcp", processes.self)));
+  try {
+    // A group of its own: wrappers such as npx leave children behind.
+    const child = spawn(command, [...args], { cwd, env: { ...env, TMPDIR: temporary }, detached: true });
+    const exited = new Promise<string>((resolve) => {
+      child.once("exit", (code, signal) => {
+        const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+        // Its pipes may be held open by what it started.
+        const timer = setTimeout(() => resolve(how), GRACE_MS);
+        child.once("close", () => {
+          clearTimeout(timer);
+          resolve(how);
+        });
+      });
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", reject);
+    });
+    const pid = child.pid ?? 0;
+    return { child, pid, exited, temporary, living: processes.follow(pid, `TMPDIR=${temporary}`) };
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new Error(missing ? `${command} was not found on the PATH` : `${command}: ${messageOf(error)}`);
+  }
+}
+
+/** Asked by the end of its input, told by SIGTERM, ended by SIGKILL; and all that it started with it. */
+async function endAll({ child, pid, exited, temporary, living }: Started, { kill, isAlive }: Processes): Promise<void> {
+  // Once it is gone, nobody's parent tells whose they were.
+  living();
+  child.stdin.end();
+  const quiet = new AbortController();
+  await Promise.race([exited, delay(GRACE_MS, undefined, { signal: quiet.signal }).catch(() => undefined)]);
+  quiet.abort();
+  const isLeft = () => isAlive(-pid) || living().length > 0;
+  const tell = (signal: "SIGTERM" | "SIGKILL") => {
+    for (const member of [-pid, ...living()]) kill(member, signal);
+  };
+  if (isLeft()) {
+    tell("SIGTERM");
+    for (let waited = 0; waited < GRACE_MS && isLeft(); waited += 20) await delay(20);
+    for (let waited = 0; waited < GRACE_MS && isLeft(); waited += 20) {
+      tell("SIGKILL");
+      await delay(20);
+    }
+    await exited;
+  }
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+  rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+}

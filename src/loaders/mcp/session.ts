@@ -1,0 +1,384 @@
+import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
+import * as z from "zod";
+import { BASE_VARIABLES, type Environment } from "../../core/config.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { McpServerConfig, ToolContext } from "../../core/skill.ts";
+import type { JsonObject } from "../../core/values.ts";
+import { createServerProcess, MOST_MESSAGE, NOT_RUNNING, type Processes } from "./process.ts";
+import { type ListedTool, MOST_TOOLS, quote, readListedTools } from "./tools.ts";
+import { fillVariables, variablesIn } from "./variables.ts";
+
+type Sdk = typeof import("@modelcontextprotocol/client");
+
+export interface SessionOptions {
+  readonly id: string;
+  readonly config: McpServerConfig;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly check?: (() => void) | undefined;
+  readonly fetch: typeof fetch;
+  readonly processes: Processes;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onWarning: (message: string) => void;
+}
+
+/** One connection to a server, from the handshake to its end. */
+export interface Session {
+  /** As they are now. */
+  readonly tools: readonly ListedTool[];
+  isOpen(): boolean;
+  /** Reads the list again if the server said that it changed. */
+  refresh(context: Pick<ToolContext, "logger" | "signal">): Promise<void>;
+  call(tool: ListedTool, input: JsonObject, context: ToolContext): Promise<CallToolResult>;
+  /** How the server was lost, in words, if that is what an error of a call means. */
+  lossBy(error: unknown): string | undefined;
+  /** Any other error of a call, in words. */
+  explain(error: unknown): string;
+  close(): Promise<void>;
+}
+
+/** Connects, agrees on a protocol version and lists the tools. Throws a plain Error that says what stood in the way. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  options.check?.();
+  const sdk = await import("@modelcontextprotocol/client");
+  const routes = routesTo(options, sdk);
+  const deadline = new AbortController();
+  const seconds = options.timeoutMs / 1000;
+  const late = () => deadline.abort(new Error(`it did not answer within ${seconds} s`));
+  const timer = setTimeout(late, options.timeoutMs);
+  const signal = AbortSignal.any([options.signal, deadline.signal]);
+  try {
+    return await takeFirstRoute(sdk, routes, options, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** One way of reaching a server. */
+interface Route {
+  open(): Transport & { describe?(): string; terminateSession?(): Promise<void> };
+  /** The revision since 2026-07-28, which has no handshake; otherwise the ones before. */
+  readonly modern: boolean;
+  /** HTTP+SSE, before 2025: one stream for everything. */
+  readonly oneStream: boolean;
+}
+
+const MODERN = "2026-07-28";
+/** Timeouts are the caller's signal's business. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
+function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
+  const { config } = options;
+  if ((config.type ?? (config.command === undefined ? "http" : "stdio")) === "stdio") {
+    if (config.command === undefined) throw new Error("its mcp has the type stdio and no command");
+    const server = {
+      command: config.command,
+      args: config.args ?? [],
+      env: serverEnvironment(options),
+      cwd: options.cwd,
+      processes: options.processes,
+    };
+    const open = () => createServerProcess(server);
+    return [
+      { open, modern: false, oneStream: false },
+      { open, modern: true, oneStream: false },
+    ];
+  }
+  const url = httpUrl(config.url);
+  const settings = {
+    fetch: async (address: string | URL, init?: RequestInit) => {
+      const response = await options.fetch(address, init);
+      return init?.method === "POST" ? capped(response) : response;
+    },
+    requestInit: { headers: serverHeaders(options) },
+  };
+  const open = () => new sdk.StreamableHTTPClientTransport(url, settings);
+  return [
+    { open, modern: false, oneStream: false },
+    { open, modern: true, oneStream: false },
+    { open: () => new sdk.SSEClientTransport(url, settings), modern: false, oneStream: true },
+  ];
+}
+
+/** An answer is read whole, so it may be as large as a message over stdio, and no larger. */
+function capped(response: Response): Response {
+  if (!response.body || !response.ok) return response;
+  let read = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      read += chunk.byteLength;
+      if (read > MOST_MESSAGE) controller.error(new Error("it sent a message that is too large"));
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(limit), response);
+}
+
+/** D30: a minimal base and the declared variables; what they are said to be is for people. */
+function serverEnvironment({ config, env, onWarning }: SessionOptions): Record<string, string> {
+  const declared = Object.keys(config.env ?? {});
+  for (const name of declared) if (!env[name]) onWarning(`starts without ${name}, which is not set`);
+  const names = [...BASE_VARIABLES, ...declared];
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+/** `${NAME}` in a value stands for a declared variable; a header that lacks one is left out. */
+function serverHeaders({ config, env, onWarning }: SessionOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [header, value] of Object.entries(config.headers ?? {})) {
+    const names = variablesIn(value);
+    const undeclared = names.find((name) => !Object.hasOwn(config.env ?? {}, name));
+    const unset = names.find((name) => !env[name]);
+    if (undeclared) onWarning(`is asked without the header ${header}: its mcp.env does not declare ${undeclared}`);
+    else if (unset) onWarning(`is asked without the header ${header}: ${unset} is not set`);
+    else headers[header] = fillVariables(value, env);
+  }
+  return headers;
+}
+
+function httpUrl(text: string | undefined): URL {
+  if (text === undefined) throw new Error("its mcp has the type http and no url");
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new Error(`its url is not one of http or https: ${quote(text)}`);
+}
+
+/** Where a server refuses the way it is asked, the next way is tried; the first refusal is the one to tell. */
+async function takeFirstRoute(
+  sdk: Sdk,
+  routes: readonly Route[],
+  options: SessionOptions,
+  signal: AbortSignal,
+): Promise<Session> {
+  let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
+  for (const route of routes) {
+    const transport = route.open();
+    try {
+      return await connect(sdk, { route, transport, options, signal });
+    } catch (error) {
+      const message = explainFailure(options.config, signal.aborted ? signal.reason : error, wordsOf(transport));
+      first ??= { message, isRefusal: isRefusal(sdk, error) };
+      await closeTransport(transport);
+      options.signal.throwIfAborted();
+      if (signal.aborted || !first.isRefusal) break;
+    }
+  }
+  throw new Error(first?.message);
+}
+
+/** An answer that says no, as opposed to none. */
+function isRefusal(sdk: Sdk, error: unknown): boolean {
+  if (error instanceof sdk.ProtocolError) return true;
+  const status = statusOf(error);
+  return status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403;
+}
+
+/** Of an HTTP answer; the older transport calls it a code. */
+function statusOf(error: unknown): number | undefined {
+  const { status, code } = (error ?? {}) as { readonly status?: unknown; readonly code?: unknown };
+  return [status, code].find((number) => typeof number === "number" && number >= 400 && number < 600) as
+    | number
+    | undefined;
+}
+
+interface Connecting {
+  readonly route: Route;
+  readonly transport: ReturnType<Route["open"]>;
+  readonly options: SessionOptions;
+  readonly signal: AbortSignal;
+}
+
+async function connect(sdk: Sdk, { route, transport, options, signal }: Connecting): Promise<Session> {
+  const state: State = { open: true, changed: false, tools: [] };
+  const onChanged = () => {
+    state.changed = true;
+  };
+  const client = new sdk.Client(
+    { name: "skillflow", version: "1" },
+    {
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+      ...(route.modern ? { versionNegotiation: { mode: { pin: MODERN } } } : {}),
+    },
+  );
+  client.onclose = () => {
+    state.open = false;
+  };
+  answerLostStreams(transport);
+  await unlessAborted(client.connect(transport, { signal, timeout: NO_TIMEOUT }), signal);
+  if (route.oneStream) client.onerror = () => void client.close();
+  const first = await listTools(client, signal, options.onWarning);
+  // Servers that offer more once they know their client say so at once.
+  const listed = state.changed ? await listTools(client, signal, options.onWarning) : first;
+  state.changed = false;
+  state.tools = readListedTools(listed, options.onWarning);
+  return createSession(sdk, { client, transport, state, config: options.config });
+}
+
+interface State {
+  open: boolean;
+  /** The server said that its tools are others now. */
+  changed: boolean;
+  tools: readonly ListedTool[];
+}
+
+interface Connected {
+  readonly client: Client;
+  readonly transport: ReturnType<Route["open"]>;
+  readonly state: State;
+  readonly config: McpServerConfig;
+}
+
+function createSession(sdk: Sdk, { client, transport, state, config }: Connected): Session {
+  return {
+    get tools() {
+      return state.tools;
+    },
+    isOpen: () => state.open,
+    async refresh({ logger, signal }) {
+      if (!state.changed) return;
+      state.changed = false;
+      const warn = (message: string) => logger.warn(`the MCP server ${message}`);
+      const tools = readListedTools(await listTools(client, signal, warn), warn);
+      const known = new Set(state.tools.map((tool) => tool.name));
+      const added = tools.filter((tool) => !known.has(tool.name)).map((tool) => quote(tool.name));
+      if (added.length > 0) warn(`offers more tools since the run began, for the next run: ${added.join(", ")}`);
+      state.tools = tools;
+    },
+    call(tool, input, { signal, logger }) {
+      const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
+      const options = { signal, timeout: NO_TIMEOUT, onprogress: progressTeller(logger), toolDefinition };
+      return client.callTool({ name: tool.name, arguments: { ...input } }, options);
+    },
+    lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(config, error, wordsOf(transport)) : undefined),
+    explain: (error) => explainFailure(config, error, ""),
+    async close() {
+      state.open = false;
+      await closeTransport(transport);
+    },
+  };
+}
+
+/** An answer that comes as a stream may break off: without this its request would wait for ever. */
+function answerLostStreams(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) =>
+    send(message, {
+      ...options,
+      onRequestStreamEnd() {
+        options?.onRequestStreamEnd?.();
+        if (!("method" in message) || !("id" in message)) return;
+        transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error: { code: STREAM_LOST, message: LOST } });
+      },
+    });
+}
+
+const STREAM_LOST = -32_000;
+const LOST = "the connection broke off before the answer came";
+
+/** Each page's tools as they come: a page is refused whole by stricter reading, an unusable tool costs itself. */
+const toolPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void): Promise<unknown[]> {
+  if (!client.getServerCapabilities()?.tools) return [];
+  const listed: unknown[] = [];
+  const cursors = new Set<string | undefined>();
+  let cursor: string | undefined;
+  do {
+    cursors.add(cursor);
+    const params = cursor === undefined ? {} : { cursor };
+    const asked = client.request({ method: "tools/list", params }, toolPage, { signal, timeout: NO_TIMEOUT });
+    const page = await unlessAborted(asked, signal);
+    listed.push(...page.tools.slice(0, MOST_TOOLS + 1));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && !cursors.has(cursor) && listed.length <= MOST_TOOLS && cursors.size < MOST_TOOLS);
+  if (cursor !== undefined && listed.length <= MOST_TOOLS) warn("lists its tools without an end: the rest is left out");
+  return listed;
+}
+
+async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** As many lines as anybody would read. */
+const MOST_PROGRESS = 100;
+
+function progressTeller(logger: ToolContext["logger"]) {
+  let told = 0;
+  return ({ progress, total, message }: { progress: number; total?: number; message?: string }) => {
+    if (told++ >= MOST_PROGRESS) return;
+    const text = message === undefined ? "" : ` ${message.slice(0, 200)}`;
+    logger.info(`${progress}${total === undefined ? "" : ` of ${total}`}${text}`);
+  };
+}
+
+function isLoss(sdk: Sdk, error: unknown, open: boolean): boolean {
+  if (!open || error instanceof TypeError) return true;
+  if (error instanceof sdk.ProtocolError) return error.code === STREAM_LOST && error.message.includes(LOST);
+  return isUntouched(error) || isClosed(error);
+}
+
+function isClosed(error: unknown): boolean {
+  return ["Connection closed", ...UNSENT].includes(messageOf(error));
+}
+
+const UNSENT = ["Not connected", NOT_RUNNING];
+
+/**
+ * Whatever was asked, it was not done: it was not sent, or the server knows our session no more. Some servers say 400
+ * where 404 is meant.
+ */
+export function isUntouched(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 404 || status === 400 || UNSENT.includes(messageOf(error));
+}
+
+function wordsOf(transport: ReturnType<Route["open"]>): string {
+  return transport.describe?.() ?? "";
+}
+
+/** What stood in the way, as a clause about the server; `said` is what is known of its end. */
+function explainFailure(config: McpServerConfig, error: unknown, said: string): string {
+  const status = statusOf(error);
+  if (status === 401 || status === 403) return explainDenial(config, status);
+  if (isClosed(error) && said !== "") return said;
+  const version = /protocol version is not supported: (.*)/.exec(messageOf(error))?.[1];
+  if (version !== undefined) return `it speaks the protocol version ${quote(version)}, which is unknown here`;
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : "";
+  const text = `${messageOf(error)}${cause}`.slice(0, 1000);
+  return said === "" ? text : `${text}; ${said}`;
+}
+
+function explainDenial({ headers = {} }: McpServerConfig, status: number): string {
+  const [name, value = ""] = Object.entries(headers).find(([key]) => /^authorization$|key|token/i.test(key)) ?? [];
+  if (name === undefined) {
+    return `it answers HTTP ${status}: give its mcp the header it wants, such as headers: { Authorization: "Bearer \${TOKEN}" } with TOKEN under env`;
+  }
+  const variables = variablesIn(value);
+  return `it answers HTTP ${status}: check the header ${name}${variables.length > 0 ? ` (${variables.join(", ")})` : ""}`;
+}
+
+const PARTING_MS = 1000;
+
+async function closeTransport(transport: ReturnType<Route["open"]>): Promise<void> {
+  const parting = transport.terminateSession?.().catch(() => undefined);
+  if (parting) {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, PARTING_MS);
+    });
+    await Promise.race([parting, late]);
+    clearTimeout(timer);
+  }
+  await transport.close();
+}

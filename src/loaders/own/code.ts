@@ -1,0 +1,81 @@
+import { CODE, CODE_TOOL } from "../../core/own/code.ts";
+import type { Blobs } from "../../core/ports.ts";
+import type { Skill, ToolContext } from "../../core/skill.ts";
+import { describeAbsence } from "../../core/skill-reference.ts";
+import type { Json, JsonObject } from "../../core/values.ts";
+import { keepMade, type MountedBlob, type RunnablePackage, type RunOutcome, runCode } from "../folder/package-run.ts";
+import type { SkillEntry } from "../registry/entry.ts";
+import type { SkillSet } from "../registry/open.ts";
+
+/** What packages are found and run with. */
+type Registry = Pick<SkillSet, "find" | "host">;
+
+/** The skill; `registry` is there once its tool is called. */
+export function codeSkill(registry: () => Registry): Skill {
+  const handler = (wanted: WantedCode, context: ToolContext) => runWritten(wanted, registry(), context);
+  return {
+    id: CODE,
+    name: "Code",
+    description: "Runs Python that the model writes, isolated: calculations, and large results that no prompt holds.",
+    category: "general",
+    config: {},
+    tools: [{ ...CODE_TOOL, handler }],
+    instruction:
+      "Calculate with code rather than by yourself, and use it on results that came as blobs: read the blob in the code, and return the few numbers or lines that matter. Define `main(args)`, and return JSON.",
+  };
+}
+
+/** Input that fits the tool's schema. */
+interface WantedCode {
+  readonly code: string;
+  readonly entrypoint?: string;
+  readonly args?: JsonObject;
+  readonly mount_skills?: readonly string[];
+  readonly input_blobs?: readonly string[];
+  readonly limits?: { readonly timeout_ms?: number };
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const MOST_TIMEOUT_MS = 600_000;
+
+/** What the code returned; throws why it did not. */
+async function runWritten(wanted: WantedCode, set: Registry, context: ToolContext): Promise<Json> {
+  const { code, entrypoint = "main", args = {}, mount_skills = [], input_blobs = [], limits = {} } = wanted;
+  const outcome = await runCode({
+    host: set.host,
+    code,
+    entrypoint,
+    args,
+    mounts: (await Promise.all([...new Set(mount_skills)].map((name) => findMounts(set, name)))).flat(),
+    blobs: await Promise.all([...new Set(input_blobs)].map((id) => mountBlob(context.blobs, id))),
+    limits: { wallMs: Math.min(limits.timeout_ms ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS) },
+    signal: context.signal,
+  });
+  if (outcome.logs.trim() !== "") context.logger.info(outcome.logs.trim());
+  if (outcome.status === "completed") return (await keepMade(outcome, context.blobs)).output;
+  throw new Error(describeFailure(outcome));
+}
+
+/** What others wrote is mounted where the operator trusts it, as it would run. */
+async function findMounts({ find }: Registry, name: string): Promise<readonly RunnablePackage[]> {
+  const entry = await find(name);
+  const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
+  if (entry && reason === undefined) return entry.mounts;
+  throw new Error(`skill ${name} cannot be mounted: ${reason}`);
+}
+
+function whyNotMounted({ skill, mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
+  if (mounts.length === 0) return "it has no Python function";
+  return unavailable ?? withheld ?? (source.trusted ? undefined : `it needs --trust-skill ${skill.id}`);
+}
+
+async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {
+  if (await blobs.info(id)) return { id, file: await blobs.file(id) };
+  throw new Error(`no result of this run named the blob ${id}`);
+}
+
+/** Whole: it is cut once it is redacted, and its end stays, the error's own place. */
+function describeFailure({ error, logs }: Extract<RunOutcome, { status: "failed" }>): string {
+  const what = `${error.type}: ${error.message}`;
+  return logs.trim() === "" ? what : `${what}\nWhat it printed:\n${logs.trim()}`;
+}

@@ -1,0 +1,188 @@
+import { readdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import { isReservedTool } from "../../core/own/own-tools.ts";
+import type { Skill } from "../../core/skill.ts";
+import { isWithin } from "../../files.ts";
+import type { FolderFormat, LoadedSkill, LoaderHost } from "../folder/host.ts";
+import type { Contents } from "../folder/skill-contents.ts";
+import {
+  openRealFolder,
+  openSkillFolder,
+  SKIPPED,
+  type SkillFolder,
+  skipped,
+  UNNAMED,
+} from "../folder/skill-folder.ts";
+
+/** A place where skills are looked for. */
+export interface SkillLevel {
+  readonly kind: "extra" | "module" | "project" | "user" | "builtin";
+  /** Absolute: a directory of skill folders, or a skill folder itself. Of a module also its file, or a package's name. */
+  readonly path: string;
+  /** Whether skills found here are the operator's own (trust 6). */
+  readonly trusted: boolean;
+  /** Folders of this level may not be links that lead out of here; undefined where they may. */
+  readonly root?: string;
+  /** Of a module: the folder that its package is installed for. */
+  readonly from?: string;
+  /** Of a module: the config file that names it, and as which of its modules. */
+  readonly named?: { readonly file: string; readonly index: number };
+}
+
+export interface FoundSkill {
+  readonly path: string;
+  readonly loaded: LoadedSkill;
+  /** All that its code is. */
+  readonly contents: Contents;
+}
+
+export interface Discovery {
+  readonly found: readonly FoundSkill[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const MOST_FOLDERS = 2000;
+const MOST_DEPTH = 4;
+
+/** The skills of one level by folder name, each read by the first format that recognises its folder. */
+export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat[], host: LoaderHost): Discovery {
+  const found: FoundSkill[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const path of skillFolders(level, diagnostics)) {
+    const loaded = named(level, loadFolder(path, formats, host));
+    if ("severity" in loaded) diagnostics.push(loaded);
+    else found.push({ path: path.directory, loaded, contents: path.contents });
+  }
+  return { found, diagnostics };
+}
+
+/** In our own places of skills a document names its skill itself (S12); elsewhere its folder may. */
+function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSkill | Diagnostic {
+  if ("severity" in loaded || !/[\\/]\.(?:skillflow|sweny)[\\/]skills$/.test(path)) return loaded;
+  const found = loaded.diagnostics.find(({ code }) => code === UNNAMED);
+  if (!found) return loaded;
+  const { hint: _, ...about } = found;
+  return { ...about, code: "SKILL_SKIPPED", message: `skipped: ${found.message}` };
+}
+
+/** What the first format that recognises a folder reads of it; the diagnostic says why it is skipped. */
+export function loadFolder(
+  folder: SkillFolder,
+  formats: readonly FolderFormat[],
+  host: LoaderHost,
+): LoadedSkill | Diagnostic {
+  try {
+    const format = formats.find((candidate) => candidate.recognises(folder));
+    const loaded = format?.load(folder, host) ?? skipped(folder.directory, almostSkill(folder) ?? "it is no skill");
+    return "severity" in loaded ? loaded : withoutReservedTools(loaded, folder);
+  } catch (error) {
+    return skipped(folder.directory, messageOf(error).split("\n")[0] ?? "");
+  }
+}
+
+function withoutReservedTools(loaded: LoadedSkill, folder: SkillFolder): LoadedSkill {
+  const { skill, findings } = leaveOutReserved(loaded.skill, (tool) => placeOf(tool, folder));
+  return findings.length === 0 ? loaded : { ...loaded, skill, diagnostics: [...loaded.diagnostics, ...findings] };
+}
+
+/** The skill without the tools that would stand in for skillflow's own. */
+export function leaveOutReserved(skill: Skill, place: (tool: string) => Partial<Diagnostic>) {
+  const tools = skill.tools.filter(({ name }) => !isReservedTool(skill.id, name));
+  const findings = skill.tools
+    .filter((tool) => !tools.includes(tool))
+    .map(({ name }): Diagnostic => {
+      const message = `the tool ${name} is left out: skillflow itself has one of that name`;
+      return { severity: "error", code: "TOOL_RESERVED", path: ["tools", name], message, ...place(name) };
+    });
+  return { skill: findings.length === 0 ? skill : { ...skill, tools }, findings };
+}
+
+/** Where the folder first says a tool's name. */
+function placeOf(tool: string, { directory, names, read }: SkillFolder): Partial<Diagnostic> {
+  for (const file of ["tools.json", ...MARKS].filter((name) => names.has(name))) {
+    const before =
+      (read(file) ?? "").split(new RegExp(`(?<![\\w.-])${tool.replace(/\W/g, "\\$&")}(?![\\w.-])`))[0] ?? "";
+    const lines = before.split("\n");
+    if (before !== read(file))
+      return { file: join(directory, file), line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+  }
+  return { file: directory };
+}
+
+/** A file that makes its folder a skill, in one format or another. */
+const MARKS = [
+  "SKILL.md",
+  "skill.toml",
+  "contract.yml",
+  "contract.yaml",
+  "contract.json",
+  "skill.ts",
+  "skill.mts",
+  "skill.js",
+  "skill.mjs",
+];
+
+/** Why a folder that looks like a skill's is none; undefined for what does not look like one. */
+function almostSkill({ names }: SkillFolder): string | undefined {
+  const document = [...names].find((name) => name.toLowerCase() === "skill.md");
+  if (document !== undefined) return `its document is named ${document}: the name must be SKILL.md`;
+  return names.has("tools.json") ? "it has a tools.json and no SKILL.md" : undefined;
+}
+
+/** Folders of skills, and those that are almost one, in the order of their names; looked for in folders that are none themselves. */
+export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
+  const folders: SkillFolder[] = [];
+  const root = level.root === undefined ? undefined : realpathOf(level.root);
+  let seen = 0;
+  const visit = (open: () => SkillFolder | undefined, path: string, depth: number) => {
+    if (++seen > MOST_FOLDERS) return;
+    const folder = tryOpen(open, path, diagnostics);
+    if (!folder) return;
+    if (root !== undefined && !isWithin(root, folder.directory)) {
+      diagnostics.push(skipped(path, "it is a link that leads out of the project"));
+      return;
+    }
+    const isSkill = MARKS.some((mark) => folder.names.has(mark));
+    if (isSkill || almostSkill(folder) !== undefined) folders.push(folder);
+    if (!isSkill && depth < MOST_DEPTH) {
+      for (const { name, isLink } of subfolders(folder.directory)) {
+        const below = join(folder.directory, name);
+        const openBelow = () => (isLink ? openSkillFolder(below) : openRealFolder(below, name));
+        visit(openBelow, join(path, name), depth + 1);
+      }
+    }
+  };
+  visit(() => openSkillFolder(level.path), level.path, 0);
+  if (seen > MOST_FOLDERS)
+    diagnostics.push(skipped(level.path, `only the first ${MOST_FOLDERS} folders were looked at`));
+  return folders;
+}
+
+function tryOpen(
+  open: () => SkillFolder | undefined,
+  path: string,
+  diagnostics: Diagnostic[],
+): SkillFolder | undefined {
+  try {
+    return open();
+  } catch (error) {
+    diagnostics.push(skipped(path, messageOf(error)));
+    return undefined;
+  }
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
+function subfolders(directory: string): { readonly name: string; readonly isLink: boolean }[] {
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && !SKIPPED.has(entry.name))
+    .map((entry) => ({ name: entry.name, isLink: entry.isSymbolicLink() }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,334 @@
+import { realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  configValues,
+  isReservedVariable,
+  missingConfig,
+  missingForTool,
+  type ResolvedField,
+  resolveConfig,
+} from "../../core/config.ts";
+import { defined } from "../../core/engine/settings.ts";
+import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import type { SkillRecord } from "../../core/event.ts";
+import {
+  type ConfigField,
+  describeTools,
+  type Format,
+  type McpServerConfig,
+  type Skill,
+  type SkillKind,
+  type Tool,
+} from "../../core/skill.ts";
+import { describeAbsence } from "../../core/skill-reference.ts";
+import { isObject } from "../../core/values.ts";
+import type { InlineSkill, Workflow } from "../../core/workflow.ts";
+import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
+import type { RunnablePackage } from "../folder/package-run.ts";
+import type { Contents } from "../folder/skill-contents.ts";
+import type { SkillScripts } from "../folder/skill-script.ts";
+import type { SkillPackage } from "../formats/skills-protocol/skill-package.ts";
+import { openServerContents } from "../mcp/contents.ts";
+import { leaveOutReserved, type SkillLevel } from "./discover.ts";
+import { type Layer, reservedNameOf, STEP } from "./layers.ts";
+import type { SkillSetOptions } from "./open.ts";
+import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
+
+/** One skill of the set, all its layers joined (D32), and whether it can be used. */
+export interface SkillEntry {
+  readonly skill: Skill;
+  readonly format: Format;
+  readonly kind: SkillKind;
+  readonly source: SkillSource;
+  /** A built-in skill has this id, and keeps its tools. */
+  readonly isBuiltin: boolean;
+  /** Where lower layers of the same id are. */
+  readonly shadows: readonly string[];
+  readonly fields: readonly ResolvedField[];
+  /** Why it is unavailable; undefined when it is available. */
+  readonly unavailable: string | undefined;
+  /** Why its code does not run, or its server is not connected, although the rest is there; undefined where nothing is held back. */
+  readonly withheld: string | undefined;
+  /** What would happen if it were not held back, in words: `runs tool page`, `asks https://…`. */
+  readonly heldBack: readonly string[];
+  /** Its tools as its files declare them, where they are held back. */
+  readonly heldTools: readonly Tool[];
+  readonly frontmatter: { readonly [key: string]: unknown } | undefined;
+  /** The folder whose files belong to its instruction; undefined where there are none. */
+  readonly bundle: Bundle | undefined;
+  /** Its scripts, where it has some that no manifest makes handlers of, and they are trusted. */
+  readonly scripts: SkillScripts | undefined;
+  /** References of other skills that its tools call. */
+  readonly calls: readonly string[];
+  /** What can be run and mounted by itself, where it is trusted. */
+  readonly package: SkillPackage | undefined;
+  /** Its Python, to be imported by code that was written for one run. */
+  readonly mounts: readonly RunnablePackage[];
+  /** What its own server is, for as long as it may be started. */
+  readonly contents: Contents | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface OwnSkill {
+  readonly skill: Skill;
+  /** Why the operator's choices keep it away. */
+  readonly unavailable: string | undefined;
+}
+
+export interface ServerChoice {
+  readonly config: McpServerConfig;
+  /** The file that says so. */
+  readonly path: string;
+  readonly kind: "project" | "user";
+  /** Whether that file is the operator's own. */
+  readonly trusted: boolean;
+}
+
+/** The skills that a workflow brings along. */
+export interface InlineSkills {
+  readonly skills: Workflow["skills"];
+  /** Whether the document is the operator's own (workflow-format D64). */
+  readonly trusted: boolean;
+}
+
+export interface SkillSource {
+  readonly kind: "inline" | SkillLevel["kind"];
+  readonly path: string | null;
+  /** Of two skills of one id the higher one wins. */
+  readonly priority: number;
+  /** Whether code of it may run. */
+  readonly trusted: boolean;
+}
+
+interface Bundle {
+  readonly directory: string;
+  /** Names of the files that a model may read. */
+  readonly files: readonly string[];
+}
+
+export interface OwnedInline extends InlineSkill {
+  readonly trusted: boolean;
+}
+
+export interface Layers {
+  readonly inline: OwnedInline | undefined;
+  /** Highest first. */
+  readonly custom: readonly Layer[];
+  readonly builtin: Skill | undefined;
+  /** Why the operator's choices keep the built-in skill away. */
+  readonly kept: string | undefined;
+  readonly server: ServerChoice | undefined;
+  readonly options: SkillSetOptions;
+}
+
+/** The same as far as it is known before a built-in skill is loaded. */
+type Described = Omit<Layers, "builtin" | "kept"> & { readonly hasBuiltin: boolean };
+
+/** D32: instruction and server come from the highest layer that has them; a built-in skill's tools and config stay. */
+export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry | undefined> {
+  const { inline, custom, builtin, kept, server, options } = layers;
+  const [top] = custom;
+  if (!inline && !top && !builtin && !server) return undefined;
+  const parts = partsOf({ ...layers, hasBuiltin: builtin !== undefined });
+  const held = heldOf(id, parts, options.trust);
+  const code = await codeOf(top, held, builtin);
+  const { own, unsound } = await withSoundTools(code.skill, top);
+  const named = server?.config ?? inline?.mcp ?? own?.mcp ?? builtin?.mcp;
+  const mcp = held.server ? undefined : named;
+  const source = sourceOf(id, layers, held);
+  const skill: Skill = {
+    id,
+    name: inline?.name ?? builtin?.name ?? own?.name ?? id,
+    description: inline?.description ?? own?.description ?? builtin?.description ?? (named ? `MCP server ${id}` : ""),
+    category: builtin?.category ?? own?.category ?? "general",
+    config: { ...variableFields(options.variables.get(id)), ...own?.config, ...builtin?.config },
+    tools: builtin?.tools ?? own?.tools ?? [],
+    ...defined("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
+    ...defined("mcp", mcp),
+    ...defined("version", own?.version),
+    ...defined("probe", builtin?.probe ?? own?.probe),
+  };
+  const waiting = describeWithheld(id, held);
+  const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
+  const fields = resolveConfig(skill, options.overrides, options.env);
+  const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
+  return {
+    skill,
+    format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
+    kind: builtin ? "tools" : (top?.loaded.kind ?? (named ? "tools" : "instruction")),
+    source,
+    isBuiltin: builtin !== undefined,
+    shadows: shadowsOf(layers, source),
+    fields,
+    unavailable: options.disabled.includes(id)
+      ? "disabled in .skillflow.yml"
+      : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
+    withheld,
+    heldBack: describeHeldBack(held),
+    heldTools: held.code?.loaded.skill.tools ?? [],
+    frontmatter: top?.loaded.frontmatter,
+    bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
+    scripts: top && !builtin && isTrusted(id, top, options.trust) ? scriptsOf(top) : undefined,
+    calls: builtin ? [] : (top?.loaded.calls ?? []),
+    package: builtin ? undefined : top?.loaded.package,
+    contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
+    mounts: builtin || !top ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
+    diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound],
+  };
+}
+
+/** Tools whose schema cannot be used are left out: nobody could say whether a call fits. So are those of an import with reserved names. */
+async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
+  if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
+  const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
+  const { compileSchema } = await import("../../core/schema/schema.ts");
+  const unsound: Diagnostic[] = [...findings];
+  const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
+    try {
+      for (const schema of [input_schema, output_schema]) if (schema) compileSchema(schema);
+      return true;
+    } catch (error) {
+      const message = `the tool ${name} is left out: its schema is no JSON Schema: ${messageOf(error)}`;
+      unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
+      return false;
+    }
+  });
+  return { own: { ...skill, tools }, unsound };
+}
+
+/** All of a skill that needs somebody who vouches for it; told without running any of it. */
+export function partsOf(layers: Described): Held {
+  const { custom, hasBuiltin } = layers;
+  const [top] = custom;
+  return { code: top?.loaded.runsCode && !hasBuiltin ? top : undefined, server: serverOf(layers) };
+}
+
+/** The server that would count, and who vouches for it; a built-in skill's own needs nobody (D32). */
+function serverOf({ server, inline, custom: [top], options }: Described): OwnedServer | undefined {
+  const owned = (config: McpServerConfig, trusted: boolean): OwnedServer => {
+    return { config, level: { trusted }, contents: openServerContents(config, realpathSync.native(options.host.cwd)) };
+  };
+  if (server) return owned(server.config, server.trusted);
+  if (inline?.mcp) return owned(inline.mcp, inline.trusted);
+  const own = top?.loaded.skill.mcp;
+  return top && own ? { config: own, level: top.level, contents: top.contents } : undefined;
+}
+
+function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers, held: Held): SkillSource {
+  const [top] = custom;
+  const trusted = held.code === undefined && held.server === undefined;
+  if (inline) return { kind: "inline", path: null, priority: (options.levels.length + 1) * STEP, trusted };
+  if (top) {
+    const { level, priority, path } = top;
+    return { kind: level.kind, path, priority, trusted: isTrusted(id, top, options.trust) };
+  }
+  if (builtin) return { kind: "builtin", path: builtinPath(id, options), priority: 0, trusted: true };
+  return { kind: server?.kind ?? "user", path: server?.path ?? null, priority: STEP, trusted };
+}
+
+/** Null for a skill that the program itself carries out: it has no folder. */
+function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | null {
+  return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
+}
+
+interface Code {
+  readonly skill: Skill | undefined;
+  /** Why the skill's module could not be loaded. */
+  readonly failed?: string;
+}
+
+/** The highest custom layer as far as trust goes: without it, what needs no code. */
+async function codeOf(top: Layer | undefined, held: Held, builtin: Skill | undefined): Promise<Code> {
+  if (!top) return { skill: undefined };
+  const { skill, runsCode, importCode } = top.loaded;
+  if (!runsCode || builtin) return { skill };
+  if (held.code) return { skill: { ...skill, tools: [] } };
+  if (!importCode) return { skill };
+  try {
+    const imported = await importCode();
+    return {
+      skill: {
+        ...imported,
+        config: { ...skill.config, ...imported.config },
+        ...defined("instruction", skill.instruction ?? imported.instruction),
+        ...defined("mcp", skill.mcp ?? imported.mcp),
+      },
+    };
+  } catch (error) {
+    return { skill, failed: messageOf(error) };
+  }
+}
+
+function bundleOf(directory: string): Bundle | undefined {
+  const files = statSync(directory).isDirectory() ? listBundled(directory) : [];
+  return files.length === 0 ? undefined : { directory, files };
+}
+
+function scriptsOf({ path, loaded, contents }: Layer): SkillScripts | undefined {
+  const { format, frontmatter } = loaded;
+  if (!PLAIN.has(format) || !statSync(path).isDirectory() || !hasOwnScripts(path)) return undefined;
+  const metadata = isObject(frontmatter.metadata) ? frontmatter.metadata : {};
+  return { directory: path, contents, effect: metadata.effect === "read" ? "read" : "write", frontmatter };
+}
+
+/** Formats of skills that are a SKILL.md and what lies beside it. */
+const PLAIN: ReadonlySet<Format> = new Set(["agent-skills", "sweny", "mcp"]);
+
+function variableFields(names: readonly string[] = []): Readonly<Record<string, ConfigField>> {
+  const allowed = names.filter((name) => !isReservedVariable(name));
+  return Object.fromEntries(allowed.map((name) => [name, { description: "handed over by the operator", env: name }]));
+}
+
+function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): string[] {
+  const lowest = builtin ? builtinPath(builtin.id, options) : null;
+  const paths = [...custom.map(({ path }) => path), ...(lowest === null ? [] : [lowest])];
+  return paths.filter((path) => path !== source.path);
+}
+
+function emptiness(skill: Skill, withheld: string | undefined): string | undefined {
+  if (skill.tools.length > 0 || skill.instruction || skill.mcp) return undefined;
+  return withheld ?? "it has neither tools nor an instruction";
+}
+
+function firstText(...texts: readonly (string | undefined)[]): string | undefined {
+  return texts.find((text) => text !== undefined && text.trim() !== "");
+}
+
+/** What a run's record keeps of a skill, under the reference by which the workflow names it. */
+export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRecord {
+  if (!entry) {
+    return { id, name: id, format: "unknown", available: false, reason: describeAbsence(id), tools: [] };
+  }
+  const { skill, format, unavailable, withheld } = entry;
+  const reason = unavailable ?? withheld;
+  return {
+    id,
+    name: skill.name,
+    format,
+    available: unavailable === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    ...(skill.description ? { description: skill.description } : {}),
+    ...(skill.instruction ? { instruction: skill.instruction } : {}),
+    ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
+    ...(entry.scripts && unavailable === undefined ? { scripts: entry.scripts.effect } : {}),
+    tools:
+      unavailable === undefined
+        ? describeTools(skill, offeredTools(entry)).map((tool) => ({ ...tool, skill: id }))
+        : [],
+  };
+}
+
+/** The tools of an available skill whose own needs are met. */
+export function offeredTools({ skill, fields }: SkillEntry): readonly Tool[] {
+  return skill.tools.filter((tool) => missingForTool(tool, fields) === undefined);
+}
+
+/** The tool that a call means: by its name, else the first that is offered. */
+export function calledTool(entry: SkillEntry, name: string | undefined): Tool | undefined {
+  const offered = offeredTools(entry);
+  return name === undefined ? offered[0] : offered.find((tool) => tool.name === name);
+}
+
+export function handlerConfig(entry: SkillEntry): Readonly<Record<string, string>> {
+  return configValues(entry.fields);
+}

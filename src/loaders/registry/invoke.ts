@@ -1,0 +1,114 @@
+import { describeMisfit } from "../../core/formats/contract.ts";
+import type { Tool, ToolContext } from "../../core/skill.ts";
+import { describeAbsence, parseSkillReference } from "../../core/skill-reference.ts";
+import { type Json, toJson } from "../../core/values.ts";
+import type { Invocation, Invoke, LoaderHost } from "../folder/host.ts";
+import { UNCONNECTED } from "../mcp/call.ts";
+import { calledTool, handlerConfig, type SkillEntry } from "./entry.ts";
+import type { SkillSet } from "./open.ts";
+
+/** What one invocation means. */
+export interface Chosen {
+  readonly entry: SkillEntry;
+  readonly tool: Tool;
+  /** What of the arguments does not fit: the call is not made. */
+  readonly misfit: string | undefined;
+}
+
+/** The skill and tool that are invoked; throws what keeps them from being called at all. */
+export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
+  const entry = await findCallable(set, call);
+  const tool = calledTool(entry, call.tool);
+  if (!tool) throw new Error(`skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
+  if (call.effects === "read" && tool.effect === "write") {
+    throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
+  }
+  const { schemaProblems } = await import("../../core/schema/schema.ts");
+  const { misfitOf } = await import("../../core/engine/tool-input.ts");
+  if (tool.dialect) return { entry, tool, misfit: misfitOf(tool, call.arguments) };
+  const problems = schemaProblems(tool.input_schema, call.arguments);
+  return { entry, tool, misfit: problems.length > 0 ? describeMisfit("invalid_input", problems) : undefined };
+}
+
+async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
+  const reference = version === undefined ? skill : `${parseSkillReference(skill).id}@${version}`;
+  const entry = await find(reference);
+  const reason = entry
+    ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
+    : describeAbsence(reference);
+  if (entry && reason === undefined) return entry;
+  throw new Error(`skill ${reference} cannot be called: ${reason}`);
+}
+
+/** What is known of the call that a context belongs to, and of those that led to it. */
+interface Caller {
+  readonly chain: readonly string[];
+  readonly effects: Tool["effect"];
+}
+const callers = new WeakMap<ToolContext, Caller>();
+
+/** The tool, whose own calls may only read where it only reads, however many calls lie between. */
+export function holdToEffect(tool: Tool): Tool {
+  const handler: Tool["handler"] = (input, context) => {
+    const { chain = [], effects = "write" } = callers.get(context) ?? {};
+    const held = { ...context };
+    callers.set(held, { chain, effects: effects === "read" ? effects : tool.effect });
+    return tool.handler(input, held);
+  };
+  return { ...tool, handler };
+}
+
+/** What a call may do: no more than the one that it is made in. */
+export function ceilingOf(call: Pick<Invocation, "effects">, context: ToolContext): { readonly effects?: "read" } {
+  return call.effects === "read" || callers.get(context)?.effects === "read" ? { effects: "read" } : {};
+}
+
+/** Calls by name, whatever format the called skill has. A call that leads back to itself is refused. */
+export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
+  return async (given, context) => {
+    const call = { ...given, ...ceilingOf(given, context) };
+    const chain = [...(callers.get(context)?.chain ?? []), `${call.skill}/${call.tool ?? ""}`];
+    if (new Set(chain).size < chain.length) {
+      throw new Error(
+        `skills call each other in a circle: ${chain.map((step) => step.replace(/\/$/, "")).join(" -> ")}`,
+      );
+    }
+    const server = await serverCall(set, call);
+    if (server) return callServer(host, server, call, context);
+    const { entry, tool, misfit } = await chooseTool(set, call);
+    if (misfit !== undefined) throw new Error(misfit);
+    const inner = { ...context, config: handlerConfig(entry) };
+    callers.set(inner, { chain, effects: call.effects ?? "write" });
+    return checkedOutput(tool, toJson(await tool.handler(call.arguments as never, inner)));
+  };
+}
+
+/** Undefined where the skill itself has the tool that is called. */
+async function serverCall(set: SkillSet, call: Invocation): Promise<SkillEntry | undefined> {
+  const entry = await set.find(call.skill);
+  const isOwn = entry?.skill.tools.some(({ name }) => name === call.tool);
+  return entry?.skill.mcp && entry.unavailable === undefined && call.tool !== undefined && !isOwn ? entry : undefined;
+}
+
+function callServer(
+  { callMcp, env }: LoaderHost,
+  { skill, contents }: SkillEntry,
+  call: Invocation,
+  context: ToolContext,
+) {
+  const { tool = "", effects } = call;
+  if (!callMcp || !skill.mcp) throw new Error(UNCONNECTED);
+  contents?.check();
+  const ceiling = effects === undefined ? {} : { effects };
+  const { workDir: cwd } = context;
+  return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, ...ceiling }, context);
+}
+
+/** A result that does not fit is no result (O12). */
+async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Json> {
+  if (!output_schema) return output;
+  const { schemaProblems } = await import("../../core/schema/schema.ts");
+  const problems = schemaProblems(output_schema, output);
+  if (problems.length > 0) throw new Error(describeMisfit("invalid_output", problems));
+  return output;
+}

@@ -1,0 +1,184 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { isReservedVariable } from "../../core/config.ts";
+import { defined } from "../../core/engine/settings.ts";
+import type { Diagnostic } from "../../core/errors.ts";
+import { reservedName } from "../../core/own/own-tools.ts";
+import { describeTools, type Skill, type Tool } from "../../core/skill.ts";
+import type { FolderFormat, LoadedSkill, LoaderHost } from "../folder/host.ts";
+import { type Contents, joinContents } from "../folder/skill-contents.ts";
+import { openSkillFolder, readSkillDocument, skipped } from "../folder/skill-folder.ts";
+import { discoverModule } from "../formats/module/module-folder.ts";
+import { loadSkillModule } from "../formats/module/skill-module.ts";
+import { openServerContents } from "../mcp/contents.ts";
+import { discoverSkills, type SkillLevel } from "./discover.ts";
+import type { SkillSetOptions } from "./open.ts";
+import { chooseVersion, repeatedVersions } from "./versions.ts";
+
+/** One skill of one id, found at one level. */
+export interface Layer {
+  readonly level: SkillLevel;
+  readonly priority: number;
+  readonly path: string;
+  readonly loaded: LoadedSkill;
+  /** All that would run of it. */
+  readonly contents: Contents;
+}
+
+export const STEP = 10;
+
+/** The skills of all levels by id, highest first. */
+export function findLayers(levels: readonly SkillLevel[], formats: readonly FolderFormat[], host: LoaderHost) {
+  const layers = new Map<string, Layer[]>();
+  const diagnostics: Diagnostic[] = [];
+  for (const [index, level] of levels.entries()) {
+    const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, formats, host);
+    diagnostics.push(...discovery.diagnostics);
+    for (const { path, loaded, contents } of discovery.found) {
+      const { id } = loaded.skill;
+      const reserved = reservedNameOf(loaded.skill);
+      if (reserved !== undefined) {
+        diagnostics.push(skipped(path, reserved));
+        continue;
+      }
+      const layer: Layer = {
+        level,
+        priority: (levels.length - index) * STEP,
+        path,
+        ...guarded(withoutReserved(loaded, path), level, joinContents(contents, serverContents(loaded, host))),
+      };
+      layers.set(id, [...(layers.get(id) ?? []), layer]);
+    }
+  }
+  return { layers, diagnostics };
+}
+
+/** Why a skill cannot have the names that it takes. */
+export function reservedNameOf(skill: Skill): string | undefined {
+  const exposed = describeTools(skill, skill.tools).map((tool) => tool.exposed);
+  return reservedName(skill.id, exposed);
+}
+
+/** Those that flags and config files hand over. */
+export function refusedVariables({ variables }: Pick<SkillSetOptions, "variables">): Diagnostic[] {
+  return [...variables].flatMap(([id, names]) =>
+    names.filter(isReservedVariable).map((name) => refusedVariable(id, name)),
+  );
+}
+
+function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" | "file"> = { path: [] }): Diagnostic {
+  const message = `skill "${id}": the variable ${name} is not handed to a skill, because it changes what programs load`;
+  return { severity: "warning", code: "VARIABLE_REFUSED", message, ...at };
+}
+
+/** Of the servers that the skill would start: what their commands name. */
+function serverContents({ skill, server }: LoadedSkill, { cwd }: Pick<LoaderHost, "cwd">): Contents[] {
+  const own = skill.mcp ? [{ config: skill.mcp, cwd }] : [];
+  return [...own, ...(server ? [server] : [])].map(({ config, cwd }) => openServerContents(config, cwd));
+}
+
+/** What was digested is what runs (trust 6): nothing of a skill runs once its files are others. Those of the operator may change. */
+function guarded(loaded: LoadedSkill, { trusted }: SkillLevel, contents: Contents): Pick<Layer, "loaded" | "contents"> {
+  if (trusted || !loaded.runsCode) return { loaded, contents };
+  const guard = (skill: Skill): Skill => ({ ...skill, tools: skill.tools.map((tool) => guardedTool(tool, contents)) });
+  const { importCode } = loaded;
+  const load = importCode && {
+    async importCode() {
+      contents.check();
+      const skill = guard(await importCode());
+      contents.check();
+      return skill;
+    },
+  };
+  return { loaded: { ...loaded, skill: guard(loaded.skill), ...load }, contents };
+}
+
+function guardedTool(tool: Tool, contents: Contents): Tool {
+  const handler: Tool["handler"] = (input, context) => {
+    contents.check();
+    return tool.handler(input, context);
+  };
+  return { ...tool, handler };
+}
+
+/** A document cannot have its skill's programs started with variables that change what they load. */
+function withoutReserved(loaded: LoadedSkill, path: string): LoadedSkill {
+  const { id, config, mcp } = loaded.skill;
+  const fields = Object.entries(config).filter(([key, { env }]) => [key, env ?? key].some(isReservedVariable));
+  const variables = Object.keys(mcp?.env ?? {}).filter(isReservedVariable);
+  if (fields.length + variables.length === 0) return loaded;
+  const skill: Skill = {
+    ...loaded.skill,
+    config: without(config, new Set(fields.map(([key]) => key))),
+    ...defined("mcp", mcp?.env ? { ...mcp, env: without(mcp.env, new Set(variables)) } : mcp),
+  };
+  const findings = [
+    ...fields.map(([key, { env }]) => refusedVariable(id, env ?? key, { path: ["config", key], file: path })),
+    ...variables.map((name) => refusedVariable(id, name, { path: ["mcp", "env", name], file: path })),
+  ];
+  return { ...loaded, skill, diagnostics: [...loaded.diagnostics, ...findings] };
+}
+
+function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlySet<string>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.has(key)));
+}
+
+export interface Builtins {
+  readonly ids: ReadonlySet<string>;
+  /** Why the operator's choices keep it away. */
+  kept(id: string): string | undefined;
+  load(id: string): Promise<Skill | undefined>;
+}
+
+export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, "builtin" | "own">): Builtins {
+  const ownById = new Map(own.map((entry) => [entry.skill.id, entry]));
+  const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
+  const ids = new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name));
+  const loaded = new Map<string, Promise<Skill>>();
+  return {
+    ids: new Set([...ids, ...ownById.keys()]),
+    kept: (id) => ownById.get(id)?.unavailable,
+    async load(id) {
+      const program = ownById.get(id);
+      if (program || !ids.has(id)) return program?.skill;
+      const known = loaded.get(id) ?? loadBuiltinSkill(join(directory, id));
+      loaded.set(id, known);
+      return known;
+    },
+  };
+}
+
+async function loadBuiltinSkill(directory: string): Promise<Skill> {
+  const code = ["skill.js", "skill.ts"].map((name) => join(directory, name)).find((file) => existsSync(file));
+  const skill = await loadSkillModule(code ?? join(directory, "skill.js"));
+  const folder = openSkillFolder(directory);
+  const document = folder && readSkillDocument(folder);
+  return document && "instruction" in document && document.instruction
+    ? { ...skill, instruction: document.instruction }
+    : skill;
+}
+
+/** Who wins an id, and over whom. Versions of one level stand side by side. */
+export function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
+  return [...layers].flatMap(([id, found]) => {
+    const { winner, shadowed } = chooseVersion(found);
+    if (!winner) return [];
+    const lower = new Map(shadowed.filter(({ path }) => path !== winner.path).map((loser) => [loser, winner]));
+    for (const [first, again] of repeatedVersions(found)) if (!lower.has(again)) lower.set(again, first);
+    const told = [...lower].map(([loser, over]) => shadowing(id, over, `${loser.path} (priority ${loser.priority})`));
+    if (!builtins.ids.has(id)) return told;
+    told.push(shadowing(id, winner, "the built-in skill (priority 0), whose tools stay"));
+    return winner.loaded.runsCode ? [...told, toolsLeftOut(id, winner)] : told;
+  });
+}
+
+function shadowing(id: string, { path, priority }: Layer, loser: string): Diagnostic {
+  const message = `skill "${id}": ${path} (priority ${priority}) shadows ${loser}`;
+  return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: path };
+}
+
+function toolsLeftOut(id: string, { path }: Layer): Diagnostic {
+  const message = `skill "${id}": the tools of ${path} are left out, because the built-in skill keeps its own`;
+  const hint = "a skill with tools of its own needs an id of its own";
+  return { severity: "warning", code: "SKILL_TOOLS_LEFT_OUT", path: [], message, hint, file: path };
+}

@@ -1,0 +1,248 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Environment } from "../../core/config.ts";
+import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
+import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill-reference.ts";
+import type { FolderFormat, LoaderHost } from "../folder/host.ts";
+import { skillDocument } from "../formats/agent-skills/skill-document.ts";
+import { skillContract } from "../formats/contract/skill-contract.ts";
+import { moduleFolder } from "../formats/module/module-folder.ts";
+import { skillTools } from "../formats/skill-tools/skill-tools.ts";
+import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
+import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
+import type { Trust } from "../trust-memory.ts";
+import type { SkillLevel } from "./discover.ts";
+import {
+  calledTool,
+  type InlineSkills,
+  joinLayers,
+  type OwnedInline,
+  type OwnSkill,
+  partsOf,
+  type ServerChoice,
+  type SkillEntry,
+} from "./entry.ts";
+import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
+import { findLayers, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
+import type { LintedSkill } from "./lint.ts";
+import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
+import { describeWithheld, heldOf, type Withheld } from "./withheld.ts";
+
+/** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
+export const FORMATS: readonly FolderFormat[] = [
+  skillPackage,
+  toolDescriptor,
+  skillTools,
+  skillContract,
+  moduleFolder,
+  skillDocument,
+];
+
+export interface SkillSetOptions {
+  /** The folder of the built-in skills. */
+  readonly builtin: string;
+  /** Built-in skills whose tools the program itself carries out. */
+  readonly own: readonly OwnSkill[];
+  /** Where skills are looked for, highest first. */
+  readonly levels: readonly SkillLevel[];
+  /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */
+  readonly servers: ReadonlyMap<string, ServerChoice>;
+  readonly disabled: readonly string[];
+  /** Skills whose code the operator lets run. */
+  readonly trust: Trust;
+  /** Variables handed to a skill beside those that it declares. */
+  readonly variables: ReadonlyMap<string, readonly string[]>;
+  readonly overrides: ReadonlyMap<string, string>;
+  readonly env: Environment;
+  readonly host: Omit<LoaderHost, "env" | "invoke">;
+}
+
+/** Every skill there is, found once and read when asked for. */
+export interface SkillSet {
+  /** Checks skills by the strict rules of their formats: those at the paths, without any all that are not built in. */
+  lint(paths?: readonly string[]): Promise<readonly LintedSkill[]>;
+  readonly ids: ReadonlySet<string>;
+  /** Where the skills of all levels were found, links followed. */
+  readonly folders: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** What the tools of foreign skills are carried out with. */
+  readonly host: LoaderHost;
+  /** What is held back of the skill and why (trust 6), told without running any; undefined where nothing is. */
+  withheld(reference: string, inline?: InlineSkills): Withheld | undefined;
+  /**
+   * By id, or by `id@range` for one of its versions; undefined for what nobody declares. `inline` are the skills of one
+   * workflow, the highest layer.
+   */
+  find(reference: string, inline?: InlineSkills): Promise<SkillEntry | undefined>;
+  /** The versions of an id at all levels, newest first. */
+  versions(id: string): readonly string[];
+  /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
+  about(reference: string, inline?: InlineSkills): readonly Diagnostic[];
+  /** The same skills where no server is connected and no agent asked (fine-print T45). */
+  unconnected(): SkillSet;
+}
+
+/** The skills of a set as references name them. */
+export function knownSkills({ ids, versions }: SkillSet): KnownSkills {
+  const has = (reference: string) => {
+    const { id, range } = referenceOf(ids, reference);
+    return ids.has(id) && (range === undefined || versions(id).some((version) => fitsRange(version, range)));
+  };
+  return { has, [Symbol.iterator]: () => ids[Symbol.iterator]() };
+}
+
+/** An id that holds an `@` is that id. */
+function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReference {
+  return ids.has(reference) ? { id: reference, range: undefined } : parseSkillReference(reference);
+}
+
+/** Finds the skills of all levels; of one id the higher level wins (S10). */
+export function openSkillSet(options: SkillSetOptions): SkillSet {
+  const { callMcp } = options.host;
+  const host: LoaderHost = {
+    ...options.host,
+    env: options.env,
+    invoke: (call, context) => invoke(call, context),
+    ...(callMcp ? { callMcp: (call, context) => callMcp({ ...call, ...ceilingOf(call, context) }, context) } : {}),
+  };
+  const { layers, diagnostics } = findLayers(options.levels, FORMATS, host);
+  // What is trusted by its id alone is what it is now: whatever else may run is not yet running.
+  for (const id of options.trust.ids) for (const { contents } of layers.get(id) ?? []) contents.digest();
+  const builtins = openBuiltins(options);
+  const ids = new Set([...builtins.ids, ...layers.keys(), ...options.servers.keys()]);
+  const topOf = (reference: string) => {
+    const { id, range } = referenceOf(ids, reference);
+    return { id, top: chooseVersion(layers.get(id) ?? [], range).winner };
+  };
+  const find = async (
+    reference: string,
+    inline: InlineSkills | undefined,
+    callers: readonly string[],
+  ): Promise<SkillEntry | undefined> => {
+    const own = inlineOf(reference, inline);
+    const { id, range } = own ? { id: reference, range: undefined } : referenceOf(ids, reference);
+    const { winner, shadowed } = chooseVersion(layers.get(id) ?? [], range);
+    const builtin = await builtins.load(id);
+    if (range !== undefined && !winner && !fitsRange(builtin?.version, range)) return undefined;
+    const entry = await joinLayers(id, {
+      inline: own,
+      custom: winner ? [winner, ...shadowed] : [],
+      builtin,
+      kept: builtins.kept(id),
+      server: options.servers.get(id),
+      options,
+    });
+    if (entry?.format !== "contract") return entry;
+    const { boundTo } = winner?.loaded ?? {};
+    if (!boundTo || builtin || callers.includes(id)) return withCeiling(entry);
+    return withCeiling(withTargetEffect(entry, boundTo.tool, await find(boundTo.skill, undefined, [...callers, id])));
+  };
+  let unmistaken: Promise<void> | undefined;
+  const set: SkillSet = {
+    async lint(paths) {
+      const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
+      const own = options.levels.filter(({ kind }) => kind !== "builtin");
+      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(own);
+      return lintSkills(folders, { formats: FORMATS, host, known: ids });
+    },
+    ids,
+    folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
+    host,
+    diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
+    async find(reference, inline) {
+      unmistaken ??= checkOverrides(options.overrides, ids, (id) => find(id, undefined, []));
+      await unmistaken;
+      return find(reference, inline, []);
+    },
+    withheld(reference, inline) {
+      const { id, top } = topOf(reference);
+      const own = inlineOf(reference, inline);
+      const layers = { inline: own, custom: top ? [top] : [], server: options.servers.get(id), options };
+      const parts = partsOf({ ...layers, hasBuiltin: builtins.ids.has(id) });
+      return describeWithheld(id, heldOf(id, parts, options.trust));
+    },
+    about(reference, inline) {
+      const { id } = referenceOf(ids, reference);
+      const own = new Map([...layers].filter(([other]) => other === id));
+      const skips = diagnostics.filter(({ code, file }) => code === "SKILL_SKIPPED" && isAbout(id, file));
+      return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
+    },
+    versions: (id) => listVersions(layers.get(id) ?? []),
+    unconnected() {
+      const { callMcp: _, askAgent: __, ...rest } = options.host;
+      return openSkillSet({ ...options, host: rest });
+    },
+  };
+  const invoke = createInvoke(set, host);
+  return set;
+}
+
+/** A value given for a key alone reaches one skill (trust 4): whoever else declares the key must not get it. */
+async function checkOverrides(
+  overrides: ReadonlyMap<string, string>,
+  ids: ReadonlySet<string>,
+  find: (id: string) => Promise<SkillEntry | undefined>,
+): Promise<void> {
+  if (overrides.size === 0) return;
+  const entries = await Promise.all([...ids].map(find));
+  for (const key of overrides.keys()) {
+    const declaring = entries.flatMap((entry) =>
+      entry?.fields.some((field) => field.key === key) ? [entry.skill.id] : [],
+    );
+    if (declaring.length < 2) continue;
+    const named = declaring.map((id) => `--set ${id}.${key}=VALUE`).sort();
+    throw new SkillflowError(
+      "usage.invalid",
+      `--set ${key} could mean several skills: ${declaring.sort().join(", ")}`,
+      {
+        hint: `name one: ${named.join(", ")}`,
+      },
+    );
+  }
+}
+
+/** A skill that passes its calls on to a tool writes where that one may, whatever it says of itself. */
+function withTargetEffect(entry: SkillEntry, name: string | undefined, target: SkillEntry | undefined): SkillEntry {
+  if (target && calledTool(target, name)?.effect === "read") return entry;
+  const written = entry.skill.tools.map((own) => ({ ...own, effect: "write" as const }));
+  return { ...entry, skill: { ...entry.skill, tools: written } };
+}
+
+/** What a contract calls in turn may do no more than the contract itself. */
+function withCeiling(entry: SkillEntry): SkillEntry {
+  return { ...entry, skill: { ...entry.skill, tools: entry.skill.tools.map(holdToEffect) } };
+}
+
+/** Whether a file is the folder of this name, or lies in it, or is a manifest that says the id. */
+function isAbout(id: string, file: string | undefined): boolean {
+  if (file === undefined) return false;
+  return (
+    [file, dirname(file)].some((path) => basename(path) === id) || manifestsAt(file).some((path) => saysId(path, id))
+  );
+}
+
+const MANIFEST = /^(?:SKILL\.md|skill\.toml|contract\.(?:ya?ml|json))$/;
+const MOST_BYTES = 1024 * 1024;
+
+function manifestsAt(path: string): string[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory()) return stats?.isFile() && stats.size <= MOST_BYTES ? [path] : [];
+  return readdirSync(path).flatMap((name) => (MANIFEST.test(name) ? manifestsAt(join(path, name)) : []));
+}
+
+function saysId(file: string, id: string): boolean {
+  const lines = readFileSync(file, "utf8").matchAll(/^[\s{]*["']?(?:id|name)["']?\s*[:=]\s*(.+?)\s*,?\s*$/gm);
+  return [...lines].some(([, value = ""]) => value.replace(/^(["'])(.*)\1$/, "$2") === id);
+}
+
+function inlineShadows(id: string, inline: InlineSkills | undefined, ids: ReadonlySet<string>): Diagnostic[] {
+  if (!inlineOf(id, inline) || !ids.has(id)) return [];
+  const message = `skill "${id}": the workflow's own shadows the one that is installed, whose tools stay`;
+  return [{ severity: "warning", code: "SKILL_SHADOWED", path: ["skills", id], message }];
+}
+
+function inlineOf(id: string, inline: InlineSkills | undefined): OwnedInline | undefined {
+  const { skills = {}, trusted = false } = inline ?? {};
+  const own = Object.hasOwn(skills, id) ? skills[id] : undefined;
+  return own && { ...own, trusted };
+}

@@ -1,0 +1,115 @@
+import type { Json } from "../../core/values.ts";
+import { type Place, parseYaml, type YamlText } from "./yaml-text.ts";
+
+/** JSON of an author who may mean harm, read strictly: no comments, no comma too many, not nested too deep. */
+export interface JsonText {
+  /** Undefined where there is a problem. */
+  readonly value: Json | undefined;
+  readonly problem: ({ readonly message: string } & Place) | undefined;
+  /** The place of the deepest part of a path that the document has; of its key where there is one. */
+  position(path: readonly (string | number)[]): Place;
+}
+
+const MOST_DEPTH = 100;
+
+export function parseJsonText(text: string): JsonText {
+  const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  const fault = findFault(json);
+  if (fault) {
+    const problem = { message: fault.message, ...placeAt(json, fault.offset) };
+    return { value: undefined, problem, position: () => ({}) };
+  }
+  // Positions cost a second reading, which only a finding is worth.
+  let yaml: YamlText | undefined;
+  const position: JsonText["position"] = (path) => {
+    yaml ??= parseYaml(json);
+    // A key that stands twice, or could alter an object, is JSON: as near as we come.
+    const { line, column } = yaml.problems[0] ?? yaml.position(path);
+    return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+  };
+  return { value: JSON.parse(json) as Json, problem: undefined, position };
+}
+
+function placeAt(text: string, offset: number): Place {
+  const lines = text.slice(0, offset).split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
+
+interface Fault {
+  readonly message: string;
+  readonly offset: number;
+}
+
+/** The first thing that keeps a text from being JSON; the engine's own parser does not always tell where it is. */
+function findFault(text: string): Fault | undefined {
+  const closers: Closer[] = [];
+  let expected: Expected = "a value";
+  for (let offset = 0; ; ) {
+    const start = endOf(SPACE, text, offset);
+    if (start === text.length && expected === "the end") return undefined;
+    const end = endOf(TOKEN, text, start);
+    const after: Expected | undefined = end === start ? undefined : follow(expected, text.slice(start, end), closers);
+    if (after === undefined) return { message: `${expected} is expected ${describeRest(text, start)}`, offset: start };
+    if (closers.length > MOST_DEPTH) return { message: `nested more than ${MOST_DEPTH} levels deep`, offset: start };
+    expected = after;
+    offset = end;
+  }
+}
+
+type Closer = "}" | "]";
+type Expected = "a value" | "a value or ]" | "a key" | "a key or }" | ":" | ", or ]" | ", or }" | "the end";
+
+const SPACE = /[ \t\r\n]*/y;
+const TOKEN =
+  /[{}[\]:,]|"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/uy;
+
+function endOf(pattern: RegExp, text: string, offset: number): number {
+  pattern.lastIndex = offset;
+  return pattern.test(text) ? pattern.lastIndex : offset;
+}
+
+/** What is expected after a token; undefined where the token is not what was expected. */
+function follow(expected: Expected, token: string, closers: Closer[]): Expected | undefined {
+  switch (expected) {
+    case "a value":
+    case "a value or ]":
+      if (token === "{") return opened(closers, "}");
+      if (token === "[") return opened(closers, "]");
+      if (token === "]" && expected === "a value or ]") return closed(closers);
+      return /^[}\]:,]/.test(token) ? undefined : afterValue(closers);
+    case "a key":
+    case "a key or }":
+      if (token === "}" && expected === "a key or }") return closed(closers);
+      return token.startsWith('"') ? ":" : undefined;
+    case ":":
+      return token === ":" ? "a value" : undefined;
+    case ", or ]":
+    case ", or }":
+      if (token === closers.at(-1)) return closed(closers);
+      if (token !== ",") return undefined;
+      return expected === ", or }" ? "a key" : "a value";
+    case "the end":
+      return undefined;
+  }
+}
+
+function opened(closers: Closer[], closer: Closer): Expected {
+  closers.push(closer);
+  return closer === "}" ? "a key or }" : "a value or ]";
+}
+
+function closed(closers: Closer[]): Expected {
+  closers.pop();
+  return afterValue(closers);
+}
+
+function afterValue(closers: readonly Closer[]): Expected {
+  const closer = closers.at(-1);
+  return closer === undefined ? "the end" : closer === "}" ? ", or }" : ", or ]";
+}
+
+function describeRest(text: string, offset: number): string {
+  const rest = text.slice(offset).split("\n")[0]?.trim() ?? "";
+  if (offset >= text.length) return "where the text ends";
+  return `before ${rest.length > 20 ? `${rest.slice(0, 20)}…` : rest}`;
+}

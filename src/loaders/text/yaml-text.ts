@@ -1,0 +1,159 @@
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  visit,
+  type YAMLMap,
+} from "yaml";
+import { messageOf } from "../../core/errors.ts";
+import { isNestedBeyond } from "../../core/values.ts";
+
+/** YAML 1.2 core or JSON, one document, of an author who may mean harm: read in about linear time, or refused. */
+export interface YamlText {
+  readonly value: unknown;
+  /** When there are any, there is no value. */
+  readonly problems: readonly YamlProblem[];
+  /** The place of the deepest part of a path that the document has; of its key where there is one. */
+  position(path: readonly (string | number)[]): Place;
+}
+
+export type YamlProblem = { readonly message: string } & Place;
+/** 1-based. */
+export interface Place {
+  readonly line?: number;
+  readonly column?: number;
+}
+
+const MOST_DEPTH = 200;
+
+/** `textBelow`: a key of the document below which numbers, booleans and null are text, spelled as they are written. */
+export function parseYaml(text: string, textBelow?: string): YamlText {
+  const lines = new LineCounter();
+  const at = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const problem: Complain = (message, offset = 0) => ({ message, ...at(offset) });
+  const failed = (...problems: YamlProblem[]): YamlText => ({ value: undefined, problems, position: () => ({}) });
+
+  const composed = composeDocuments(text, lines);
+  if (typeof composed === "number") {
+    return failed({ message: `nested more than ${MOST_DEPTH} levels deep`, line: composed });
+  }
+  const [document, another] = composed;
+  if (!document) return { value: null, problems: [], position: () => ({}) };
+  const problems = document.errors.map((error) => problem(error.message.split("\n")[0] ?? "", error.pos[0]));
+  if (another) problems.push(problem("a second document begins here; a file holds one", another.range[0]));
+  problems.push(...document.warnings.map((warning) => problem(warning.message.split("\n")[0] ?? "", warning.pos[0])));
+  problems.push(...keyProblems(document, problem));
+  if (problems.length > 0) return failed(...problems);
+  if (textBelow !== undefined) keepSpelling(document, textBelow);
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    if (isNestedBeyond(MOST_DEPTH, value)) {
+      return failed(problem(`nested more than ${MOST_DEPTH} levels deep through aliases`));
+    }
+    return { value, problems: [], position: (path) => positionOf(document, path, at) };
+  } catch (error) {
+    return failed(problem(messageOf(error)));
+  }
+}
+
+function keepSpelling(document: Document, key: string): void {
+  const node = isMap(document.contents) ? document.contents.get(key) : undefined;
+  if (!isMap(node)) return;
+  visit(node, {
+    Scalar(place, scalar) {
+      if (place === "key" || typeof scalar.value === "string" || !scalar.source) return;
+      scalar.value = scalar.source;
+    },
+  });
+}
+
+/** The value, or an Error with the first problem. */
+export function readYaml(text: string, textBelow?: string): unknown {
+  const { value, problems } = parseYaml(text, textBelow);
+  const [first] = problems;
+  if (first) throw new Error(`${first.message} (line ${first.line ?? 1})`);
+  return value;
+}
+
+type Complain = (message: string, offset?: number) => YamlProblem;
+
+/** The documents of a text; or the first line that nests too deep, before anything recurses there. */
+function composeDocuments(text: string, lines: LineCounter): Document.Parsed[] | number {
+  const parser = new Parser(lines.addNewLine);
+  const tokens: CST.Token[] = [];
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme));
+    if (parser.stack.length > MOST_DEPTH) return lines.linePos(parser.offset).line;
+  }
+  tokens.push(...parser.end());
+  const options = { version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false } as const;
+  const documents: Document.Parsed[] = [];
+  for (const document of new Composer(options).compose(tokens, true, text.length)) {
+    documents.push(document as Document.Parsed);
+    if (documents.length === 2) break;
+  }
+  return documents;
+}
+
+/** Keys that stand twice in a map, and such as could alter an object; in linear time, which the parser's own check is not. */
+function keyProblems(document: Document, problem: Complain): YamlProblem[] {
+  const found: YamlProblem[] = [];
+  const anchors = new Map<string, unknown>();
+  visit(document, (_, node, ancestors) => {
+    if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
+    if (isAlias(node) && !anchors.has(node.source)) {
+      found.push(problem(`the alias *${node.source} names nothing before it`, node.range?.[0]));
+    } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
+      found.push(problem(`the alias *${node.source} stands inside of what it names`, node.range?.[0]));
+    }
+    if (isMap(node)) found.push(...badKeys(node, problem));
+  });
+  return found;
+}
+
+function badKeys(map: YAMLMap, problem: Complain): YamlProblem[] {
+  const seen = new Set<string>();
+  return map.items.flatMap(({ key }) => {
+    const offset = (key as Node | null)?.range?.[0];
+    if (isCollection(key)) return [problem("a key must be text", offset)];
+    const name = isScalar(key) ? String(key.value) : isAlias(key) ? `*${key.source}` : "";
+    const again = seen.has(name);
+    seen.add(name);
+    if (name === "__proto__") return [problem('the key "__proto__" is not allowed', offset)];
+    return again ? [problem(`the key "${name}" stands twice in one map`, offset)] : [];
+  });
+}
+
+function positionOf(document: Document, path: readonly (string | number)[], at: (offset: number) => Place): Place {
+  let node: unknown = document.contents;
+  let offset: number | undefined = (node as Node | null)?.range?.[0];
+  for (const key of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    const pair = isMap(node)
+      ? node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(key))
+      : undefined;
+    const child = pair
+      ? pair.value
+      : isMap(node)
+        ? undefined
+        : (node as { get?: (key: unknown, keep: boolean) => unknown })?.get?.(key, true);
+    if (child === undefined && !pair) break;
+    offset = (pair?.key as Node | undefined)?.range?.[0] ?? (child as Node).range?.[0] ?? offset;
+    node = child;
+  }
+  return offset === undefined ? {} : at(offset);
+}
