@@ -49,7 +49,7 @@ function roomOf(path: string): string {
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ["cli", "project"],
-  cli: ["protocol", "app", "project", "secrets", "skill-choices", "files", "own-files", "core"],
+  cli: ["protocol", "reports", "app", "project", "secrets", "skill-choices", "files", "own-files", "core"],
   protocol: ["app", "execution", "skill-file", "project", "secrets", "skill-choices", "core"],
   app: [
     "invocation",
@@ -77,6 +77,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   servers: ["project", "loaders", "core"],
   proxy: ["core"],
   run: ["core"],
+  reports: ["core"],
   files: [],
   "own-files": [],
   loaders: ["files", "own-files", "core"],

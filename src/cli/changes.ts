@@ -1,6 +1,6 @@
 import { structuredPatch } from "diff";
 import { type ChangedPrompt, openingTexts, type Prompt } from "../core/prompt.ts";
-import { plainText } from "./reports/inert.ts";
+import { plainText } from "../reports/inert.ts";
 import { amount, type Paint } from "./terminal.ts";
 
 const MOST_SHOWN = 5;

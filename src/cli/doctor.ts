@@ -15,10 +15,10 @@ import {
   sandboxName,
   unknownSkills,
 } from "../project.ts";
+import { plainText } from "../reports/inert.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
-import { plainText } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "./terminal.ts";
 

@@ -6,8 +6,8 @@ import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeResult } from "../core/record/result.ts";
 import { openProject, readWorkflow } from "../project.ts";
+import { runDot, runMermaid, workflowDot, workflowMermaid } from "../reports/mermaid.ts";
 import { projectOptions, text } from "./flags.ts";
-import { runDot, runMermaid, workflowDot, workflowMermaid } from "./graph.ts";
 import type { Action } from "./main.ts";
 import { findRecording } from "./runs.ts";
 
@@ -15,7 +15,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
   const format = text(flags, "format") ?? "mermaid";
   const draw = async (mermaid: () => string, dot: () => string) => {
     if (format === "mermaid") return mermaid();
-    return format === "dot" ? dot() : (await import("./svg.ts")).renderSvg(dot());
+    return format === "dot" ? dot() : (await import("../reports/svg.ts")).renderSvg(dot());
   };
   const project = openProject(io.host, projectOptions(flags));
   const path = resolve(io.host.cwd, given);

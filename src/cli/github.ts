@@ -1,8 +1,8 @@
 import type { Diagnostic } from "../core/errors.ts";
-import { commandData, commandProperty, plainLine } from "./reports/inert.ts";
-import { summaryMarkdown } from "./reports/markdown.ts";
-import { cutText, shortText } from "./reports/preview.ts";
-import { complaintOf, type Report } from "./reports/visits.ts";
+import { commandData, commandProperty, plainLine } from "../reports/inert.ts";
+import { summaryMarkdown } from "../reports/markdown.ts";
+import { cutText, shortText } from "../reports/preview.ts";
+import { complaintOf, type Report } from "../reports/visits.ts";
 
 /** Workflow commands that hide secrets; to be printed before anything else. */
 export function maskCommands(secrets: Iterable<string>): string[] {

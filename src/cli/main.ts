@@ -119,7 +119,7 @@ interface Guarded {
 
 /** GitHub Actions reads what is printed for commands: text of models and tools must not become one (trust 13). */
 async function inertFor({ host }: Terminal): Promise<Inert> {
-  const { logText, terminalText } = await import("./reports/inert.ts");
+  const { logText, terminalText } = await import("../reports/inert.ts");
   return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text) => text };
 }
 

@@ -5,9 +5,9 @@ import { messageOf, SkillflowError } from "../core/errors.ts";
 import { nearest } from "../core/values.ts";
 import { makeFolder, replaceFile } from "../files.ts";
 import { projectFolder } from "../project.ts";
+import type { Report } from "../reports/visits.ts";
 import { list, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
-import type { Report } from "./reports/visits.ts";
 
 export interface Outputs {
   readonly out: string | undefined;
@@ -17,20 +17,23 @@ export interface Outputs {
 /** Every kind of report, loaded when it is asked for. */
 const KINDS: Readonly<Record<string, (report: Report) => Promise<string>>> = {
   json: async ({ result }) => `${JSON.stringify(result, undefined, 2)}\n`,
-  md: async (report) => (await import("./reports/markdown.ts")).summaryMarkdown(report),
+  md: async (report) => (await import("../reports/markdown.ts")).summaryMarkdown(report),
   html: drawnHtml,
-  junit: async (report) => (await import("./reports/junit.ts")).junitXml(report),
-  sarif: async (report) => (await import("./reports/sarif.ts")).sarifOfRun(report),
-  mermaid: async ({ record, result }) => (await import("./graph.ts")).runMermaid(record, result),
+  junit: async (report) => (await import("../reports/junit.ts")).junitXml(report),
+  sarif: async (report) => (await import("../reports/sarif.ts")).sarifOfRun(report),
+  mermaid: async ({ record, result }) => (await import("../reports/mermaid.ts")).runMermaid(record, result),
 };
 
 /** Drawings of larger workflows help nobody. */
 const MOST_DRAWN = 200;
 
 async function drawnHtml(report: Report): Promise<string> {
-  const { reportHtml } = await import("./reports/html.ts");
+  const { reportHtml } = await import("../reports/html.ts");
   if (Object.keys(report.record.workflow.nodes).length > MOST_DRAWN) return reportHtml(report);
-  const [{ renderSvg }, { embedSvg, runDot }] = await Promise.all([import("./svg.ts"), import("./graph.ts")]);
+  const [{ renderSvg }, { embedSvg, runDot }] = await Promise.all([
+    import("../reports/svg.ts"),
+    import("../reports/mermaid.ts"),
+  ]);
   return reportHtml(report, { graph: embedSvg(await renderSvg(runDot(report.record, report.result))) });
 }
 

@@ -1,6 +1,6 @@
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
-import { plainText } from "./reports/inert.ts";
+import { plainText } from "../reports/inert.ts";
 import { amount, duration, oneLine, type Paint } from "./terminal.ts";
 
 export interface ProgressOptions {

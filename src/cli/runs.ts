@@ -8,10 +8,10 @@ import { describeResult } from "../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../core/record/run-summary.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project } from "../project.ts";
+import { plainText } from "../reports/inert.ts";
+import { formatCost } from "../reports/preview.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
-import { plainText } from "./reports/inert.ts";
-import { formatCost } from "./reports/preview.ts";
 import { describeFailure, duration, jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
 import { describeVerdict } from "./verdict.ts";
 

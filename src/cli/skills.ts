@@ -4,9 +4,9 @@ import { SkillflowError } from "../core/errors.ts";
 import { describeTools } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
 import { openProject, type Project, type SkillEntry, unknownSkills } from "../project.ts";
+import { plainText } from "../reports/inert.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
-import { plainText } from "./reports/inert.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "./terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {

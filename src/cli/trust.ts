@@ -8,10 +8,10 @@ import {
   type SkillEntry,
   type TrustEntry,
 } from "../project.ts";
+import { plainLine } from "../reports/inert.ts";
 import { NO_FLAGS } from "../skill-choices.ts";
 import { projectOptions } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
-import { plainLine } from "./reports/inert.ts";
 import { painter } from "./terminal.ts";
 
 /** What people are asked about: a workflow that is to run, and what it brings along. */

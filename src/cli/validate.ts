@@ -1,9 +1,9 @@
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
 import { configFindings, openProject, type Project, readWorkflow, sourceFindings, unknownSkills } from "../project.ts";
+import { logJson } from "../reports/inert.ts";
 import { documentSecrets } from "../secrets.ts";
 import { projectOptions, sourceChoices, text } from "./flags.ts";
 import type { Action } from "./main.ts";
-import { logJson } from "./reports/inert.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
@@ -43,7 +43,7 @@ async function readDiscreetly(project: Project, file: string, choices: ReturnTyp
 }
 
 async function render(format: string, diagnostics: readonly Diagnostic[]): Promise<string> {
-  if (format === "sarif") return logJson((await import("./reports/sarif.ts")).sarifOfDiagnostics(diagnostics));
+  if (format === "sarif") return logJson((await import("../reports/sarif.ts")).sarifOfDiagnostics(diagnostics));
   if (format === "github") {
     const { annotationOf } = await import("./github.ts");
     return diagnostics.map((diagnostic) => `${annotationOf(diagnostic)}\n`).join("");

@@ -1,8 +1,8 @@
 import type { FinishedRun } from "../app.ts";
 import type { NodeResult } from "../core/event.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
-import { plainText } from "./reports/inert.ts";
-import { leftOutSkills, type Report } from "./reports/visits.ts";
+import { plainText } from "../reports/inert.ts";
+import { leftOutSkills, type Report } from "../reports/visits.ts";
 import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
 const MOST_NODES = 12;

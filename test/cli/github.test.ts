@@ -8,8 +8,8 @@ import {
   outputsOf,
   stepSummary,
 } from "../../src/cli/github.ts";
-import { hostileText } from "./hostile-text.ts";
-import { longRun, triageRun } from "./triage-run.ts";
+import { hostileText } from "../reports/hostile-text.ts";
+import { longRun, triageRun } from "../reports/triage-run.ts";
 
 describe("masks", () => {
   it("are one command for each secret, whole, and none for blank ones", () => {

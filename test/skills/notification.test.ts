@@ -8,8 +8,8 @@ import type { JsonObject, ToolContext } from "skillflow";
 import { type LoopbackRequest, toolContext } from "skillflow/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import notification from "../../skills/notification/skill.ts";
-import { hostileText } from "../cli/hostile-text.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { hostileText } from "../reports/hostile-text.ts";
 import { headerOf, MAIL_PASSWORD, MAIL_USER, type MailService, parseMail, startMail } from "../services/mail.ts";
 import {
   cardLines,

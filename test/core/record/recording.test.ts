@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { reportHtml } from "../../../src/cli/reports/html.ts";
-import { summaryMarkdown } from "../../../src/cli/reports/markdown.ts";
 import { fold } from "../../../src/core/engine/fold.ts";
 import { next } from "../../../src/core/engine/interpreter.ts";
 import { linkProgram } from "../../../src/core/engine/program.ts";
@@ -8,6 +6,8 @@ import { begin } from "../../../src/core/engine/state.ts";
 import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
 import { faultOfRecording } from "../../../src/core/record/recording.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
+import { reportHtml } from "../../../src/reports/html.ts";
+import { summaryMarkdown } from "../../../src/reports/markdown.ts";
 import { calls, gives, OPS, play, recordOf, workflowOf } from "../../harness.ts";
 
 const output = { type: "object", properties: { x: { type: "number" } } };

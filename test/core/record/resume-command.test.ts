@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { summaryMarkdown } from "../../../src/cli/reports/markdown.ts";
 import { describeVerdict } from "../../../src/cli/verdict.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import { resumeCommand } from "../../../src/core/record/resume-command.ts";
+import { summaryMarkdown } from "../../../src/reports/markdown.ts";
 import { type Answer, breaks, INTERRUPT, type PlayOptions, play, recordOf, says, workflowOf } from "../../harness.ts";
 
 const chain = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b", "b -> c"]);

@@ -1,5 +1,5 @@
-import type { RunEvent } from "../../core/event.ts";
-import type { Json, JsonObject } from "../../core/values.ts";
+import type { RunEvent } from "../core/event.ts";
+import type { Json, JsonObject } from "../core/values.ts";
 import { STYLE } from "./html-style.ts";
 import { valueHtml } from "./html-value.ts";
 import { addCitations, type Citations, dataHtml, STATUS_WORDS, visitHtml } from "./html-visit.ts";

@@ -1,5 +1,5 @@
-import { resumeCommand } from "../../core/record/resume-command.ts";
-import { isObject, type Json, type JsonObject } from "../../core/values.ts";
+import { resumeCommand } from "../core/record/resume-command.ts";
+import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
 import {

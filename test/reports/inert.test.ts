@@ -13,7 +13,7 @@ import {
   plainText,
   sarifText,
   xmlText,
-} from "../../src/cli/reports/inert.ts";
+} from "../../src/reports/inert.ts";
 import { hostileText } from "./hostile-text.ts";
 
 function always(check: (text: string) => void): void {

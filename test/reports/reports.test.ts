@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reportHtml } from "../../src/cli/reports/html.ts";
-import { junitXml } from "../../src/cli/reports/junit.ts";
-import { summaryMarkdown } from "../../src/cli/reports/markdown.ts";
-import { cutText, formatCost, formatDuration, previewJson } from "../../src/cli/reports/preview.ts";
-import { sarifOfDiagnostics, sarifOfRun } from "../../src/cli/reports/sarif.ts";
-import { visitsOf } from "../../src/cli/reports/visits.ts";
 import type { Json } from "../../src/core/values.ts";
+import { reportHtml } from "../../src/reports/html.ts";
+import { junitXml } from "../../src/reports/junit.ts";
+import { summaryMarkdown } from "../../src/reports/markdown.ts";
+import { cutText, formatCost, formatDuration, previewJson } from "../../src/reports/preview.ts";
+import { sarifOfDiagnostics, sarifOfRun } from "../../src/reports/sarif.ts";
+import { visitsOf } from "../../src/reports/visits.ts";
 import { hostileText } from "./hostile-text.ts";
 import { HOSTILE, longRun, reportOf, triageRun } from "./triage-run.ts";
 

@@ -1,7 +1,7 @@
-import type { CallUsage, EventOf, NodeResult, RunEvent, RunRecord } from "../../core/event.ts";
-import type { BlobInfo } from "../../core/ports.ts";
-import type { RunResult } from "../../core/record/result.ts";
-import type { Json } from "../../core/values.ts";
+import type { CallUsage, EventOf, NodeResult, RunEvent, RunRecord } from "../core/event.ts";
+import type { BlobInfo } from "../core/ports.ts";
+import type { RunResult } from "../core/record/result.ts";
+import type { Json } from "../core/values.ts";
 
 /** All that a report is drawn from. */
 export interface Report {

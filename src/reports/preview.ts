@@ -1,4 +1,4 @@
-import type { Json } from "../../core/values.ts";
+import type { Json } from "../core/values.ts";
 
 /** The start of a long text, with a note of how much is missing; never half of a character. */
 export function cutText(text: string, most: number): string {

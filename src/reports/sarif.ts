@@ -1,5 +1,5 @@
-import { type Diagnostic, fieldPath } from "../../core/errors.ts";
-import type { Json, JsonObject } from "../../core/values.ts";
+import { type Diagnostic, fieldPath } from "../core/errors.ts";
+import type { Json, JsonObject } from "../core/values.ts";
 import { plainText, sarifText } from "./inert.ts";
 import { cutText } from "./preview.ts";
 import { complaintOf, type Report } from "./visits.ts";

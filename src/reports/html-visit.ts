@@ -1,6 +1,6 @@
-import type { EvalResult, NodeResult } from "../../core/event.ts";
-import type { BlobInfo } from "../../core/ports.ts";
-import { isObject, type Json, type JsonObject } from "../../core/values.ts";
+import type { EvalResult, NodeResult } from "../core/event.ts";
+import type { BlobInfo } from "../core/ports.ts";
+import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { type Showing, valueHtml } from "./html-value.ts";
 import { html, type Markup } from "./markup.ts";
 import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../core/values.ts";
+import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { html, type Markup } from "./markup.ts";
 import { cutText, formatCount, previewJson } from "./preview.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { embedSvg, runDot, runMermaid, workflowDot, workflowMermaid } from "../../src/cli/graph.ts";
 import type { Workflow } from "../../src/core/workflow.ts";
+import { embedSvg, runDot, runMermaid, workflowDot, workflowMermaid } from "../../src/reports/mermaid.ts";
 import { hostileText } from "./hostile-text.ts";
 import { triageRun } from "./triage-run.ts";
 

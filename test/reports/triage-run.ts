@@ -1,9 +1,9 @@
-import type { Report } from "../../src/cli/reports/visits.ts";
 import { fold } from "../../src/core/engine/fold.ts";
 import { begin } from "../../src/core/engine/state.ts";
 import type { EvalResult, EventBody, NodeResult, RunEvent, RunRecord, ToolCall } from "../../src/core/event.ts";
 import { describeResult } from "../../src/core/record/result.ts";
 import type { Json, JsonObject } from "../../src/core/values.ts";
+import type { Report } from "../../src/reports/visits.ts";
 
 /** What a stranger might write into an alert, a log or a commit message; each names itself, so that a leak is found. */
 export const HOSTILE = [

@@ -1,8 +1,8 @@
 import type { RunRecord } from "../core/event.ts";
 import type { RunResult } from "../core/record/result.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { dotLabel, mermaidLabel } from "./reports/inert.ts";
-import { shortText } from "./reports/preview.ts";
+import { dotLabel, mermaidLabel } from "./inert.ts";
+import { shortText } from "./preview.ts";
 
 /** The workflow as a Mermaid flowchart. */
 export function workflowMermaid(workflow: Workflow): string {
