@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Rooms whose tests leave nothing behind in their process: they share one, and load what they test once. */
-const SHARING = ["core", "models", "run", "loaders", "stores", "skills", "reports"].map((room) => `test/${room}/**/*.test.ts`);
+const SHARING = ["core", "models", "run", "loaders", "stores", "skills", "reports"].map(
+  (room) => `test/${room}/**/*.test.ts`,
+);
 
 export default defineConfig({
   resolve: {

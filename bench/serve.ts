@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { openProject, type Project } from "../src/project.ts";
+import { openProject, type Project } from "../src/app/project.ts";
 import type { BenchRow } from "./logs.ts";
 
 /** The Skills Protocol as a service: the built program as one process, the load on it as another. */

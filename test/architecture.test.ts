@@ -39,7 +39,7 @@ function importsOf(text: string): Import[] {
   ];
 }
 
-/** `src/cli/run.ts` -> `cli`; `src/app.ts` -> `app`; `skills/logs/skill.ts` -> `skills/logs`. */
+/** `src/cli/run.ts` -> `cli`; `src/app/runs.ts` -> `app`; `skills/logs/skill.ts` -> `skills/logs`. */
 function roomOf(path: string): string {
   const [top, second = "", third] = path.split("/");
   if (top === "skills") return `skills/${second}`;
@@ -48,42 +48,18 @@ function roomOf(path: string): string {
 
 /** What each room may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  bin: ["cli", "project"],
-  cli: ["protocol", "reports", "app", "project", "secrets", "skill-choices", "files", "own-files", "core"],
-  protocol: ["app", "execution", "skill-file", "project", "secrets", "skill-choices", "core"],
-  app: [
-    "invocation",
-    "project",
-    "providers",
-    "secrets",
-    "servers",
-    "proxy",
-    "own-tools",
-    "run",
-    "loaders",
-    "models",
-    "stores",
-    "sandbox",
-    "core",
-  ],
-  invocation: ["project", "secrets", "servers", "proxy", "run", "loaders", "core"],
-  project: ["own-files", "skill-choices", "loaders", "sandbox", "core"],
-  "skill-choices": ["loaders", "core"],
-  "skill-file": ["project", "loaders", "core"],
-  execution: ["project", "invocation", "secrets", "run", "loaders", "stores", "core"],
-  "own-tools": ["project", "run", "loaders", "core"],
-  providers: ["project", "run", "models", "stores", "core"],
-  secrets: ["project", "loaders", "core"],
-  servers: ["project", "loaders", "core"],
-  proxy: ["core"],
+  bin: ["cli", "app"],
+  cli: ["protocol", "app", "reports", "files", "own-files", "core"],
+  protocol: ["app", "core"],
+  app: ["run", "loaders", "models", "stores", "sandbox", "own-files", "core"],
   run: ["core"],
-  reports: ["core"],
-  files: [],
-  "own-files": [],
   loaders: ["files", "own-files", "core"],
   models: ["core"],
   stores: ["files", "core"],
   sandbox: ["core"],
+  reports: ["core"],
+  files: [],
+  "own-files": [],
   core: [],
   "skill-http": ["core"],
   index: ["core", "loaders", "skill-http"],
@@ -95,7 +71,7 @@ const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
 const LAZY_PACKAGES =
   /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten)/;
 /** The rooms that wrap an SDK; the command line has one file of its own for its faults. */
-const SDK_ROOMS = /^(models|loaders|proxy|protocol|sandbox|skills\/.*)$/;
+const SDK_ROOMS = /^(models|loaders|app|protocol|sandbox|skills\/.*)$/;
 const mayUseSdk = (path: string, target: string) =>
   SDK_ROOMS.test(roomOf(path)) || (path === "src/cli/crash.ts" && target === "@sentry/node");
 

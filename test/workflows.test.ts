@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { openRecording, prepareReplay, startRun } from "../src/app.ts";
+import { type Host, openProject } from "../src/app/project.ts";
+import { openRecording, prepareReplay, startRun } from "../src/app/runs.ts";
 import { fold } from "../src/core/engine/fold.ts";
 import { begin } from "../src/core/engine/state.ts";
 import { SkillflowError } from "../src/core/errors.ts";
 import type { ChangedPrompt } from "../src/core/prompt.ts";
 import { describeResult } from "../src/core/record/result.ts";
-import { type Host, openProject } from "../src/project.ts";
 import { memoryStore } from "../src/stores/memory.ts";
 
 /** Every shipped workflow, replayed with live tools, equals its recorded trace. */

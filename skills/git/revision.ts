@@ -37,7 +37,7 @@ export function checkPath(path: string): string {
   const tidy = path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
   const isBad = /[\0\\\n]/.test(tidy) || tidy.startsWith("-") || tidy.startsWith("/") || tidy.split("/").includes("..");
   if (isBad || tidy === "")
-    throw new Error(`${path} is no path in the repository; write it relative to its root, like src/app.ts`);
+    throw new Error(`${path} is no path in the repository; write it relative to its root, like src/app/runs.ts`);
   return tidy;
 }
 

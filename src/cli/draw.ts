@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openStore } from "../app.ts";
+import { openProject, readWorkflow } from "../app/project.ts";
+import { openStore } from "../app/runs.ts";
 import { fold } from "../core/engine/fold.ts";
 import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeResult } from "../core/record/result.ts";
-import { openProject, readWorkflow } from "../project.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "../reports/mermaid.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action } from "./main.ts";

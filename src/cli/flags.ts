@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { nearFile, type ProjectOptions } from "../app/project.ts";
 import { amountOf, countOf, durationOf } from "../core/engine/bounds.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
-import { nearFile, type ProjectOptions } from "../project.ts";
 import type { Flags, Io } from "./main.ts";
 
 /** Flags as the program knows them: checked, and typed. */

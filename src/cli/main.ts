@@ -1,8 +1,8 @@
 import { Command, CommanderError, Option } from "commander";
+import type { Host } from "../app/project.ts";
 import type { Environment } from "../core/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact/redact.ts";
-import type { Host } from "../project.ts";
 import { COMMANDS, type CommandSpec, SHARED_OPTIONS } from "./commands.ts";
 import { wrapLines } from "./wrap.ts";
 

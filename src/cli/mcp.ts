@@ -1,11 +1,11 @@
-import { blameStray } from "../app.ts";
+import { configFindings, openProject, unknownSkills } from "../app/project.ts";
+import { blameStray } from "../app/runs.ts";
+import { environmentRedactor } from "../app/secrets.ts";
 import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
-import { configFindings, openProject, unknownSkills } from "../project.ts";
 import { openMcpHttp } from "../protocol/mcp-http.ts";
 import { type McpService, openMcpService } from "../protocol/mcp-server.ts";
 import { connectStreams } from "../protocol/mcp-stdio.ts";
 import { plainText } from "../reports/inert.ts";
-import { environmentRedactor } from "../secrets.ts";
 import { projectOptions, runChoices } from "./flags.ts";
 import { type Action, type Flags, type Io, VERSION } from "./main.ts";
 import { plainProgress } from "./progress.ts";

@@ -1,8 +1,8 @@
-import { openStore } from "../app.ts";
+import { openProject } from "../app/project.ts";
+import { openStore } from "../app/runs.ts";
 import { durationOf } from "../core/engine/bounds.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { Store } from "../core/ports.ts";
-import { openProject } from "../project.ts";
 import { flagValue, integer, projectOptions } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeFailure, jsonText } from "./terminal.ts";

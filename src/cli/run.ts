@@ -1,3 +1,4 @@
+import { openProject, type Project, readWorkflow, recordedSkills } from "../app/project.ts";
 import {
   blameStray,
   type FinishedRun,
@@ -9,7 +10,8 @@ import {
   resumeRun,
   startRun,
   type Watch,
-} from "../app.ts";
+} from "../app/runs.ts";
+import { environmentRedactor } from "../app/secrets.ts";
 import { fold } from "../core/engine/fold.ts";
 import { begin } from "../core/engine/state.ts";
 import { exitCodeOf, SkillflowError } from "../core/errors.ts";
@@ -19,9 +21,7 @@ import type { ChangedPrompt } from "../core/prompt.ts";
 import { nearest } from "../core/values.ts";
 import { quoteTheirs } from "../core/voice.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { openProject, type Project, readWorkflow, recordedSkills } from "../project.ts";
 import { plainText } from "../reports/inert.ts";
-import { environmentRedactor } from "../secrets.ts";
 import { githubActions } from "./ci.ts";
 import { projectOptions, readInput, runChoices, sourceChoices, text } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";

@@ -1,4 +1,5 @@
-import { openRecording, openStore, openStoredRecording, type Recording } from "../app.ts";
+import { openProject, type Project } from "../app/project.ts";
+import { openRecording, openStore, openStoredRecording, type Recording } from "../app/runs.ts";
 import { fold } from "../core/engine/fold.ts";
 import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
@@ -7,7 +8,6 @@ import type { Store, StoredRun } from "../core/ports.ts";
 import { describeResult } from "../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../core/record/run-summary.ts";
 import { nearest } from "../core/values.ts";
-import { openProject, type Project } from "../project.ts";
 import { plainText } from "../reports/inert.ts";
 import { formatCost } from "../reports/preview.ts";
 import { projectOptions } from "./flags.ts";

@@ -1,9 +1,9 @@
-import { blameStray } from "../app.ts";
+import { openProject, unknownSkills } from "../app/project.ts";
+import { blameStray } from "../app/runs.ts";
+import { environmentRedactor } from "../app/secrets.ts";
 import { SkillflowError } from "../core/errors.ts";
-import { openProject, unknownSkills } from "../project.ts";
 import { isLoopback } from "../protocol/http-server.ts";
 import { openService } from "../protocol/service.ts";
-import { environmentRedactor } from "../secrets.ts";
 import { projectOptions, text } from "./flags.ts";
 import type { Action, Flags, Io } from "./main.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { openProject, type Project, type SkillEntry, unknownSkills } from "../app/project.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeTools } from "../core/skill.ts";
 import { nearest } from "../core/values.ts";
-import { openProject, type Project, type SkillEntry, unknownSkills } from "../project.ts";
 import { plainText } from "../reports/inert.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";

@@ -1,5 +1,3 @@
-import { messageOf } from "../core/errors.ts";
-import type { Workflow } from "../core/workflow.ts";
 import {
   type InlineSkills,
   openProject,
@@ -7,9 +5,11 @@ import {
   rememberTrust,
   type SkillEntry,
   type TrustEntry,
-} from "../project.ts";
+} from "../app/project.ts";
+import { NO_FLAGS } from "../app/skill-choices.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Workflow } from "../core/workflow.ts";
 import { plainLine } from "../reports/inert.ts";
-import { NO_FLAGS } from "../skill-choices.ts";
 import { projectOptions } from "./flags.ts";
 import type { Flags, Io } from "./main.ts";
 import { painter } from "./terminal.ts";

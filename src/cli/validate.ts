@@ -1,7 +1,14 @@
+import {
+  configFindings,
+  openProject,
+  type Project,
+  readWorkflow,
+  sourceFindings,
+  unknownSkills,
+} from "../app/project.ts";
+import { documentSecrets } from "../app/secrets.ts";
 import { type Diagnostic, fieldPath } from "../core/errors.ts";
-import { configFindings, openProject, type Project, readWorkflow, sourceFindings, unknownSkills } from "../project.ts";
 import { logJson } from "../reports/inert.ts";
-import { documentSecrets } from "../secrets.ts";
 import { projectOptions, sourceChoices, text } from "./flags.ts";
 import type { Action } from "./main.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";

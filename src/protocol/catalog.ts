@@ -1,4 +1,4 @@
-import type { Project, SkillEntry } from "../project.ts";
+import type { Project, SkillEntry } from "../app/project.ts";
 import { RpcError } from "./json-rpc.ts";
 
 /** The skills of a project as they are served: found once, in the order of their names. */

@@ -1,5 +1,7 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app.ts";
+import type { SkillEntry } from "../app/project.ts";
+import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app/runs.ts";
+import { secretsOf } from "../app/secrets.ts";
 import { BLOB_TOOLS } from "../core/blob.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
@@ -8,8 +10,6 @@ import { createRedactor, type Redactor } from "../core/redact/redact.ts";
 import { schemaProblems } from "../core/schema/schema.ts";
 import { numberNames, type Outcome, type ToolDescriptor } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
-import type { SkillEntry } from "../project.ts";
-import { secretsOf } from "../secrets.ts";
 import { linkTo } from "./mcp-resources.ts";
 import {
   describeWorkflow,

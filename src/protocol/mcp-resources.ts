@@ -5,11 +5,11 @@ import type {
   ResourceLink,
   ResourceTemplateType,
 } from "@modelcontextprotocol/server";
+import type { SkillEntry } from "../app/project.ts";
+import { readSkillFile } from "../app/skill-file.ts";
 import { isBlobId } from "../core/blob.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
 import type { Redactor } from "../core/redact/redact.ts";
-import type { SkillEntry } from "../project.ts";
-import { readSkillFile } from "../skill-file.ts";
 
 /** What can be read: skills' instructions, the files that they bundle, and large results. Instructions are prompts too. */
 

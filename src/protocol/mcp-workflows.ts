@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import { type FinishedRun, holdLarge, openStore, prepareRun, startRun } from "../app.ts";
+import { configFiles, gatherSkills, type InlineSkills, type Project, readWorkflow } from "../app/project.ts";
+import { type FinishedRun, holdLarge, openStore, prepareRun, startRun } from "../app/runs.ts";
 import { blobsIn } from "../core/blob.ts";
 import { chooseBounds, type Writes } from "../core/engine/bounds.ts";
 import { defined, type RunChoices } from "../core/engine/settings.ts";
@@ -14,7 +15,6 @@ import type { Logger } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import { describeInputs } from "../core/workflow/inputs.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { configFiles, gatherSkills, type InlineSkills, type Project, readWorkflow } from "../project.ts";
 import { linkTo } from "./mcp-resources.ts";
 
 /** Workflows as tools: one call is one run, started and recorded as the command line does it. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openBlobs, openExecution } from "../app/execute.ts";
+import type { Project } from "../app/project.ts";
 import { temporaryName } from "../core/temporary-name.ts";
-import { openBlobs, openExecution } from "../execution.ts";
-import type { Project } from "../project.ts";
 import { openCatalog } from "./catalog.ts";
 import { type HttpServer, openHttpServer } from "./http-server.ts";
 import { answerRpc, type RpcOptions } from "./json-rpc.ts";

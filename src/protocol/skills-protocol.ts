@@ -1,11 +1,11 @@
+import type { Execution, RunnablePackage } from "../app/execute.ts";
+import type { SkillEntry } from "../app/project.ts";
+import { FileRefused, readSkillFile } from "../app/skill-file.ts";
 import { isBlobKind, wholeText } from "../core/blob.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
 import { describeTools } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
-import type { Execution, RunnablePackage } from "../execution.ts";
-import type { SkillEntry } from "../project.ts";
-import { FileRefused, readSkillFile } from "../skill-file.ts";
 import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
 import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
 import { choice, optionalObject, optionalText, positiveInteger, requiredText, texts } from "./params.ts";

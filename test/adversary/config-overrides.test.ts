@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { openProject, type Project } from "../../src/app/project.ts";
 import { handlerConfig } from "../../src/loaders/registry/entry.ts";
-import { openProject, type Project } from "../../src/project.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 

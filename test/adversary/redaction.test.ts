@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { openProject, type Project } from "../../src/app/project.ts";
 import {
   type FinishedRun,
   openRecording,
@@ -13,14 +14,13 @@ import {
   resumeRun,
   startRun,
   type Watch,
-} from "../../src/app.ts";
+} from "../../src/app/runs.ts";
 import { linkProgram } from "../../src/core/engine/program.ts";
 import type { RunEvent } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
 import type { Part } from "../../src/core/prompt.ts";
 import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Json } from "../../src/core/values.ts";
-import { openProject, type Project } from "../../src/project.ts";
 import { createAsk } from "../../src/run/ask.ts";
 import { createCall } from "../../src/run/call.ts";
 import { driveRun } from "../../src/run/drive.ts";

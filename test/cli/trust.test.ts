@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TrustEntry } from "../../src/project.ts";
+import type { TrustEntry } from "../../src/app/project.ts";
 import { scriptOf } from "./flows.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";

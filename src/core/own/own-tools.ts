@@ -1,7 +1,7 @@
 import { BLOB_TOOLS } from "../blob.ts";
 import { alike, EXECUTOR, exposedName } from "../skill.ts";
 
-/** The executor's own tools: core describes them, `src/own-tools.ts` carries them out. */
+/** The executor's own tools: core describes them, `src/app/own-tools.ts` carries them out. */
 
 export const READ_SKILL = "read_skill";
 export const RUN_SCRIPT = "run_script";

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { openFetch } from "../../../../src/app/fetch.ts";
 import type { LoadedSkill, LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
 import { askAgent } from "../../../../src/loaders/formats/contract/agent-call.ts";
 import { skillContract } from "../../../../src/loaders/formats/contract/skill-contract.ts";
-import { openFetch } from "../../../../src/proxy.ts";
 import { type Loopback, toolContext } from "../../../../src/testing.ts";
 import { type AgentRequest, startAgent, task } from "../../../services/a2a.ts";
 import { foreignHost, makeFolder } from "../../foreign.ts";

@@ -1,16 +1,16 @@
-import type { Call } from "./core/engine/step.ts";
-import type { RunRecord } from "./core/event.ts";
-import { describeReading } from "./core/own/disclosure.ts";
-import { READ_SKILL, RUN_SCRIPT } from "./core/own/own-tools.ts";
-import { isMaker, makeTool, TOOL_MAKER } from "./core/own/tool-maker.ts";
-import type { Blobs } from "./core/ports.ts";
-import { EXECUTOR, type Tool, type ToolContext } from "./core/skill.ts";
-import type { Json, JsonObject } from "./core/values.ts";
-import type { ScriptWanted } from "./loaders/folder/skill-script.ts";
-import { handlerConfig } from "./loaders/registry/entry.ts";
+import type { Call } from "../core/engine/step.ts";
+import type { RunRecord } from "../core/event.ts";
+import { describeReading } from "../core/own/disclosure.ts";
+import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
+import { isMaker, makeTool, TOOL_MAKER } from "../core/own/tool-maker.ts";
+import type { Blobs } from "../core/ports.ts";
+import { EXECUTOR, type Tool, type ToolContext } from "../core/skill.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import type { ScriptWanted } from "../loaders/folder/skill-script.ts";
+import { handlerConfig } from "../loaders/registry/entry.ts";
+import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blob-tools.ts";
+import type { Handler } from "../run/call.ts";
 import type { Project, SkillEntries } from "./project.ts";
-import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
-import type { Handler } from "./run/call.ts";
 
 /** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
 
@@ -57,7 +57,7 @@ async function readSkill({ skill_name, path }: ReadSkill, { record, entries }: O
   if (path === undefined) return describeReading(skill);
   const bundle = entries.get(skill_name)?.bundle;
   if (!bundle) throw new Error(`${skill_name} bundles no files`);
-  const { readBundled } = await import("./loaders/folder/bundled-files.ts");
+  const { readBundled } = await import("../loaders/folder/bundled-files.ts");
   return readBundled(skill_name, bundle.directory, path);
 }
 
@@ -68,7 +68,7 @@ interface RunScript extends ScriptWanted {
 async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, context: ToolContext): Promise<Json> {
   const entry = world.entries.get(skill_name);
   if (!entry?.scripts) throw new Error(`${skill_name} has no scripts that may be run`);
-  const { runSkillScript } = await import("./loaders/folder/skill-script.ts");
+  const { runSkillScript } = await import("../loaders/folder/skill-script.ts");
   const { skill, scripts } = entry;
   const { host } = world.project.skills;
   return runSkillScript(host, { skill, scripts }, wanted, { ...context, config: handlerConfig(entry) });
@@ -77,7 +77,7 @@ async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, 
 function makerHandler({ tool, input, made }: Call, { project }: OwnWorld): Tool["handler"] {
   const shelf = { root: project.root, ids: project.skills.ids };
   return async (given: JsonObject, context: ToolContext) => {
-    const { defineMade, removeMade, runMade } = await import("./loaders/own/tool-maker.ts");
+    const { defineMade, removeMade, runMade } = await import("../loaders/own/tool-maker.ts");
     if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
     if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
     if (!made) throw new Error(`${tool.exposed} is not defined any more`);

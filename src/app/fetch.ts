@@ -1,5 +1,5 @@
-import type { Environment } from "./core/config.ts";
-import { SkillflowError } from "./core/errors.ts";
+import type { Environment } from "../core/config.ts";
+import { SkillflowError } from "../core/errors.ts";
 
 /** The `fetch` of runs and calls: through a proxy, or with `--offline` to this machine alone. */
 export async function openFetch(env: Environment, offline: boolean): Promise<typeof fetch> {

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "./core/config.ts";
-import type { Diagnostic } from "./core/errors.ts";
-import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "./core/redact/redact.ts";
-import { isObject } from "./core/values.ts";
-import type { Workflow } from "./core/workflow.ts";
-import { credentialsIn, userParts } from "./loaders/credential-files.ts";
-import { placeFindings } from "./loaders/workflow-file.ts";
+import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/config.ts";
+import type { Diagnostic } from "../core/errors.ts";
+import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/redact/redact.ts";
+import { isObject } from "../core/values.ts";
+import type { Workflow } from "../core/workflow.ts";
+import { credentialsIn, userParts } from "../loaders/credential-files.ts";
+import { placeFindings } from "../loaders/workflow-file.ts";
 import type { Project, SkillEntry } from "./project.ts";
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];

@@ -1,19 +1,19 @@
-import { messageOf } from "./core/errors.ts";
-import { TOOL_MAKER } from "./core/own/tool-maker.ts";
-import type { Blobs } from "./core/ports.ts";
-import { createRedactor } from "./core/redact/redact.ts";
-import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "./core/skill.ts";
-import type { JsonObject } from "./core/values.ts";
-import type { Invocation } from "./loaders/folder/host.ts";
-import { handlerConfig, recordSkill } from "./loaders/registry/entry.ts";
-import { type Chosen, chooseTool } from "./loaders/registry/invoke.ts";
+import { messageOf } from "../core/errors.ts";
+import { TOOL_MAKER } from "../core/own/tool-maker.ts";
+import type { Blobs } from "../core/ports.ts";
+import { createRedactor } from "../core/redact/redact.ts";
+import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "../core/skill.ts";
+import type { JsonObject } from "../core/values.ts";
+import type { Invocation } from "../loaders/folder/host.ts";
+import { handlerConfig, recordSkill } from "../loaders/registry/entry.ts";
+import { type Chosen, chooseTool } from "../loaders/registry/invoke.ts";
+import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blob-tools.ts";
+import { createCall } from "../run/call.ts";
+import { inTurn } from "../run/queue.ts";
+import { openFetch } from "./fetch.ts";
+import { connectServers, type Servers } from "./mcp-connections.ts";
 import { gatherCalled, type Project, type SkillEntry } from "./project.ts";
-import { openFetch } from "./proxy.ts";
-import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "./run/blob-tools.ts";
-import { createCall } from "./run/call.ts";
-import { inTurn } from "./run/queue.ts";
 import { secretsOf } from "./secrets.ts";
-import { connectServers, type Servers } from "./servers.ts";
 
 export interface InvokeOptions {
   readonly timeoutMs: number;

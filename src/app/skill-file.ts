@@ -1,4 +1,4 @@
-import { openInside, resolveInside } from "./loaders/folder/contain.ts";
+import { openInside, resolveInside } from "../loaders/folder/contain.ts";
 import type { SkillEntry } from "./project.ts";
 
 /** Why a file of a skill is not shown. */

@@ -1,11 +1,11 @@
-import { cutText } from "./core/cut.ts";
-import { defined } from "./core/engine/settings.ts";
-import { messageOf, SkillflowError } from "./core/errors.ts";
-import { isReservedTool } from "./core/own/own-tools.ts";
-import type { Redactor } from "./core/redact/redact.ts";
-import { exposedName, type Skill, type Tool } from "./core/skill.ts";
-import { UNCONNECTED } from "./loaders/mcp/call.ts";
-import type { McpConnection } from "./loaders/mcp/client.ts";
+import { cutText } from "../core/cut.ts";
+import { defined } from "../core/engine/settings.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import { isReservedTool } from "../core/own/own-tools.ts";
+import type { Redactor } from "../core/redact/redact.ts";
+import { exposedName, type Skill, type Tool } from "../core/skill.ts";
+import { UNCONNECTED } from "../loaders/mcp/call.ts";
+import type { McpConnection } from "../loaders/mcp/client.ts";
 import { type Host, processesOf, type SkillEntries, type SkillEntry } from "./project.ts";
 
 /** The MCP servers of a run's skills, connected. */
@@ -81,7 +81,7 @@ async function connectSkill(
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
   if (offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
-  const { openMcp } = await import("./loaders/mcp/client.ts");
+  const { openMcp } = await import("../loaders/mcp/client.ts");
   const { env, cwd } = host;
   try {
     return await openMcp({

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type InvokeOptions, invokeSkill } from "../src/app.ts";
-import type { Invocation } from "../src/loaders/folder/host.ts";
-import { openProject } from "../src/project.ts";
-import { NO_FLAGS } from "../src/skill-choices.ts";
-import { memoryBlobs } from "../src/stores/blobs.ts";
-import { makeFolder } from "./loaders/foreign.ts";
-import { sandboxHost } from "./sandbox/host.ts";
+import { openProject } from "../../src/app/project.ts";
+import { type InvokeOptions, invokeSkill } from "../../src/app/runs.ts";
+import { NO_FLAGS } from "../../src/app/skill-choices.ts";
+import type { Invocation } from "../../src/loaders/folder/host.ts";
+import { memoryBlobs } from "../../src/stores/blobs.ts";
+import { makeFolder } from "../loaders/foreign.ts";
+import { sandboxHost } from "../sandbox/host.ts";
 
 const contract = (version: string) => ({
   id: "notes.read",

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { mcpCaller } from "../src/loaders/mcp/call.ts";
-import { openFetch, proxiedFetch } from "../src/proxy.ts";
-import { type Loopback, sendJson, startLoopback, toolContext } from "../src/testing.ts";
+import { openFetch, proxiedFetch } from "../../src/app/fetch.ts";
+import { mcpCaller } from "../../src/loaders/mcp/call.ts";
+import { type Loopback, sendJson, startLoopback, toolContext } from "../../src/testing.ts";
 
 /** A real proxy on loopback that opens tunnels to one service, whatever host they are asked for. */
 

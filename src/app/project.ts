@@ -1,20 +1,20 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { Environment, ProjectConfig } from "./core/config.ts";
-import type { RunChoices } from "./core/engine/settings.ts";
-import type { Diagnostic } from "./core/errors.ts";
-import type { ProcessMark, Sandbox } from "./core/ports.ts";
-import { setTimeBound } from "./core/schema/time-bound.ts";
-import { parseSkillReference } from "./core/skill-reference.ts";
-import { nearest } from "./core/values.ts";
-import type { Workflow } from "./core/workflow.ts";
-import type { LoaderHost } from "./loaders/folder/host.ts";
-import { sweepTemporaries } from "./loaders/folder/temporary-folders.ts";
-import { askAgent } from "./loaders/formats/contract/agent-call.ts";
-import { mcpCaller } from "./loaders/mcp/call.ts";
-import type { Processes } from "./loaders/mcp/process.ts";
-import { codeSkill } from "./loaders/own/code.ts";
-import { toolMakerSkill } from "./loaders/own/tool-maker.ts";
+import type { Environment, ProjectConfig } from "../core/config.ts";
+import type { RunChoices } from "../core/engine/settings.ts";
+import type { Diagnostic } from "../core/errors.ts";
+import type { ProcessMark, Sandbox } from "../core/ports.ts";
+import { setTimeBound } from "../core/schema/time-bound.ts";
+import { parseSkillReference } from "../core/skill-reference.ts";
+import { nearest } from "../core/values.ts";
+import type { Workflow } from "../core/workflow.ts";
+import type { LoaderHost } from "../loaders/folder/host.ts";
+import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
+import { askAgent } from "../loaders/formats/contract/agent-call.ts";
+import { mcpCaller } from "../loaders/mcp/call.ts";
+import type { Processes } from "../loaders/mcp/process.ts";
+import { codeSkill } from "../loaders/own/code.ts";
+import { toolMakerSkill } from "../loaders/own/tool-maker.ts";
 import {
   isInCheckout,
   isUsersOwn,
@@ -23,23 +23,23 @@ import {
   loadUserConfig,
   projectRoot,
   userConfigPath,
-} from "./loaders/project-config.ts";
-import type { SkillLevel } from "./loaders/registry/discover.ts";
-import type { InlineSkills, SkillEntry } from "./loaders/registry/entry.ts";
-import { knownSkills, openSkillSet, type SkillSet } from "./loaders/registry/open.ts";
-import type { Withheld } from "./loaders/registry/withheld.ts";
-import { checkFiles } from "./loaders/sources.ts";
+} from "../loaders/project-config.ts";
+import type { SkillLevel } from "../loaders/registry/discover.ts";
+import type { InlineSkills, SkillEntry } from "../loaders/registry/entry.ts";
+import { knownSkills, openSkillSet, type SkillSet } from "../loaders/registry/open.ts";
+import type { Withheld } from "../loaders/registry/withheld.ts";
+import { checkFiles } from "../loaders/sources.ts";
 import {
   readTrustMemory,
   type TrustEntry,
   type TrustMemory,
   trustMemoryPath,
   rememberTrust as writeTrust,
-} from "./loaders/trust-memory.ts";
-import { type LoadedWorkflow, loadWorkflow, placeFindings } from "./loaders/workflow-file.ts";
-import { ownPath, packagePath } from "./own-files.ts";
-import { followProcess } from "./sandbox/processes.ts";
-import { createTimeBound } from "./sandbox/time-bound.ts";
+} from "../loaders/trust-memory.ts";
+import { type LoadedWorkflow, loadWorkflow, placeFindings } from "../loaders/workflow-file.ts";
+import { ownPath, packagePath } from "../own-files.ts";
+import { followProcess } from "../sandbox/processes.ts";
+import { createTimeBound } from "../sandbox/time-bound.ts";
 import {
   cannotCount,
   chooseSkills,
@@ -49,7 +49,7 @@ import {
   type SkillFlags,
 } from "./skill-choices.ts";
 
-export { nearFile } from "./loaders/near-file.ts";
+export { nearFile } from "../loaders/near-file.ts";
 export type { InlineSkills, SkillEntry, TrustEntry };
 
 /** What a program knows of the world around it; the command line takes it from its process. */
@@ -191,14 +191,14 @@ function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" |
     };
   };
   return {
-    runProgram: lazily(async () => (await import("./sandbox/process.ts")).processSandbox(host)),
+    runProgram: lazily(async () => (await import("../sandbox/process.ts")).processSandbox(host)),
     runForeign: lazily(() => foreignSandbox(host)),
-    runJavaScript: async (call) => (await import("./sandbox/quickjs.ts")).runJavaScript(call),
+    runJavaScript: async (call) => (await import("../sandbox/quickjs.ts")).runJavaScript(call),
   };
 }
 
 async function foreignSandbox(host: Host): Promise<Sandbox> {
-  return (await import("./sandbox/choose.ts")).openSandbox(host);
+  return (await import("../sandbox/choose.ts")).openSandbox(host);
 }
 
 /** What runs code of skills on this machine; the name is `missing` where nothing does. */

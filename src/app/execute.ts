@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { cutText } from "./core/cut.ts";
-import { SkillflowError } from "./core/errors.ts";
-import { describeMisfit } from "./core/formats/contract.ts";
-import type { Blobs } from "./core/ports.ts";
-import { createRedactor } from "./core/redact/redact.ts";
-import { schemaProblems } from "./core/schema/schema.ts";
-import type { Failure, Skill } from "./core/skill.ts";
-import type { Json, JsonObject } from "./core/values.ts";
-import { invokeSkill, listServerTools } from "./invocation.ts";
-import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } from "./loaders/folder/package-run.ts";
-import { handlerConfig } from "./loaders/registry/entry.ts";
+import { cutText } from "../core/cut.ts";
+import { SkillflowError } from "../core/errors.ts";
+import { describeMisfit } from "../core/formats/contract.ts";
+import type { Blobs } from "../core/ports.ts";
+import { createRedactor } from "../core/redact/redact.ts";
+import { schemaProblems } from "../core/schema/schema.ts";
+import type { Failure, Skill } from "../core/skill.ts";
+import type { Json, JsonObject } from "../core/values.ts";
+import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } from "../loaders/folder/package-run.ts";
+import { handlerConfig } from "../loaders/registry/entry.ts";
+import { cleanBlobs } from "../run/call.ts";
+import { holdLarge } from "../run/large.ts";
+import { inTurn } from "../run/queue.ts";
+import { fileBlobs } from "../stores/blobs.ts";
+import { invokeSkill, listServerTools } from "./call-skill.ts";
 import type { Project, SkillEntry } from "./project.ts";
-import { cleanBlobs } from "./run/call.ts";
-import { holdLarge } from "./run/large.ts";
-import { inTurn } from "./run/queue.ts";
 import { secretsOf } from "./secrets.ts";
-import { fileBlobs } from "./stores/blobs.ts";
 
 export type { RunnablePackage };
 

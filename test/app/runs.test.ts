@@ -1,12 +1,12 @@
 import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
-import { prepareRun, resumeRun, startRun, type Watch } from "../src/app.ts";
-import type { Host } from "../src/project.ts";
-import { openProject } from "../src/project.ts";
-import { memoryStore } from "../src/stores/memory.ts";
-import { FLOW, WORKING } from "./cli/flows.ts";
-import { makeFolder } from "./loaders/foreign.ts";
-import { sandboxHost } from "./sandbox/host.ts";
+import type { Host } from "../../src/app/project.ts";
+import { openProject } from "../../src/app/project.ts";
+import { prepareRun, resumeRun, startRun, type Watch } from "../../src/app/runs.ts";
+import { memoryStore } from "../../src/stores/memory.ts";
+import { FLOW, WORKING } from "../cli/flows.ts";
+import { makeFolder } from "../loaders/foreign.ts";
+import { sandboxHost } from "../sandbox/host.ts";
 
 describe("a run that cannot be driven", () => {
   const cwd = makeFolder({ "flow.yml": FLOW, "script.json": WORKING });

@@ -1,30 +1,45 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { cutText } from "./core/cut.ts";
-import { chooseBounds } from "./core/engine/bounds.ts";
-import { linkProgram } from "./core/engine/program.ts";
-import { changedSettings, chooseSettings, defined, type RunChoices, recordedSettings } from "./core/engine/settings.ts";
-import type { State } from "./core/engine/state.ts";
-import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "./core/errors.ts";
-import type { EventOf, RunEvent, RunRecord, Settings } from "./core/event.ts";
-import { checkModels, isOffline, parseModel } from "./core/model-name.ts";
-import type { Journal, Observer, Store, StoredRun } from "./core/ports.ts";
-import type { ChangedPrompt } from "./core/prompt.ts";
-import { redactRecord } from "./core/record/content.ts";
-import { describeResult, type RunResult } from "./core/record/result.ts";
-import { createRedactor, type Redactor, type Secret } from "./core/redact/redact.ts";
-import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "./core/skill.ts";
-import { describeAbsence } from "./core/skill-reference.ts";
-import type { JsonObject } from "./core/values.ts";
-import { checkInput } from "./core/workflow/check.ts";
-import { isDryRun } from "./core/workflow/inputs.ts";
-import { checkOutputSchemas } from "./core/workflow/output-schemas.ts";
-import { likeSources } from "./core/workflow/source.ts";
-import type { Workflow } from "./core/workflow.ts";
-import { handlerConfig, recordSkill, type SkillEntry } from "./loaders/registry/entry.ts";
-import { loadSources } from "./loaders/sources.ts";
-import { priceOf } from "./models/prices.ts";
+import { cutText } from "../core/cut.ts";
+import { chooseBounds } from "../core/engine/bounds.ts";
+import { linkProgram } from "../core/engine/program.ts";
+import {
+  changedSettings,
+  chooseSettings,
+  defined,
+  type RunChoices,
+  recordedSettings,
+} from "../core/engine/settings.ts";
+import type { State } from "../core/engine/state.ts";
+import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "../core/errors.ts";
+import type { EventOf, RunEvent, RunRecord, Settings } from "../core/event.ts";
+import { checkModels, isOffline, parseModel } from "../core/model-name.ts";
+import type { Journal, Observer, Store, StoredRun } from "../core/ports.ts";
+import type { ChangedPrompt } from "../core/prompt.ts";
+import { redactRecord } from "../core/record/content.ts";
+import { describeResult, type RunResult } from "../core/record/result.ts";
+import { createRedactor, type Redactor, type Secret } from "../core/redact/redact.ts";
+import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
+import { describeAbsence } from "../core/skill-reference.ts";
+import type { JsonObject } from "../core/values.ts";
+import { checkInput } from "../core/workflow/check.ts";
+import { isDryRun } from "../core/workflow/inputs.ts";
+import { checkOutputSchemas } from "../core/workflow/output-schemas.ts";
+import { likeSources } from "../core/workflow/source.ts";
+import type { Workflow } from "../core/workflow.ts";
+import { handlerConfig, recordSkill, type SkillEntry } from "../loaders/registry/entry.ts";
+import { loadSources } from "../loaders/sources.ts";
+import { priceOf } from "../models/prices.ts";
+import { createAsk } from "../run/ask.ts";
+import { type CallTool, createCall } from "../run/call.ts";
+import { driveRun, tellAnswering, tellProgress } from "../run/drive.ts";
+import { bodyOf, type Recall, recallRun } from "../run/recall.ts";
+import { fileBlobs, memoryBlobs } from "../stores/blobs.ts";
+import { blobsOfRun, fileStore, readRecording } from "../stores/file.ts";
+import { openFetch, proxiedFetch } from "./fetch.ts";
+import { connectServers, withoutServers } from "./mcp-connections.ts";
+import { modelFinder, openServing, type Serving } from "./models.ts";
 import { ownHandler } from "./own-tools.ts";
 import {
   configFiles,
@@ -39,20 +54,11 @@ import {
   sourcePlaces,
   unknownSkills,
 } from "./project.ts";
-import { modelFinder, openServing, type Serving } from "./providers.ts";
-import { openFetch, proxiedFetch } from "./proxy.ts";
-import { createAsk } from "./run/ask.ts";
-import { type CallTool, createCall } from "./run/call.ts";
-import { driveRun, tellAnswering, tellProgress } from "./run/drive.ts";
-import { bodyOf, type Recall, recallRun } from "./run/recall.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf, skillSecrets } from "./secrets.ts";
-import { connectServers, withoutServers } from "./servers.ts";
-import { fileBlobs, memoryBlobs } from "./stores/blobs.ts";
-import { blobsOfRun, fileStore, readRecording } from "./stores/file.ts";
 
-export { type InvokeOptions, invokeSkill, type OfferedSkill, offeredSkills, readOn } from "./invocation.ts";
-export { holdLarge } from "./run/large.ts";
-export { blameStray } from "./run/stray.ts";
+export { holdLarge } from "../run/large.ts";
+export { blameStray } from "../run/stray.ts";
+export { type InvokeOptions, invokeSkill, type OfferedSkill, offeredSkills, readOn } from "./call-skill.ts";
 
 export function openStore(project: Project): Store {
   const { host, storeDirectory, storeRoot } = project;

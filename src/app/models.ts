@@ -1,17 +1,17 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
-import { defined } from "./core/engine/settings.ts";
-import { messageOf, SkillflowError } from "./core/errors.ts";
-import type { RunEvent } from "./core/event.ts";
-import { type Provider, parseModel, requireKey } from "./core/model-name.ts";
-import type { Model, StoredRun } from "./core/ports.ts";
-import type { ChangedPrompt } from "./core/prompt.ts";
-import type { Resumed } from "./models/replay.ts";
-import type { Script } from "./models/script.ts";
+import { defined } from "../core/engine/settings.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { RunEvent } from "../core/event.ts";
+import { type Provider, parseModel, requireKey } from "../core/model-name.ts";
+import type { Model, StoredRun } from "../core/ports.ts";
+import type { ChangedPrompt } from "../core/prompt.ts";
+import type { Resumed } from "../models/replay.ts";
+import type { Script } from "../models/script.ts";
+import { digestPrompt } from "../run/digest.ts";
+import { readRecording } from "../stores/file.ts";
 import { type Host, nearFile } from "./project.ts";
-import { digestPrompt } from "./run/digest.ts";
-import { readRecording } from "./stores/file.ts";
 
 /** Opens the models that a run names. With app.ts the only file that names adapters. */
 
@@ -46,7 +46,7 @@ async function openModel(provider: Provider, setup: ModelSetup): Promise<Model> 
   const common = { fetch: setup.fetch };
   switch (provider) {
     case "anthropic": {
-      const { anthropicModel } = await import("./models/anthropic.ts");
+      const { anthropicModel } = await import("../models/anthropic.ts");
       return anthropicModel({
         ...common,
         apiKey: env.ANTHROPIC_API_KEY ?? "",
@@ -54,22 +54,22 @@ async function openModel(provider: Provider, setup: ModelSetup): Promise<Model> 
       });
     }
     case "openai": {
-      const { openaiModel } = await import("./models/openai.ts");
+      const { openaiModel } = await import("../models/openai.ts");
       return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...defined("baseURL", env.OPENAI_BASE_URL) });
     }
     case "openai-compatible": {
-      const { compatibleModel } = await import("./models/openai-compatible.ts");
+      const { compatibleModel } = await import("../models/openai-compatible.ts");
       const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
       return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
     }
     case "replay": {
       if (serving?.provider !== provider) throw notServing(provider);
-      const { replayModel } = await import("./models/replay.ts");
+      const { replayModel } = await import("../models/replay.ts");
       return replayModel({ ...serving, digest: digestPrompt, onChanged: setup.onPromptChanged });
     }
     case "script": {
       if (serving?.provider !== provider) throw notServing(provider);
-      const { scriptModel } = await import("./models/script.ts");
+      const { scriptModel } = await import("../models/script.ts");
       return scriptModel(serving.script, setup.past);
     }
   }
@@ -103,7 +103,7 @@ function isFile(path: string): boolean {
 }
 
 async function readScript(path: string) {
-  const { scriptSchema } = await import("./models/script.ts");
+  const { scriptSchema } = await import("../models/script.ts");
   if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
   const checked = scriptSchema.safeParse(parseScript(path));
   if (checked.success) return checked.data;
