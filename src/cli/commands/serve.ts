@@ -1,12 +1,12 @@
-import { openProject, unknownSkills } from "../app/project.ts";
-import { blameStray } from "../app/runs.ts";
-import { environmentRedactor } from "../app/secrets.ts";
-import { SkillflowError } from "../core/errors.ts";
-import { isLoopback } from "../protocol/http-server.ts";
-import { openService } from "../protocol/service.ts";
-import { projectOptions, text } from "./flags.ts";
-import type { Action, Flags, Io } from "./main.ts";
-import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
+import { openProject, unknownSkills } from "../../app/project.ts";
+import { blameStray } from "../../app/runs.ts";
+import { environmentRedactor } from "../../app/secrets.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { isLoopback } from "../../protocol/http-server.ts";
+import { openService } from "../../protocol/service.ts";
+import { projectOptions, text } from "../flags.ts";
+import type { Action, Flags, Io } from "../main.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 /** What is under way when the service is told to stop may take this long. */
 const GRACE_MS = 10_000;

@@ -9,18 +9,18 @@ import {
   type SkillEntry,
   sandboxName,
   unknownSkills,
-} from "../app/project.ts";
-import { describeUnsearched, runRedactor, secretsOf } from "../app/secrets.ts";
-import { missingForTool } from "../core/config.ts";
-import { type Diagnostic, SkillflowError } from "../core/errors.ts";
-import { modelAvailability } from "../core/model-name.ts";
-import { exposedName } from "../core/skill.ts";
-import type { Workflow } from "../core/workflow.ts";
-import { plainText } from "../reports/inert.ts";
-import { projectOptions } from "./flags.ts";
-import type { Action, Io } from "./main.ts";
+} from "../../app/project.ts";
+import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
+import { missingForTool } from "../../core/config.ts";
+import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
+import { modelAvailability } from "../../core/model-name.ts";
+import { exposedName } from "../../core/skill.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import { plainText } from "../../reports/inert.ts";
+import { projectOptions } from "../flags.ts";
+import type { Action, Io } from "../main.ts";
+import { describeDiagnostic, jsonText, type Paint, painter } from "../terminal.ts";
 import { allSkills } from "./skills.ts";
-import { describeDiagnostic, jsonText, type Paint, painter } from "./terminal.ts";
 
 interface Finding {
   readonly id: string;
@@ -110,7 +110,7 @@ async function probeAll(
   entries: SkillEntries,
   findings: readonly Finding[],
 ): Promise<Finding[]> {
-  const { blameStray, probeSkill } = await import("../app/runs.ts");
+  const { blameStray, probeSkill } = await import("../../app/runs.ts");
   io.onStray(blameStray);
   return Promise.all(
     findings.map(async (finding): Promise<Finding> => {

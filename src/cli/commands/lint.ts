@@ -1,11 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
-import { openProject, type Project } from "../app/project.ts";
-import { type Diagnostic, SkillflowError } from "../core/errors.ts";
-import { nearest } from "../core/values.ts";
-import { projectOptions } from "./flags.ts";
-import type { Action, Io } from "./main.ts";
-import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
+import { openProject, type Project } from "../../app/project.ts";
+import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
+import { nearest } from "../../core/values.ts";
+import { projectOptions } from "../flags.ts";
+import type { Action, Io } from "../main.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 interface Problem extends Diagnostic {
   readonly skill: string;

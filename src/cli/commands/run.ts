@@ -1,4 +1,4 @@
-import { openProject, type Project, readWorkflow, recordedSkills } from "../app/project.ts";
+import { openProject, type Project, readWorkflow, recordedSkills } from "../../app/project.ts";
 import {
   blameStray,
   type FinishedRun,
@@ -10,28 +10,28 @@ import {
   resumeRun,
   startRun,
   type Watch,
-} from "../app/runs.ts";
-import { environmentRedactor } from "../app/secrets.ts";
-import { fold } from "../core/engine/fold.ts";
-import { begin } from "../core/engine/state.ts";
-import { exitCodeOf, SkillflowError } from "../core/errors.ts";
-import type { RunError, RunEvent } from "../core/event.ts";
-import type { Observer, Store, StoredRun } from "../core/ports.ts";
-import type { ChangedPrompt } from "../core/prompt.ts";
-import { nearest } from "../core/values.ts";
-import { quoteTheirs } from "../core/voice.ts";
-import type { Workflow } from "../core/workflow.ts";
-import { plainText } from "../reports/inert.ts";
-import { githubActions } from "./ci.ts";
-import { projectOptions, readInput, runChoices, sourceChoices, text } from "./flags.ts";
-import type { Flags, Io } from "./main.ts";
-import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
-import { liveProgress, plainProgress } from "./progress.ts";
-import { type Beginning, tellingRefusal } from "./refused.ts";
+} from "../../app/runs.ts";
+import { environmentRedactor } from "../../app/secrets.ts";
+import { fold } from "../../core/engine/fold.ts";
+import { begin } from "../../core/engine/state.ts";
+import { exitCodeOf, SkillflowError } from "../../core/errors.ts";
+import type { RunError, RunEvent } from "../../core/event.ts";
+import type { Observer, Store, StoredRun } from "../../core/ports.ts";
+import type { ChangedPrompt } from "../../core/prompt.ts";
+import { nearest } from "../../core/values.ts";
+import { quoteTheirs } from "../../core/voice.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import { plainText } from "../../reports/inert.ts";
+import { githubActions } from "../ci.ts";
+import { projectOptions, readInput, runChoices, sourceChoices, text } from "../flags.ts";
+import type { Flags, Io } from "../main.ts";
+import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../outputs.ts";
+import { liveProgress, plainProgress } from "../progress.ts";
+import { type Beginning, tellingRefusal } from "../refused.ts";
+import { amount, jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
+import { openTrusted } from "../trust.ts";
+import { describeShortfall, describeVerdict } from "../verdict.ts";
 import { findRecording, findRun } from "./runs.ts";
-import { amount, jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
-import { openTrusted } from "./trust.ts";
-import { describeShortfall, describeVerdict } from "./verdict.ts";
 
 export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);

@@ -1,10 +1,10 @@
-import { SkillflowError } from "../core/errors.ts";
-import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../core/formats/protocol-tools.ts";
-import { publishedSchemas } from "../core/published.ts";
-import { nearest } from "../core/values.ts";
-import { text } from "./flags.ts";
-import type { Action, Io } from "./main.ts";
-import { jsonText } from "./terminal.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../../core/formats/protocol-tools.ts";
+import { publishedSchemas } from "../../core/published.ts";
+import { nearest } from "../../core/values.ts";
+import { text } from "../flags.ts";
+import type { Action, Io } from "../main.ts";
+import { jsonText } from "../terminal.ts";
 
 export const printSchema: Action = async (io, [name = ""], flags) => {
   if (name === PROTOCOL) return printTools(io, text(flags, "for"));

@@ -5,13 +5,13 @@ import {
   readWorkflow,
   sourceFindings,
   unknownSkills,
-} from "../app/project.ts";
-import { documentSecrets } from "../app/secrets.ts";
-import { type Diagnostic, fieldPath } from "../core/errors.ts";
-import { logJson } from "../reports/inert.ts";
-import { projectOptions, sourceChoices, text } from "./flags.ts";
-import type { Action } from "./main.ts";
-import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
+} from "../../app/project.ts";
+import { documentSecrets } from "../../app/secrets.ts";
+import { type Diagnostic, fieldPath } from "../../core/errors.ts";
+import { logJson } from "../../reports/inert.ts";
+import { projectOptions, sourceChoices, text } from "../flags.ts";
+import type { Action } from "../main.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
   const project = openProject(io.host, projectOptions(flags));
@@ -50,9 +50,9 @@ async function readDiscreetly(project: Project, file: string, choices: ReturnTyp
 }
 
 async function render(format: string, diagnostics: readonly Diagnostic[]): Promise<string> {
-  if (format === "sarif") return logJson((await import("../reports/sarif.ts")).sarifOfDiagnostics(diagnostics));
+  if (format === "sarif") return logJson((await import("../../reports/sarif.ts")).sarifOfDiagnostics(diagnostics));
   if (format === "github") {
-    const { annotationOf } = await import("./github.ts");
+    const { annotationOf } = await import("../github.ts");
     return diagnostics.map((diagnostic) => `${annotationOf(diagnostic)}\n`).join("");
   }
   const ok = !diagnostics.some((diagnostic) => diagnostic.severity === "error");

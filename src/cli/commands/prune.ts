@@ -1,11 +1,11 @@
-import { openProject } from "../app/project.ts";
-import { openStore } from "../app/runs.ts";
-import { durationOf } from "../core/engine/bounds.ts";
-import { SkillflowError } from "../core/errors.ts";
-import type { Store } from "../core/ports.ts";
-import { flagValue, integer, projectOptions } from "./flags.ts";
-import type { Action } from "./main.ts";
-import { amount, describeFailure, jsonText } from "./terminal.ts";
+import { openProject } from "../../app/project.ts";
+import { openStore } from "../../app/runs.ts";
+import { durationOf } from "../../core/engine/bounds.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { Store } from "../../core/ports.ts";
+import { flagValue, integer, projectOptions } from "../flags.ts";
+import type { Action } from "../main.ts";
+import { amount, describeFailure, jsonText } from "../terminal.ts";
 
 /** Removes runs that nobody needs; one that is being driven stays. */
 export const pruneRuns: Action = async (io, _args, flags) => {

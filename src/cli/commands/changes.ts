@@ -1,7 +1,7 @@
 import { structuredPatch } from "diff";
-import { type ChangedPrompt, openingTexts, type Prompt } from "../core/prompt.ts";
-import { plainText } from "../reports/inert.ts";
-import { amount, type Paint } from "./terminal.ts";
+import { type ChangedPrompt, openingTexts, type Prompt } from "../../core/prompt.ts";
+import { plainText } from "../../reports/inert.ts";
+import { amount, type Paint } from "../terminal.ts";
 
 const MOST_SHOWN = 5;
 const MOST_LINES = 60;

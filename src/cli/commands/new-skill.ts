@@ -1,14 +1,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { openProject, projectFolder } from "../app/project.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
-import { FORMATS, type Format } from "../core/skill.ts";
-import { nearest } from "../core/values.ts";
-import { makeFolder } from "../files.ts";
-import { projectOptions, text } from "./flags.ts";
-import type { Action, Flags, Io } from "./main.ts";
+import { openProject, projectFolder } from "../../app/project.ts";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { FORMATS, type Format } from "../../core/skill.ts";
+import { nearest } from "../../core/values.ts";
+import { makeFolder } from "../../files.ts";
+import { projectOptions, text } from "../flags.ts";
+import type { Action, Flags, Io } from "../main.ts";
+import { painter, programName } from "../terminal.ts";
 import { fillTemplate, SKILL_TEMPLATES } from "./skill-templates.ts";
-import { painter, programName } from "./terminal.ts";
 
 export const newSkill: Action = async (io, [given = ""], flags) => {
   const format = formatOf(text(flags, "format") ?? "agent-skills");

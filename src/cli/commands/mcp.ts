@@ -1,17 +1,17 @@
-import { configFindings, openProject, unknownSkills } from "../app/project.ts";
-import { blameStray } from "../app/runs.ts";
-import { environmentRedactor } from "../app/secrets.ts";
-import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
-import { openMcpHttp } from "../protocol/mcp-http.ts";
-import { type McpService, openMcpService } from "../protocol/mcp-server.ts";
-import { connectStreams } from "../protocol/mcp-stdio.ts";
-import { plainText } from "../reports/inert.ts";
-import { projectOptions, runChoices } from "./flags.ts";
-import { type Action, type Flags, type Io, VERSION } from "./main.ts";
-import { plainProgress } from "./progress.ts";
+import { configFindings, openProject, unknownSkills } from "../../app/project.ts";
+import { blameStray } from "../../app/runs.ts";
+import { environmentRedactor } from "../../app/secrets.ts";
+import { type Diagnostic, messageOf, SkillflowError } from "../../core/errors.ts";
+import { openMcpHttp } from "../../protocol/mcp-http.ts";
+import { type McpService, openMcpService } from "../../protocol/mcp-server.ts";
+import { connectStreams } from "../../protocol/mcp-stdio.ts";
+import { plainText } from "../../reports/inert.ts";
+import { projectOptions, runChoices } from "../flags.ts";
+import { type Action, type Flags, type Io, VERSION } from "../main.ts";
+import { plainProgress } from "../progress.ts";
+import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 import { skillLogger } from "./run.ts";
 import { listenAt } from "./serve.ts";
-import { amount, describeDiagnostic, jsonText, painter } from "./terminal.ts";
 
 /** What is under way when the server is told to stop may take this long to be recorded. */
 const GRACE_MS = 10_000;

@@ -1,19 +1,19 @@
-import { openProject, type Project } from "../app/project.ts";
-import { openRecording, openStore, openStoredRecording, type Recording } from "../app/runs.ts";
-import { fold } from "../core/engine/fold.ts";
-import { begin } from "../core/engine/state.ts";
-import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event.ts";
-import type { Store, StoredRun } from "../core/ports.ts";
-import { describeResult } from "../core/record/result.ts";
-import { type RunSummary, summarizeRun } from "../core/record/run-summary.ts";
-import { nearest } from "../core/values.ts";
-import { plainText } from "../reports/inert.ts";
-import { formatCost } from "../reports/preview.ts";
-import { projectOptions } from "./flags.ts";
-import type { Action } from "./main.ts";
-import { describeFailure, duration, jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
-import { describeVerdict } from "./verdict.ts";
+import { openProject, type Project } from "../../app/project.ts";
+import { openRecording, openStore, openStoredRecording, type Recording } from "../../app/runs.ts";
+import { fold } from "../../core/engine/fold.ts";
+import { begin } from "../../core/engine/state.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { RunEvent } from "../../core/event.ts";
+import type { Store, StoredRun } from "../../core/ports.ts";
+import { describeResult } from "../../core/record/result.ts";
+import { type RunSummary, summarizeRun } from "../../core/record/run-summary.ts";
+import { nearest } from "../../core/values.ts";
+import { plainText } from "../../reports/inert.ts";
+import { formatCost } from "../../reports/preview.ts";
+import { projectOptions } from "../flags.ts";
+import type { Action } from "../main.ts";
+import { describeFailure, duration, jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
+import { describeVerdict } from "../verdict.ts";
 
 /** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
 export async function findRun(store: Store, given: string): Promise<string> {

@@ -1,13 +1,13 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openProject, type Project, type SkillEntry, unknownSkills } from "../app/project.ts";
-import { SkillflowError } from "../core/errors.ts";
-import { describeTools } from "../core/skill.ts";
-import { nearest } from "../core/values.ts";
-import { plainText } from "../reports/inert.ts";
-import { projectOptions } from "./flags.ts";
-import type { Action, Io } from "./main.ts";
-import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "./terminal.ts";
+import { openProject, type Project, type SkillEntry, unknownSkills } from "../../app/project.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { describeTools } from "../../core/skill.ts";
+import { nearest } from "../../core/values.ts";
+import { plainText } from "../../reports/inert.ts";
+import { projectOptions } from "../flags.ts";
+import type { Action, Io } from "../main.ts";
+import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
   const project = openProject(io.host, projectOptions(flags));

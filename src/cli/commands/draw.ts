@@ -1,21 +1,21 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openProject, readWorkflow } from "../app/project.ts";
-import { openStore } from "../app/runs.ts";
-import { fold } from "../core/engine/fold.ts";
-import { begin } from "../core/engine/state.ts";
-import { SkillflowError } from "../core/errors.ts";
-import { describeResult } from "../core/record/result.ts";
-import { runDot, runMermaid, workflowDot, workflowMermaid } from "../reports/mermaid.ts";
-import { projectOptions, text } from "./flags.ts";
-import type { Action } from "./main.ts";
+import { openProject, readWorkflow } from "../../app/project.ts";
+import { openStore } from "../../app/runs.ts";
+import { fold } from "../../core/engine/fold.ts";
+import { begin } from "../../core/engine/state.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { describeResult } from "../../core/record/result.ts";
+import { runDot, runMermaid, workflowDot, workflowMermaid } from "../../reports/mermaid.ts";
+import { projectOptions, text } from "../flags.ts";
+import type { Action } from "../main.ts";
 import { findRecording } from "./runs.ts";
 
 export const graph: Action = async (io, [given = ""], flags) => {
   const format = text(flags, "format") ?? "mermaid";
   const draw = async (mermaid: () => string, dot: () => string) => {
     if (format === "mermaid") return mermaid();
-    return format === "dot" ? dot() : (await import("../reports/svg.ts")).renderSvg(dot());
+    return format === "dot" ? dot() : (await import("../../reports/svg.ts")).renderSvg(dot());
   };
   const project = openProject(io.host, projectOptions(flags));
   const path = resolve(io.host.cwd, given);
