@@ -3,9 +3,9 @@ import { platform } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { Sandbox } from "../core/ports.ts";
-import { bubblewrapSandbox } from "./bubblewrap.ts";
 import type { SandboxHost } from "./host.ts";
-import { unshareSandbox } from "./unshare.ts";
+import { bubblewrapSandbox } from "./isolation/bubblewrap.ts";
+import { unshareSandbox } from "./isolation/unshare.ts";
 
 /**
  * The sandbox of this machine for code that nobody vouches for: the first that really ran a program here. Where there is

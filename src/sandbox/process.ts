@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
 import { temporaryName } from "../core/temporary-name.ts";
-import { checkCommand } from "./command.ts";
 import type { SandboxHost } from "./host.ts";
+import { checkCommand } from "./isolation/command.ts";
 import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";
 import { runTree } from "./tree.ts";
 

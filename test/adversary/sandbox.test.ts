@@ -26,7 +26,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isRefusedAddress } from "../../src/core/address.ts";
 import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/ports.ts";
-import { seccompFilter } from "../../src/sandbox/seccomp.ts";
+import { seccompFilter } from "../../src/sandbox/isolation/seccomp.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { unshareSandbox } from "../../src/sandbox/unshare.ts";
+import { unshareSandbox } from "../../src/sandbox/isolation/unshare.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { scriptOf } from "./flows.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";

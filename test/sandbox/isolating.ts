@@ -1,7 +1,7 @@
 import type { Sandbox } from "../../src/core/ports.ts";
-import { bubblewrapSandbox } from "../../src/sandbox/bubblewrap.ts";
 import { firstThatWorks } from "../../src/sandbox/choose.ts";
-import { unshareSandbox } from "../../src/sandbox/unshare.ts";
+import { bubblewrapSandbox } from "../../src/sandbox/isolation/bubblewrap.ts";
+import { unshareSandbox } from "../../src/sandbox/isolation/unshare.ts";
 import { sandboxHost } from "./host.ts";
 
 /** The sandboxes that isolate, each with whether this machine has what it needs. */

@@ -1,18 +1,18 @@
 import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
-import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../core/ports.ts";
-import { temporaryName } from "../core/temporary-name.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../core/ports.ts";
+import { temporaryName } from "../../core/temporary-name.ts";
+import type { SandboxHost } from "../host.ts";
+import { withLimits } from "../limits.ts";
+import { type Channel, runTree, type TreeEnd } from "../tree.ts";
 import { checkCommand } from "./command.ts";
 import { watchDisk } from "./disk.ts";
 import { openEgress } from "./egress.ts";
-import type { SandboxHost } from "./host.ts";
 import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
-import { withLimits } from "./limits.ts";
 import { protectNames } from "./protection.ts";
 import { hostsOf, relayPrefix, socketIn, withRelay } from "./relay.ts";
-import { type Channel, runTree, type TreeEnd } from "./tree.ts";
 import { describeView, type ViewStep } from "./view.ts";
 
 /** A launcher that makes a view come true, and then becomes or starts what follows its arguments. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Egress, type EgressParts, openEgress } from "../../src/sandbox/egress.ts";
+import { type Egress, type EgressParts, openEgress } from "../../../src/sandbox/isolation/egress.ts";
 
 let folder: string;
 let socket: string;

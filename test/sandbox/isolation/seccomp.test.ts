@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MACHINES, type Machine, seccompFilter } from "../../src/sandbox/seccomp.ts";
+import { MACHINES, type Machine, seccompFilter } from "../../../src/sandbox/isolation/seccomp.ts";
 
 /** Runs a filter as the kernel does, for the few instructions that ours uses. */
 function judge(filter: Buffer, call: { audit: number; number: number; first?: number }): string {

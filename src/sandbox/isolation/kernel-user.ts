@@ -13,8 +13,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ForeignCommand } from "../core/ports.ts";
-import type { SandboxHost } from "./host.ts";
+import type { ForeignCommand } from "../../core/ports.ts";
+import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view.ts";
 
 /** Whom the kernel takes a program for, whatever its own user namespace says. */

@@ -1,5 +1,5 @@
-import type { Sandbox } from "../core/ports.ts";
-import type { SandboxHost } from "./host.ts";
+import type { Sandbox } from "../../core/ports.ts";
+import type { SandboxHost } from "../host.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";

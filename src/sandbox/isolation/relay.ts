@@ -1,8 +1,8 @@
 import { realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { ForeignCommand, SandboxLimits } from "../core/ports.ts";
-import type { SandboxHost } from "./host.ts";
+import type { ForeignCommand, SandboxLimits } from "../../core/ports.ts";
+import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view.ts";
 
 /**

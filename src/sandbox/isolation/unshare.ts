@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Sandbox } from "../core/ports.ts";
-import type { SandboxHost } from "./host.ts";
+import type { Sandbox } from "../../core/ports.ts";
+import type { SandboxHost } from "../host.ts";
+import { livingProcesses } from "../processes.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
-import { livingProcesses } from "./processes.ts";
 import { hostsOf } from "./relay.ts";
 import { filterLoader, seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";

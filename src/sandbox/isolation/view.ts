@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, Mount } from "../core/ports.ts";
-import type { SandboxHost } from "./host.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { ForeignCommand, Mount } from "../../core/ports.ts";
+import type { SandboxHost } from "../host.ts";
 import { hostsOf, proxyVariables, showRelay } from "./relay.ts";
 
 /** One step in making the files that a program sees, beginning with an empty root. */
