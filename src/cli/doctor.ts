@@ -18,7 +18,7 @@ import {
 import { describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
-import { plainText } from "./reports/inert.ts";
+import { plainLine } from "./reports/inert.ts";
 import { allSkills } from "./skills.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "./terminal.ts";
 
@@ -72,7 +72,7 @@ export const doctor: Action = async (io, [file], flags) => {
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (!ok)
       await io.err(`
-${paint("red", "✘")} without any of their skills: ${bare.map(plainText).join(", ")}
+${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join(", ")}
 `);
   }
   return ok ? 0 : 3;
@@ -181,12 +181,12 @@ function nodesWithout(workflow: Workflow, skills: readonly Finding[]): string[] 
 
 function describeFinding({ id, state, reason, fix, nodes, tools = [] }: Finding, paint: Paint): string {
   const good = state === "available" || state === "configured";
-  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainText).join(", ")}`) : "";
-  const why = reason === null ? "" : `  ${plainText(reason)}`;
-  const how = fix === null ? "" : `\n    ${paint("dim", plainText(fix))}`;
+  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainLine).join(", ")}`) : "";
+  const why = reason === null ? "" : `  ${plainLine(reason)}`;
+  const how = fix === null ? "" : `\n    ${paint("dim", plainLine(fix))}`;
   const lost = tools.filter((tool) => tool.reason !== null);
   const without = lost.map(
-    ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainText(lack ?? "")}`,
+    ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainLine(lack ?? "")}`,
   );
   return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}${without.join("")}`;
 }

@@ -27,7 +27,7 @@ import type { Flags, Io } from "./main.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "./outputs.ts";
 import { liveProgress, plainProgress } from "./progress.ts";
 import { type Beginning, tellingRefusal } from "./refused.ts";
-import { plainText } from "./reports/inert.ts";
+import { plainLine, plainText } from "./reports/inert.ts";
 import { findRecording, findRun } from "./runs.ts";
 import { amount, jsonLine, jsonText, type Paint, painter, programName } from "./terminal.ts";
 import { openTrusted } from "./trust.ts";
@@ -191,7 +191,7 @@ async function watchPrepared(
   await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
   io.protect(redactor);
   const paint = painter(io, flags);
-  for (const warning of prepared.warnings) await io.err(`${plainText(warning)}\n`);
+  for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
   const progress = openProgress(io, flags, watched, paint);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
@@ -237,7 +237,7 @@ function openProgress(
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
   if (!io.isTerminal || io.host.env.TERM === "dumb") {
-    if (resumedAt !== undefined) write(`resuming ${record.run} at ${resumedAt}\n`);
+    if (resumedAt !== undefined) write(`resuming ${plainLine(record.run)} at ${plainLine(resumedAt)}\n`);
     return { ...plainProgress(write), close: () => undefined };
   }
   const redraw = (line: string) => void io.redraw(line);

@@ -6,7 +6,7 @@ import { nearest } from "../core/values.ts";
 import { openProject, type Project, type SkillEntry, unknownSkills } from "../project.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
-import { plainText } from "./reports/inert.ts";
+import { plainLine } from "./reports/inert.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "./terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
@@ -168,16 +168,16 @@ function toolsOf({ skill, heldTools }: SkillEntry) {
 function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
   const { skill, format, kind, source, shadows, unavailable, withheld, diagnostics } = entry;
   const state =
-    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${plainText(unavailable)}`);
+    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${plainLine(unavailable)}`);
   const version = skill.version === undefined ? "" : ` ${skill.version}`;
   const about = [skill.id + version, skill.category, format, kind].join(" · ");
   return [
-    `${paint("bold", plainText(skill.name))} ${paint("dim", `(${plainText(about)})`)}`,
-    plainText(skill.description),
+    `${paint("bold", plainLine(skill.name))} ${paint("dim", `(${plainLine(about)})`)}`,
+    plainLine(skill.description),
     state,
-    ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainText(withheld))]),
-    paint("dim", `from ${source.path ?? "the workflow"} (${source.kind}, priority ${source.priority})`),
-    ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
+    ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainLine(withheld))]),
+    paint("dim", `from ${plainLine(source.path ?? "the workflow")} (${source.kind}, priority ${source.priority})`),
+    ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
     ...section(entry.heldTools.length > 0 ? "Tools held back" : "Tools", describeOffers(entry, paint, columns), paint),
@@ -196,7 +196,7 @@ function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
         ? paint("dim", "not set")
         : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
     const needed = field.required ? " (required)" : "";
-    return `  ${plainText(key).padEnd(22)} ${value}${needed}  ${paint("dim", plainText(field.description))}`;
+    return `  ${plainLine(key).padEnd(22)} ${value}${needed}  ${paint("dim", plainLine(field.description))}`;
   });
 }
 
