@@ -19,7 +19,7 @@ import { describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { projectOptions } from "./flags.ts";
 import type { Action, Io } from "./main.ts";
 import { plainLine } from "./reports/inert.ts";
-import { allSkills } from "./skills.ts";
+import { allSkills, HELD_SCRIPTS } from "./skills.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "./terminal.ts";
 
 interface Finding {
@@ -138,12 +138,13 @@ const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", 
 function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): Finding {
   if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
   const { unavailable, withheld, fields } = entry;
-  const trust = withheld === undefined ? null : `--trust-skill ${id}`;
+  const held = withheld ?? (entry.holdsScripts ? HELD_SCRIPTS : null);
+  const trust = held === null ? null : `--trust-skill ${id}`;
   if (unavailable === undefined) {
     return {
       id,
       state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
-      reason: withheld ?? null,
+      reason: held,
       fix: trust,
       nodes,
       tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
@@ -155,7 +156,7 @@ function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly
     id,
     state: missing.length > 0 ? "not_configured" : "unavailable",
     reason: unavailable,
-    fix: fix || trust,
+    fix: fix || (withheld === undefined ? null : trust),
     nodes,
   };
 }

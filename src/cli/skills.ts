@@ -93,20 +93,22 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** Whether code of it may run; text alone needs no trust. */
-function trustOf({ withheld, source, skill }: SkillEntry): string {
+function trustOf({ withheld, source, skill, scripts }: SkillEntry): string {
   if (withheld !== undefined) return "not trusted";
   if (source.kind === "builtin") return "built in";
-  return source.trusted && (skill.tools.length > 0 || skill.mcp) ? "trusted" : "not needed";
+  return source.trusted && (skill.tools.length > 0 || skill.mcp || scripts) ? "trusted" : "not needed";
 }
 
-function stateOf({ skill, unavailable, withheld }: SkillEntry): string {
+function stateOf({ skill, unavailable, withheld, scripts, holdsScripts }: SkillEntry): string {
   if (unavailable !== undefined) return unavailable;
   const offers = [
     ...(skill.tools.length > 0 ? [amount(skill.tools.length, "tool")] : []),
     ...(skill.mcp ? ["an MCP server"] : []),
     ...(skill.instruction ? ["instruction"] : []),
+    ...(scripts ? ["scripts"] : []),
   ];
-  return [...offers, ...(withheld === undefined ? [] : [`the rest only with --trust-skill ${skill.id}`])].join(", ");
+  const held = withheld !== undefined ? "the rest" : holdsScripts ? "scripts" : undefined;
+  return [...offers, ...(held === undefined ? [] : [`${held} only with --trust-skill ${skill.id}`])].join(", ");
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
@@ -176,6 +178,7 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     plainLine(skill.description),
     state,
     ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainLine(withheld))]),
+    ...(entry.holdsScripts ? [paint("yellow", `${HELD_SCRIPTS}: --trust-skill ${skill.id} offers them`)] : []),
     paint("dim", `from ${plainLine(source.path ?? "the workflow")} (${source.kind}, priority ${source.priority})`),
     ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
@@ -184,6 +187,9 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ...section("Files", filesOf(entry), paint),
   ];
 }
+
+/** Told beside what a skill offers: it is not the less available for it. */
+export const HELD_SCRIPTS = "its scripts are not trusted";
 
 function section(title: string, lines: readonly string[], paint: Paint): string[] {
   return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];
