@@ -13,8 +13,9 @@ import {
 } from "../core/engine/settings.ts";
 import type { State } from "../core/engine/state.ts";
 import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "../core/errors.ts";
-import type { EventOf, RunEvent, RunRecord, Settings } from "../core/event.ts";
+import type { EventOf, RunEvent, RunRecord, Settings, SkillRecord } from "../core/event.ts";
 import { checkModels, isOffline, parseModel } from "../core/model-name.ts";
+import { RUN_SCRIPT } from "../core/own/own-tools.ts";
 import type { Journal, Observer, Store, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
 import { redactRecord } from "../core/record/content.ts";
@@ -28,7 +29,7 @@ import { isDryRun } from "../core/workflow/inputs.ts";
 import { checkOutputSchemas } from "../core/workflow/output-schemas.ts";
 import { likeSources } from "../core/workflow/source.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { handlerConfig, recordSkill, type SkillEntry } from "../loaders/registry/entry.ts";
+import { handlerConfig, offeredTools, recordSkill, type SkillEntry } from "../loaders/registry/entry.ts";
 import { loadSources } from "../loaders/sources.ts";
 import { priceOf } from "../models/prices.ts";
 import { createAsk } from "../run/ask.ts";
@@ -122,12 +123,14 @@ export async function prepareRun(
     readonly connect: Connect;
     /** What answers for the models, where it is open already. */
     readonly serving?: Serving;
+    /** The file is named by a recording: nobody vouches for what it brings along, wherever it is. */
+    readonly isRecorded?: boolean;
   },
 ): Promise<PreparedRun> {
   const { host } = project;
   const { choices } = request;
   const file = resolve(host.cwd, request.file);
-  const { workflow, inline, diagnostics } = readWorkflow(project, request.file);
+  const { workflow, diagnostics, ...read } = readWorkflow(project, request.file);
   if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
@@ -136,6 +139,7 @@ export async function prepareRun(
   if (shapes.length > 0) throw invalid("workflow.invalid", `${request.file} cannot be run`, shapes);
 
   const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
+  const inline = request.isRecorded ? recordedSkills(workflow) : read.inline;
   const gathered = await gatherSkills(skillSet, workflow, inline);
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = runRedactor(secrets, workflow);
@@ -341,13 +345,25 @@ export async function startRun(
   return drive(project, prepared, watch, { journal, events: [], resumes: prepared.replay?.resumes ?? [] });
 }
 
-/** What a stored run needs to go on: its skills as they are installed now, its settings as recorded. */
-export async function prepareResume(
-  project: Project,
-  stored: StoredRun,
-  request: { readonly choices: RunChoices; readonly connect: Connect; readonly serving?: Serving },
-): Promise<PreparedRun> {
-  const { record } = stored;
+interface ResumeRequest {
+  readonly choices: RunChoices;
+  readonly connect: Connect;
+  readonly serving?: Serving;
+}
+
+/** What a stored run needs to go on: its settings as recorded, its skills too but for what cannot be called any more. */
+export async function prepareResume(project: Project, stored: StoredRun, request: ResumeRequest): Promise<PreparedRun> {
+  const prepared = await prepareRecorded(project, stored, request);
+  const { record, entries, warnings } = prepared;
+  const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
+  return {
+    ...prepared,
+    record: { ...record, skills: taken.map(({ skill }) => skill) },
+    warnings: [...warnings, ...taken.flatMap(({ lost }) => lost)],
+  };
+}
+
+async function prepareRecorded(project: Project, { record, events }: StoredRun, request: ResumeRequest) {
   const { host } = project;
   const { choices } = request;
   const { workflow, input } = record;
@@ -356,7 +372,7 @@ export async function prepareResume(
   const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
-  const recorded = recordedSettings(record.settings, stored.events);
+  const recorded = recordedSettings(record.settings, events);
   const { model, limits } = {
     ...recorded,
     ...changedSettings(choices, recorded, { env: host.env, files: configFiles(project) }),
@@ -365,7 +381,6 @@ export async function prepareResume(
   const serving = request.serving ?? (await openServing(model, host.cwd));
   const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
-  const lost = lostServers(gathered, entries);
   const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
   return {
     record,
@@ -374,19 +389,32 @@ export async function prepareResume(
     secrets,
     choices,
     serving,
-    warnings: [...unknown, ...warnings, ...lost],
+    warnings: [...unknown, ...warnings],
     spentMs,
     close,
   };
 }
 
-/** A resumed run keeps its record: that a server cannot be reached now is said beside it. */
-function lostServers(gathered: SkillEntries, entries: SkillEntries): string[] {
-  return [...entries].flatMap(([id, entry]) => {
-    const before = gathered.get(id);
-    if (entry?.unavailable !== before?.unavailable) return [`${id} has no tools: ${entry?.unavailable}`];
-    return entry?.withheld !== before?.withheld ? [`${id} lacks tools: ${entry?.withheld}`] : [];
+/** A recorded skill without the tools that are gone, which no model is to be shown; what is lost is said. */
+function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): { skill: SkillRecord; lost: readonly string[] } {
+  const now = recordSkill(recorded.id, entry);
+  const held = holdToNow(recorded, now);
+  const isGone = ({ name }: { readonly name: string }) => !now.tools.some((tool) => tool.name === name);
+  const skill = { ...held, tools: held.tools.filter((tool) => !isGone(tool)) };
+  const gone = held.tools.filter(isGone).map(({ exposed }) => exposed);
+  const names = recorded.scripts && !held.scripts ? [...gone, RUN_SCRIPT] : gone;
+  if (!recorded.available || names.length === 0) return { skill, lost: [] };
+  const why = now.reason ?? "it does not have them any more";
+  return { skill, lost: [`${recorded.id} has lost ${names.join(", ")} since the run began: ${why}`] };
+}
+
+/** What a recording says of a skill, where its tools are to be called: those are what they are now, whatever it says of them. */
+function holdToNow({ scripts, ...recorded }: SkillRecord, now: SkillRecord): SkillRecord {
+  const own = recorded.tools.filter((tool) => tool.skill === recorded.id);
+  const tools = own.map((tool) => {
+    return { ...(now.tools.find(({ name }) => name === tool.name) ?? tool), exposed: tool.exposed };
   });
+  return { ...recorded, tools, ...(scripts && now.scripts ? { scripts: now.scripts } : {}) };
 }
 
 /**
@@ -405,16 +433,16 @@ export async function prepareReplay(
   const input = () => record.input;
   const prepared =
     file !== undefined && existsSync(resolve(project.host.cwd, file))
-      ? await prepareRun(project, { file, input, runId, choices, connect, serving })
+      ? await prepareRun(project, { file, input, runId, choices, connect, serving, isRecorded: true })
       : {
-          ...(await prepareResume(project, stored, { choices, connect, serving })),
+          ...(await prepareRecorded(project, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },
         };
   // What is carried out again may do no more than a new run: nothing recorded loosens what the operator says now.
   const { writes = "allow" } = chooseBounds({}, project.host.env, configFiles(project));
   const bound = connect && writes !== "allow" ? { writes: "deny" as const } : {};
   const settings = { ...record.settings, ...untimed(record.settings), ...bound, model: choices.model ?? "" };
-  const skills = prepared.record.skills.map((skill) => {
+  const known = prepared.record.skills.map((skill) => {
     const recorded = record.skills.find((other) => other.id === skill.id);
     const entry = prepared.entries.get(skill.id);
     // What a server lists, and what code that is not trusted now offered, is known from the recording alone.
@@ -424,6 +452,9 @@ export async function prepareReplay(
     const now = recordSkill(skill.id, offered(entry));
     return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
+  const skills = connect
+    ? known.map((skill) => holdToNow(skill, recordSkill(skill.id, prepared.entries.get(skill.id))))
+    : known;
   const resumes = stored.events.flatMap((event) =>
     event.type === "run:resume" ? [{ ...bodyOf(event), settings: { ...untimed(event.settings), ...bound } }] : [],
   );
@@ -587,7 +618,7 @@ function toolCaller(
       const own = ownHandler(call, { project, record, entries, blobs });
       if (own) return own;
       const entry = entries.get(call.tool.skill);
-      const tool = entry?.skill.tools.find((candidate) => candidate.name === call.tool.name);
+      const tool = entry && offeredTools(entry).find((candidate) => candidate.name === call.tool.name);
       return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
     },
     timeoutMs: settings.tool_timeout_ms,

@@ -1,6 +1,6 @@
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Observer } from "../core/ports.ts";
-import { plainText } from "../reports/inert.ts";
+import { plainLine } from "../reports/inert.ts";
 import { amount, duration, oneLine, type Paint } from "./terminal.ts";
 
 export interface ProgressOptions {
@@ -139,16 +139,18 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
     case "node:enter": {
       const name = record.workflow.nodes[event.node]?.name ?? event.node;
       const again = event.iteration > 1 ? paint("dim", ` (visit ${event.iteration})`) : "";
-      return [`${paint("cyan", "●")} ${paint("bold", plainText(name))}${again}`];
+      return [`${paint("cyan", "●")} ${paint("bold", plainLine(name))}${again}`];
     }
     case "tool:call":
       return [
-        `  ${paint("dim", "├")} ${paint("blue", event.tool)} ${paint("dim", cut(JSON.stringify(event.input), event.tool.length + 6))}`,
+        `  ${paint("dim", "├")} ${paint("blue", plainLine(event.tool))} ${paint("dim", cut(JSON.stringify(event.input), event.tool.length + 6))}`,
       ];
     case "tool:result":
       return event.error === undefined
         ? []
-        : [`  ${paint("dim", "│")} ${paint("red", `✗ ${event.tool}`)} ${cut(event.error, event.tool.length + 8)}`];
+        : [
+            `  ${paint("dim", "│")} ${paint("red", `✗ ${plainLine(event.tool)}`)} ${cut(event.error, event.tool.length + 8)}`,
+          ];
     case "tool:defined":
       return [`  ${paint("dim", "│")} ${paint("yellow", "+ defined")} ${cut(event.tool.exposed, 16)}`];
     case "tool:removed":
@@ -173,7 +175,7 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
       return [`  ${paint("dim", "└")} ${mark} ${paint("dim", spent)}${why}`];
     }
     case "route":
-      return [`    ${paint("dim", `→ ${event.to}: ${cut(event.reason, event.to.length + 10)}`)}`];
+      return [`    ${paint("dim", `→ ${cut(`${event.to}: ${event.reason}`, 10)}`)}`];
     case "limit:reached":
     case "run:fail":
       return [`  ${paint("yellow", "■")} ${cut(event.message)}`];
@@ -186,7 +188,7 @@ function describeEvent(options: ProgressOptions, event: RunEvent, present: Prese
 
 function headerOf({ paint, record, model, resumedAt }: ProgressOptions): string {
   const about = [`run ${record.run}`, model, ...(resumedAt === undefined ? [] : [`resumed at ${resumedAt}`])];
-  return `${paint("bold", plainText(record.workflow.name))} ${paint("dim", `· ${about.join(" · ")}`)}\n`;
+  return `${paint("bold", plainLine(record.workflow.name))} ${paint("dim", `· ${about.map(plainLine).join(" · ")}`)}\n`;
 }
 
 /** Elsewhere: one plain line per event, no cursor movement. */

@@ -39,8 +39,8 @@ export function oneLine(text: string, most: number): string {
 export function describeDiagnostic(found: Diagnostic, paint: Paint): string {
   const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
   const word = found.severity === "error" ? paint("red", "error") : paint("yellow", "warning");
-  const hint = found.hint ? `\n    ${paint("dim", found.hint)}` : "";
-  return `${place ? `${paint("bold", plainText(place))} ` : ""}${word} ${paint("dim", found.code)} ${plainText(found.message)}${hint}`;
+  const hint = found.hint ? `\n    ${paint("dim", plainLine(found.hint))}` : "";
+  return `${place ? `${paint("bold", plainLine(place))} ` : ""}${word} ${paint("dim", found.code)} ${plainLine(found.message)}${hint}`;
 }
 
 /** What could not go on: all findings, one line, a hint; the stack only when asked for. */
@@ -51,7 +51,7 @@ export function describeFailure(error: unknown, flags: Flags, io: Io): string {
   const message = known ? known.message : `this is a fault of skillflow itself: ${messageOf(error)}`;
   const hint = known ? known.hint : "run it again with --verbose and report what it prints";
   const stack = flags.verbose === true && error instanceof Error ? `${paint("dim", error.stack ?? "")}\n` : "";
-  return `${findings}${paint(["red", "bold"], "error:")} ${plainText(message)}\n${hint ? `  ${paint("dim", plainText(hint))}\n` : ""}${stack}`;
+  return `${findings}${paint(["red", "bold"], "error:")} ${plainLine(message)}\n${hint ? `  ${paint("dim", plainLine(hint))}\n` : ""}${stack}`;
 }
 
 export function duration(ms: number): string {
@@ -67,7 +67,7 @@ export function amount(count: number, noun: string): string {
 /** Data as indented text that people read: keys in colour, long text wrapped, lists numbered. */
 export function describeData(data: JsonObject, paint: Paint, width: number, indent = 2): string[] {
   return Object.entries(data).flatMap(([key, value]) =>
-    describeMember(`${paint("cyan", plainText(key))}:`, value, paint, width, indent),
+    describeMember(`${paint("cyan", plainLine(key))}:`, value, paint, width, indent),
   );
 }
 

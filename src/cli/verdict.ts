@@ -1,7 +1,7 @@
 import type { FinishedRun } from "../app/runs.ts";
 import type { NodeResult } from "../core/event.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
-import { plainText } from "../reports/inert.ts";
+import { plainLine } from "../reports/inert.ts";
 import { leftOutSkills, type Report } from "../reports/visits.ts";
 import { amount, describeData, duration, type Paint } from "./terminal.ts";
 
@@ -44,16 +44,16 @@ export function describeVerdict(
     ...sections.flatMap((lines) => [...lines, ""]),
     `${statusMark(status, paint)} ${paint("dim", spent)}`,
     ...(error
-      ? [`  ${plainText(error.message)}`, ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : [])]
+      ? [`  ${plainLine(error.message)}`, ...(error.hint ? [`  ${paint("dim", plainLine(error.hint))}`] : [])]
       : []),
     ...(left.length > 0
       ? [
           paint("yellow", "skills left out:"),
-          ...left.map(({ skill, reason }) => `  ${plainText(skill)}: ${plainText(reason)}`),
+          ...left.map(({ skill, reason }) => `  ${plainLine(skill)}: ${plainLine(reason)}`),
         ]
       : []),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
-    `${paint("dim", "next:")} ${program} ${nextCommand({ record, events, result })}`,
+    `${paint("dim", "next:")} ${program} ${plainLine(nextCommand({ record, events, result }))}`,
     "",
   ].join("\n");
 }
@@ -66,9 +66,9 @@ export function describeShortfall(
   const { error, status } = result;
   if (!error) return "";
   return [
-    `${statusMark(status, paint)} ${plainText(error.message)}`,
-    ...(error.hint ? [`  ${paint("dim", plainText(error.hint))}`] : []),
-    `${paint("dim", "next:")} ${program} ${nextCommand({ record, events, result })}`,
+    `${statusMark(status, paint)} ${plainLine(error.message)}`,
+    ...(error.hint ? [`  ${paint("dim", plainLine(error.hint))}`] : []),
+    `${paint("dim", "next:")} ${program} ${plainLine(nextCommand({ record, events, result }))}`,
     "",
   ].join("\n");
 }
@@ -79,13 +79,13 @@ function describeNode(name: string, result: NodeResult | undefined, paint: Paint
     result.status
   ];
   const evals = (result.evals ?? []).map(({ name: evaluator, pass }) =>
-    pass ? paint("green", evaluator) : paint("red", `${evaluator} failed`),
+    pass ? paint("green", plainLine(evaluator)) : paint("red", `${plainLine(evaluator)} failed`),
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
   const lines = describeData(result.data, paint, width);
   const hidden = lines.length - MOST_LINES;
   return [
-    `${mark} ${paint("bold", plainText(name))}${checked}`,
+    `${mark} ${paint("bold", plainLine(name))}${checked}`,
     ...lines.slice(0, MOST_LINES),
     ...(hidden > 0 ? [paint("dim", `  (${amount(hidden, "line")} more)`)] : []),
   ];

@@ -104,11 +104,9 @@ export function fileStore(options: FileStoreOptions): Store {
     },
     async list() {
       if (!existsSync(checkDirectory(directory, root))) return [];
-      const names = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
-      const runs = names.map((name) => ({
-        run: name.slice(0, -".jsonl".length),
-        at: beginningOf(join(directory, name))?.at ?? "",
-      }));
+      const files = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
+      const names = files.map((name) => name.slice(0, -".jsonl".length)).filter((name) => RUN_ID.test(name));
+      const runs = names.map((run) => ({ run, at: beginningOf(join(directory, `${run}.jsonl`))?.at ?? "" }));
       return newestFirst(runs);
     },
     async remove(run) {
@@ -161,8 +159,10 @@ export function readRecording(path: string): StoredRun {
   return parseRun(readBytes(path, path), path, path);
 }
 
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
 export function checkRunId(run: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(run)) return run;
+  if (RUN_ID.test(run)) return run;
   throw new SkillflowError("usage.invalid", `"${run}" is no run id`, {
     hint: "use up to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
   });

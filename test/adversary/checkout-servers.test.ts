@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Loopback } from "../../src/testing.ts";
 import { scriptOf } from "../cli/flows.ts";
+import { runInside } from "../cli/inside.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
 import { hasTerminal, runOnTerminal } from "../cli/pseudo-terminal.ts";
 import { httpServer } from "../services/mcp.ts";
@@ -86,15 +87,15 @@ describe("a server that a checkout names", () => {
     const asked = http.requests.length;
     const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "run_flow", arguments: {} } };
     const ended = [
-      await runProgram(["validate", "flow.yml"], { cwd, env }),
-      await runProgram(["doctor", "flow.yml", "--live"], { cwd, env }),
-      await runProgram(["doctor", "--live"], { cwd, env }),
-      await runProgram(["skills", "list"], { cwd, env }),
-      await runProgram(["run", "flow.yml", "--dry-run", ...MODEL], { cwd, env }),
+      await runInside(["validate", "flow.yml"], { cwd, env }),
+      await runInside(["doctor", "flow.yml", "--live"], { cwd, env }),
+      await runInside(["doctor", "--live"], { cwd, env }),
+      await runInside(["skills", "list"], { cwd, env }),
+      await runInside(["run", "flow.yml", "--dry-run", ...MODEL], { cwd, env }),
       await runProgram(["run", "flow.yml", "--run-id", "r", "--json", ...MODEL], { cwd, env }),
-      await runProgram(["resume", "r", "--from", "only"], { cwd, env }),
+      await runInside(["resume", "r", "--from", "only"], { cwd, env }),
       await runProgram(["replay", "r", "--tools", "live"], { cwd, env }),
-      await runProgram(["mcp", "flow.yml", ...MODEL], { cwd, env, stdin: ask(INITIALIZE, call) }),
+      await runInside(["mcp", "flow.yml", ...MODEL], { cwd, env, stdin: ask(INITIALIZE, call) }),
     ];
     for (const { code, stderr } of ended) expect(code, stderr).toBe(0);
     expect(marks(cwd)).toEqual([]);
@@ -119,14 +120,15 @@ describe("a server that a checkout names", () => {
     ],
   ])("runs once %s names its skill, and no other does", async (_, args, more) => {
     const cwd = checkout();
-    await runProgram(["run", "flow.yml", ...MODEL, ...args("own-run")], { cwd, env: { ...env, ...more("own-run") } });
+    await runInside(["run", "flow.yml", ...MODEL, ...args("own-run")], { cwd, env: { ...env, ...more("own-run") } });
     expect(marks(cwd)).toEqual(["ran-own-run"]);
   });
 
   it.each(["md-ask", "yml-ask", "own-ask", "bound-ask"])("%s is asked once the operator says so", async (id) => {
     const cwd = checkout();
     const asked = http.requests.length;
-    const ended = await runProgram(["run", "flow.yml", "--json", ...MODEL, "--trust-skill", id], { cwd, env });
+    const run = id === "md-ask" ? runProgram : runInside;
+    const ended = await run(["run", "flow.yml", "--json", ...MODEL, "--trust-skill", id], { cwd, env });
     expect(http.requests[asked]?.headers.authorization).toBe(`Bearer ${SECRET}`);
     expect(resultOf(ended).degraded.map(({ skill }) => skill)).not.toContain(id);
     expect(marks(cwd)).toEqual([]);
@@ -135,14 +137,14 @@ describe("a server that a checkout names", () => {
   it("that is an A2A agent is asked once the operator says so, and no other is", async () => {
     const cwd = checkout();
     const asked = http.requests.length;
-    await runProgram(["run", "flow.yml", ...MODEL, "--trust-skill", "bound-agent"], { cwd, env });
+    await runInside(["run", "flow.yml", ...MODEL, "--trust-skill", "bound-agent"], { cwd, env });
     expect(http.requests.slice(asked)).toMatchObject([{ method: "POST", url: "/agent" }]);
     expect(marks(cwd)).toEqual([]);
   });
 
   it("of a committed run waits too, whatever folder the runs are in", async () => {
     const mine = checkout();
-    await runProgram(["run", "flow.yml", "--run-id", "r", ...MODEL], { cwd: mine, env });
+    await runInside(["run", "flow.yml", "--run-id", "r", ...MODEL], { cwd: mine, env });
     const cwd = makeProject({ ".git/HEAD": "", "script.json": scriptOf({ text: "done" }) });
     mkdirSync(join(cwd, "shared"));
     symlinkSync(join(mine, ".skillflow/runs"), join(cwd, "shared/runs"));
@@ -151,11 +153,11 @@ describe("a server that a checkout names", () => {
       ["resume", "r", "--from", "only", ...MODEL],
       ["replay", "r", "--tools", "live"],
     ]) {
-      await runProgram([...args, "--store", "shared/runs"], { cwd, env });
+      await runInside([...args, "--store", "shared/runs"], { cwd, env });
     }
     expect(marks(cwd)).toEqual([]);
     expect(http.requests.slice(asked)).toEqual([]);
-    await runProgram(["resume", "r", "--from", "only", "--store", "shared/runs", "--trust-skill", "own-run"], {
+    await runInside(["resume", "r", "--from", "only", "--store", "shared/runs", "--trust-skill", "own-run"], {
       cwd,
       env,
     });
@@ -181,7 +183,7 @@ describe("a server of the user's own", () => {
     });
     const cwd = makeProject(script);
     for (const file of [".config/skillflow/flow.yml", ".skillflow/workflows/flow.yml"]) {
-      await runProgram(["run", join(HOME, file), ...MODEL], { cwd, env: { HOME } });
+      await runInside(["run", join(HOME, file), ...MODEL], { cwd, env: { HOME } });
     }
     expect(marks(cwd)).toEqual(["ran-config", "ran-dotted"]);
   });
@@ -202,14 +204,14 @@ describe("a server of the user's own", () => {
     });
     symlinkSync(join(HOME, "downloads"), join(HOME, ".skillflow/linked"));
     const cwd = makeProject(script);
-    const ended = await runProgram(["run", place(HOME), ...MODEL], { cwd, env: { HOME } });
+    const ended = await runInside(["run", place(HOME), ...MODEL], { cwd, env: { HOME } });
     expect(marks(cwd)).toEqual([]);
     expect(ended.stderr).toContain("--trust-skill own");
   });
 
   it("is no server of a home directory that is the checkout itself", async () => {
     const cwd = makeProject({ ...script, ".skillflow/flow.yml": flow(command("own")) });
-    await runProgram(["run", ".skillflow/flow.yml", ...MODEL], { cwd, env: { HOME: cwd } });
+    await runInside(["run", ".skillflow/flow.yml", ...MODEL], { cwd, env: { HOME: cwd } });
     expect(marks(cwd)).toEqual([]);
   });
 });
@@ -220,7 +222,7 @@ describe("a dry run", () => {
     const asked = http.requests.length;
     const trusting = { ...env, SKILLFLOW_TRUST_SKILL: IDS.join(",") };
     for (const args of [["--dry-run"], ["--input", '{"dryRun":true}']]) {
-      const ended = await runProgram(["run", "flow.yml", ...args, "--json", ...MODEL], { cwd, env: trusting });
+      const ended = await runInside(["run", "flow.yml", ...args, "--json", ...MODEL], { cwd, env: trusting });
       expect(ended.code, ended.stderr).toBe(0);
       for (const id of IDS) expect(ended.stderr).toMatch(new RegExp(`${id} \\(.*a dry run`));
       expect(resultOf(ended).results.only?.toolCalls.map(({ error }) => error ?? "")).not.toContain("");
@@ -276,7 +278,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
   ])("nobody is asked %s", async (_, args, more) => {
     const cwd = makeProject(files);
     const HOME = makeProject({ ".keep": "" });
-    if (args.includes("r")) await runProgram([...RUN, "--run-id", "r"], { cwd });
+    if (args.includes("r")) await runInside([...RUN, "--run-id", "r"], { cwd });
     const { stdout } = await runOnTerminal(args, [], { cwd: realpathSync(cwd), env: { HOME, ...more } });
     expect(stdout).not.toContain("[y/N]");
     expect(linesOf(cwd, "ran-served")).toEqual([]);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { openProject, type Project } from "../../src/app/project.ts";
 import { handlerConfig } from "../../src/loaders/registry/entry.ts";
-import { makeProject, runProgram } from "../cli/program.ts";
+import { runInside } from "../cli/inside.ts";
+import { makeProject } from "../cli/program.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
 /** A skill of the checkout that declares the key of another one. */
@@ -52,7 +53,7 @@ describe("a value of --set", () => {
 
   it("ends a command with 2 where several skills declare its key", async () => {
     const args = ["skills", "list", "--set", "LINEAR_API_KEY=lin_secret_value"];
-    const { code, stderr } = await runProgram(args, { cwd: makeProject(FILES) });
+    const { code, stderr } = await runInside(args, { cwd: makeProject(FILES) });
     expect([code, stderr]).toEqual([2, expect.stringContaining("linear.LINEAR_API_KEY=VALUE")]);
     expect(stderr).not.toContain("lin_secret_value");
   });

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scriptOf } from "../cli/flows.ts";
+import { runInside } from "../cli/inside.ts";
 import { makeProject, runFile, runProgram } from "../cli/program.ts";
 
 /** A document of the checkout, or an alert, that names files of the machine as what the model is to read. */
@@ -45,7 +46,8 @@ describe("a file outside of the project", () => {
   it.each([...DOCUMENTS.map((file) => ["run", file, ...MODEL]), ["run", "plain.yml", "--dry-run", ...MODEL]])(
     "is not read by %s %s %s",
     async (...args) => {
-      const { code, stdout, stderr } = await runProgram(args, { cwd, env });
+      const run = args[1] === "linked.yml" ? runProgram : runInside;
+      const { code, stdout, stderr } = await run(args, { cwd, env });
       expect(code, stderr).toBe(2);
       expect(stderr).toContain("is outside");
       expect(stdout + stderr).not.toContain(CANARY);
@@ -53,7 +55,7 @@ describe("a file outside of the project", () => {
   );
 
   it("is told by validate for each document, and not read", async () => {
-    const { code, stdout } = await runProgram(["validate", ...DOCUMENTS, "--json"], { cwd, env });
+    const { code, stdout } = await runInside(["validate", ...DOCUMENTS, "--json"], { cwd, env });
     const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; file: string }[] };
     const refused = DOCUMENTS.map((file) => expect.objectContaining({ code: "SOURCE_FILE_OUTSIDE_ROOT", file }));
     expect([code, diagnostics]).toEqual([2, refused]);
@@ -62,16 +64,16 @@ describe("a file outside of the project", () => {
 
   it("is not read by a replay whose document was changed to name it", async () => {
     const place = checkout(HOME);
-    await runProgram(["run", "sound.yml", "--run-id", "r", ...MODEL], { cwd: place, env });
+    await runInside(["run", "sound.yml", "--run-id", "r", ...MODEL], { cwd: place, env });
     const recorded = readFileSync(runFile(place, "r"), "utf8").replaceAll("sound.yml", "absolute.yml");
     const other = makeProject({ "r.jsonl": recorded, "absolute.yml": flow({ context: [join(HOME, ".ssh/id_rsa")] }) });
-    const ended = await runProgram(["replay", "r.jsonl"], { cwd: other, env });
+    const ended = await runInside(["replay", "r.jsonl"], { cwd: other, env });
     expect(ended.code, ended.stderr).toBe(2);
     expect(ended.stdout + ended.stderr).not.toContain(CANARY);
   });
 
   it("is read where the operator lifts the root, so that the tests above can fail", async () => {
-    await runProgram(["run", "absolute.yml", "--run-id", "r", "--file-root", "/", ...MODEL], { cwd, env });
+    await runInside(["run", "absolute.yml", "--run-id", "r", "--file-root", "/", ...MODEL], { cwd, env });
     expect(readFileSync(runFile(cwd, "r"), "utf8")).toContain(CANARY);
   });
 });
@@ -102,7 +104,7 @@ describe("an alert", () => {
       { id: 2, method: "tools/call", params: { name: "run_flow", arguments: input } },
     ];
     const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("");
-    const served = await runProgram(["mcp", "flow.yml", ...MODEL], { cwd, stdin });
+    const served = await runInside(["mcp", "flow.yml", ...MODEL], { cwd, stdin });
     expect(served.stdout).toContain("succeeded");
     expect(JSON.stringify([ran, served])).not.toContain(CANARY);
   });
@@ -121,7 +123,7 @@ describe("an alert", () => {
       symlinkSync(join(cwd, "in/.git"), join(cwd, "in/linked"));
       const args = ["run", "flow.yml", ...MODEL, "--input-sources", "--file-root", file.startsWith("..") ? "." : "/"];
       const input = ["--input", JSON.stringify({ context: [{ file }] })];
-      const ended = await runProgram([...args, ...input], { cwd: join(cwd, "in") });
+      const ended = await runInside([...args, ...input], { cwd: join(cwd, "in") });
       expect(ended.code, ended.stderr).toBe(2);
       expect(ended.stderr).toContain("SOURCE_FILE_OUTSIDE_ROOT");
     },

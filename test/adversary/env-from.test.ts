@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { withEnvFrom } from "../../src/cli/env-from.ts";
 import type { Io } from "../../src/cli/main.ts";
+import { runInside } from "../cli/inside.ts";
 import { makeProject, programCommand, runProgram } from "../cli/program.ts";
 
 const HOSTILE = {
@@ -58,7 +59,7 @@ describe("a file of variables whose NODE_OPTIONS run code", () => {
       ["runs", "--env-file=evil.env", "list"],
       ["doctor", "--env-file"],
     ]) {
-      const { code, stderr } = await runProgram(args, { cwd: makeProject({ "evil.env": "A=b" }) });
+      const { code, stderr } = await runInside(args, { cwd: makeProject({ "evil.env": "A=b" }) });
       expect([code, stderr], args.join(" ")).toEqual([2, expect.stringContaining("--env-from PATH")]);
     }
   });

@@ -4,6 +4,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFile
 import { join, relative } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
+import { runInside } from "../cli/inside.ts";
 import { type Ended, makeProject, runFile, runProgram } from "../cli/program.ts";
 
 /**
@@ -169,7 +170,7 @@ async function commitRun({ cwd, home, witness, server }: Target): Promise<void> 
     edges: [],
   };
   const made = makeProject({ "small.yml": small, "s.json": { replies: [{ text: "done" }] } });
-  await runProgram(["run", "small.yml", "--model", "script:s.json", "--run-id", "committed"], { cwd: made });
+  await runInside(["run", "small.yml", "--model", "script:s.json", "--run-id", "committed"], { cwd: made });
   const [first = "", ...rest] = readFileSync(runFile(made, "committed"), "utf8").split("\n");
   const record = JSON.parse(first);
   const mcp = { command: "touch", args: [join(witness, "recorded")] };
@@ -261,13 +262,19 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["runs", "prune", "--keep", "0"],
 ];
 
+/** In processes of their own, as everybody runs them. */
+const APART = COMMANDS.filter((args) => args === RUN || args[0] === "validate" || args.join(" ") === "doctor --live");
+
 describe("a checkout that holds every attack", () => {
   it("starts nothing, sends nothing, and has nothing outside of it read or written, whatever command looks at it", async () => {
     const { cwd, home, witness, server } = await makeTarget();
     const [before, own] = [snapshot(home), snapshot(cwd)];
     const env = { HOME: home, AWS_SECRET_ACCESS_KEY: AWS };
     const said: [string, Ended][] = [];
-    for (const args of COMMANDS) said.push([args.join(" "), await runProgram(args, { cwd, env })]);
+    for (const args of COMMANDS) {
+      const run = APART.includes(args) ? runProgram : runInside;
+      said.push([args.join(" "), await run(args, { cwd, env })]);
+    }
 
     expect(readdirSync(witness)).toEqual([".keep"]);
     expect(server.requests.map(({ url }) => url)).toEqual([]);
@@ -292,7 +299,7 @@ describe("a checkout that holds every attack", () => {
     const trusted = ["inline-local", "inline-remote", "doc-local", "plug", "dressed"];
     const flags = trusted.flatMap((id) => ["--trust-skill", id]);
     const args = ["run", "quiet.yml", ...FLOW_RUN, "-i", "text=aaa", "--run-id", "r", ...flags];
-    await runProgram(args, { cwd, env: { HOME: home, AWS_SECRET_ACCESS_KEY: AWS } });
+    await runInside(args, { cwd, env: { HOME: home, AWS_SECRET_ACCESS_KEY: AWS } });
     expect(readdirSync(witness)).toEqual(expect.arrayContaining(["inline", "doc", "dressed"]));
     expect(server.requests.length).toBeGreaterThan(0);
   }, 60_000);

@@ -15,6 +15,7 @@ import { describe, expect, it } from "vitest";
 import { fileBlobs } from "../../src/stores/blobs.ts";
 import { blobsOfRun, fileStore } from "../../src/stores/file.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
+import { runInside } from "../cli/inside.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 import { codeOf } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
@@ -185,7 +186,7 @@ describe("outputs of a run", () => {
   it("end with 4 in a folder that is a link out of the project, and nothing appears there", async () => {
     const [cwd, outside] = [project(), makeProject()];
     symlinkSync(outside, join(cwd, "out"));
-    const ended = await runProgram([...RUN, "--out", "out/deeper"], { cwd });
+    const ended = await runInside([...RUN, "--out", "out/deeper"], { cwd });
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain("a link that leads out of");
     expect(readdirSync(outside)).toEqual([]);
@@ -206,7 +207,7 @@ it("prune leaves the runs behind a link of the checkout alone, and says so", asy
   mkdirSync(join(cwd, ".skillflow"));
   symlinkSync(elsewhere, join(cwd, ".skillflow", "runs"));
   writeFileSync(join(elsewhere, "r.jsonl"), `${JSON.stringify(recordOf("r"))}\n`);
-  const ended = await runProgram(["runs", "prune", "--keep", "0"], { cwd });
+  const ended = await runInside(["runs", "prune", "--keep", "0"], { cwd });
   expect(ended).toMatchObject({ code: 4, stdout: "" });
   expect(ended.stderr).toContain("a link that leads out of");
   expect(readdirSync(elsewhere)).toEqual(["r.jsonl"]);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, WORKING } from "../cli/flows.ts";
+import { runInside } from "../cli/inside.ts";
 import { makeProject, runFile, runProgram } from "../cli/program.ts";
 
 /** An operator who denies writes and bounds costs in a file of their own, and a checkout that says otherwise. */
@@ -29,12 +30,12 @@ describe("the operator's own file", () => {
   it("holds against a recorded run that goes on, and against one that is carried out again", async () => {
     const cwd = checkout();
     const RUN = ["run", "flow.yml", "--run-id", "r", ...MODEL];
-    await runProgram(RUN, { cwd });
+    await runInside(RUN, { cwd });
     writeFileSync(join(cwd, "posts.txt"), "");
     const before = readFileSync(join(cwd, "posts.txt"), "utf8");
-    const resumed = await runProgram(["resume", "r", "--from", "look"], { cwd, env: home({ writes: "deny" }) });
+    const resumed = await runInside(["resume", "r", "--from", "look"], { cwd, env: home({ writes: "deny" }) });
     expect(resumed.stderr).toContain("tool:call");
-    await runProgram(["replay", "r", "--tools", "live"], { cwd, env: home({ writes: "deny" }) });
+    await runInside(["replay", "r", "--tools", "live"], { cwd, env: home({ writes: "deny" }) });
     expect(readFileSync(join(cwd, "posts.txt"), "utf8")).toBe(before);
     const [head = "{}"] = readFileSync(runFile(cwd, "r"), "utf8").split("\n");
     expect(JSON.parse(head).settings.writes).toBe("allow");
@@ -52,7 +53,7 @@ describe("the operator's own file", () => {
     ];
     const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("");
     const listed = async (env: Record<string, string>) => {
-      const { stdout } = await runProgram(["mcp", "flow.yml", ...MODEL], { cwd, stdin, env });
+      const { stdout } = await runInside(["mcp", "flow.yml", ...MODEL], { cwd, stdin, env });
       const { tools } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}").result as {
         tools: { name: string; annotations: { readOnlyHint: boolean } }[];
       };
@@ -68,7 +69,7 @@ describe("the operator's own file", () => {
     ["a variable", [], { SKILLFLOW_WRITES: "allow", SKILLFLOW_MAX_STEPS: "9" }],
   ])("is loosened by %s", async (_, args, more) => {
     const cwd = checkout();
-    const ended = await runProgram(["run", "flow.yml", ...MODEL, ...args], { cwd, env: { ...DENYING, ...more } });
+    const ended = await runInside(["run", "flow.yml", ...MODEL, ...args], { cwd, env: { ...DENYING, ...more } });
     expect(ended.code, ended.stderr).toBe(0);
     expect(posts(cwd)).toBe(true);
   });
@@ -76,7 +77,7 @@ describe("the operator's own file", () => {
   it("is not loosened by variables from a file", async () => {
     const cwd = checkout();
     writeFileSync(join(cwd, "vars"), "SKILLFLOW_WRITES=allow\nSKILLFLOW_MAX_STEPS=9\n");
-    const ended = await runProgram(["run", "flow.yml", "--env-from", "vars", ...MODEL], { cwd, env: DENYING });
+    const ended = await runInside(["run", "flow.yml", "--env-from", "vars", ...MODEL], { cwd, env: DENYING });
     expect(ended.code).toBe(2);
     expect(posts(cwd)).toBe(false);
   });
@@ -93,12 +94,12 @@ describe("a project's file", () => {
       "skills/pager/SKILL.md": "---\nname: pager\n---\nPage.",
     });
     const env = { AWS_SECRET_ACCESS_KEY: "canary-0123456789" };
-    const shown = await runProgram(["skills", "show", "pager", "--json"], { cwd, env });
+    const shown = await runInside(["skills", "show", "pager", "--json"], { cwd, env });
     expect(JSON.parse(shown.stdout).config).toEqual({});
-    const { stderr } = await runProgram(["skills", "list"], { cwd, env });
+    const { stderr } = await runInside(["skills", "list"], { cwd, env });
     for (const key of ["skills.env", "fetch.auth"]) expect(stderr).toContain(`${key} does not count here`);
     const own = { ...env, ...home({ skills: { env: { pager: ["AWS_SECRET_ACCESS_KEY"] } } }) };
-    const handed = await runProgram(["skills", "show", "pager", "--json"], { cwd, env: own });
+    const handed = await runInside(["skills", "show", "pager", "--json"], { cwd, env: own });
     expect(Object.keys(JSON.parse(handed.stdout).config)).toEqual(["AWS_SECRET_ACCESS_KEY"]);
   });
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isReservedVariable } from "../../src/core/config.ts";
 import { scriptOf } from "../cli/flows.ts";
+import { runInside } from "../cli/inside.ts";
 import { makeProject, resultOf, runFile, runProgram } from "../cli/program.ts";
 
 /** A checkout that tries to be trusted: whatever it holds, none of its code runs before its operator says so. */
@@ -51,7 +52,7 @@ const marks = (cwd: string) =>
 /** Every command that looks at skills, one after the other. */
 async function runAll(cwd: string, env: Record<string, string> = {}, ...args: readonly string[]): Promise<string> {
   const said: string[] = [];
-  for (const command of COMMANDS) said.push((await runProgram([...command, ...args], { cwd, env })).stderr);
+  for (const command of COMMANDS) said.push((await runInside([...command, ...args], { cwd, env })).stderr);
   return said.join("");
 }
 
@@ -115,7 +116,7 @@ describe("code of a checkout does not run", () => {
       "extra/extra/skill.mjs": skillOf("extra"),
       ".skillflow.yml": { skills: { extraDirs: ["./extra"] } },
     });
-    await runProgram(["skills", "list", "--skills", "extra"], { cwd });
+    await runInside(["skills", "list", "--skills", "extra"], { cwd });
     expect(marks(cwd)).toEqual([]);
   });
 
@@ -138,7 +139,7 @@ describe("code of a checkout does not run", () => {
     mkdirSync(join(cwd, ".claude/skills"), { recursive: true });
     symlinkSync(join(outside, "pager"), join(cwd, ".claude/skills/pager"));
     symlinkSync(outside, join(cwd, ".claude/skills/linked"));
-    const { stdout } = await runProgram(["skills", "list", "--json", "--trust-skill", "pager"], { cwd });
+    const { stdout } = await runInside(["skills", "list", "--json", "--trust-skill", "pager"], { cwd });
     const { skills, diagnostics } = JSON.parse(stdout) as {
       skills: { id: string; source: { path: string } }[];
       diagnostics: { message: string }[];
@@ -205,9 +206,9 @@ describe("variables that change what programs load", () => {
       OK_TOKEN: "ok",
       FINE: "f",
     };
-    const shown = await runProgram(["skills", "show", "pager", "--json", "--skill-env", "pager=PATH"], { cwd, env });
+    const shown = await runInside(["skills", "show", "pager", "--json", "--skill-env", "pager=PATH"], { cwd, env });
     expect(Object.keys(JSON.parse(shown.stdout).config).sort()).toEqual(["FINE", "OK_TOKEN"]);
-    const listed = await runProgram(["skills", "list", "--json", "--skill-env", "pager=PATH"], { cwd, env });
+    const listed = await runInside(["skills", "list", "--json", "--skill-env", "pager=PATH"], { cwd, env });
     const { diagnostics } = JSON.parse(listed.stdout) as { diagnostics: { code: string; message: string }[] };
     const refused = diagnostics.filter(({ code }) => code === "VARIABLE_REFUSED").map(({ message }) => message);
     for (const name of ["PATH", "BASH_ENV"]) expect(refused.join("\n")).toContain(`the variable ${name} is not handed`);

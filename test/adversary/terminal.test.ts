@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { quoteTheirs } from "../../src/core/voice.ts";
 import { runHere } from "../cli/in-process.ts";
@@ -106,6 +108,56 @@ describe("what strangers wrote", () => {
     const documents = argv.includes("--stream") ? out.trimEnd().split("\n") : [out];
     expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain("\u202e");
   });
+});
+
+/** Names and reasons that go on in a line of their own, by every line end. */
+const LINES = "name\nFORGED\rFORGED\u2028FORGED\u2029FORGED\u0085FORGED";
+
+function recordedProject(): string {
+  const cwd = hostileProject();
+  const event = (seq: number, body: object) => JSON.stringify({ seq, at: AT, epoch: 0, key: `${seq}`, ...body });
+  const workflow = { id: LINES, name: LINES, entry: LINES, nodes: { [LINES]: { name: LINES, instruction: "Look" } } };
+  const recorded = {
+    ...JSON.parse(readFileSync(join(cwd, ".skillflow/runs/r1.jsonl"), "utf8")),
+    run: LINES,
+    file: LINES,
+    workflow: { ...workflow, edges: [{ from: LINES, to: LINES, max_iterations: 2 }] },
+  };
+  const result = { status: "failed", data: { error: "no", [LINES]: 1 }, toolCalls: [], evals: [] };
+  const evals = [{ name: LINES, kind: "value", pass: false }];
+  const error = { code: "node.failed", message: LINES, hint: LINES };
+  const events = [
+    event(0, { type: "node:enter", node: LINES, instruction: "", iteration: 1 }),
+    event(1, { type: "node:exit", node: LINES, result: { ...result, evals } }),
+    event(2, { type: "route", from: LINES, to: LINES, reason: LINES, edge: 0 }),
+    event(3, { type: "workflow:end", results: { [LINES]: result }, status: "failed", reason: LINES, error }),
+  ];
+  writeFileSync(join(cwd, ".skillflow/runs/r1.jsonl"), [JSON.stringify(recorded), ...events, ""].join("\n"));
+  return cwd;
+}
+
+const AT = "2026-11-22T00:00:00Z";
+
+test.each([
+  ["runs", "list"],
+  ["runs", "show", "r1"],
+  ["resume", "r1", "--model", "script:script.yml"],
+  ["replay", "r1"],
+])("no name of a recorded run begins a line by %s %s", async (...argv) => {
+  const cwd = recordedProject();
+  for (const isTerminal of [false, true]) {
+    const { out, err } = await runHere(argv, { cwd, isTerminal, columns: 1000 });
+    expect(out + err).toContain("FORGED");
+    expect(out + err).not.toMatch(/^FORGED/m);
+  }
+});
+
+test("what is no run of the store, by its name, is passed over", async () => {
+  const cwd = hostileProject();
+  for (const name of ["with blank", ".hidden", "über", "new\nline"])
+    writeFileSync(join(cwd, ".skillflow/runs", `${name}.jsonl`), "{}\n");
+  const { code, out, err } = await runHere(["runs", "list"], { cwd });
+  expect([code, err, out.trimEnd().split("\n").length]).toEqual([0, "", 1]);
 });
 
 test.each([

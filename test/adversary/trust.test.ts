@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runInside } from "../cli/inside.ts";
 import { makeProject, runProgram } from "../cli/program.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
@@ -23,7 +24,7 @@ async function attack(workflow: string, script: (body: ChatRequest, index: numbe
   const cwd = makeProject({ "w.yml": workflow });
   const env = { OPENAI_BASE_URL: service.url };
   const args = ["run", "w.yml", "--model", "openai-compatible:evil", "--json", "--quiet", ...flags];
-  const ended = await runProgram(args, { cwd, env });
+  const ended = await runInside(args, { cwd, env });
   await service.close();
   return { ended, cwd, bodies: service.bodies, result: JSON.parse(ended.stdout || "{}") };
 }

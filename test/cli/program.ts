@@ -94,7 +94,7 @@ afterAll(() => {
 let installed: { readonly directory: string; readonly bin: string } | undefined;
 
 /** A copy of the built program with one skill more, `desk`, whose tools do what the tests need. */
-function installation(): { readonly directory: string; readonly bin: string } {
+export function installation(): { readonly directory: string; readonly bin: string } {
   if (installed && existsSync(installed.bin)) return installed;
   if (!existsSync(join(ROOT, "dist", "bin.js"))) throw new Error("the program is not built: npm run build");
   const directory = makeProject({ "dist/package.json": { type: "module" }, "home/.keep": "" });

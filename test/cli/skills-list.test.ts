@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 
 /** The registry as people see it; its JSON is in inspect.test.ts. */
@@ -52,6 +53,31 @@ describe("skills list", () => {
     expect(held?.slice(3)).toEqual(["not trusted", "instruction, the rest only with --trust-skill count"]);
     const trusted = lineOf((await skills("list", "--trust-skill", "count")).stdout, "count");
     expect(trusted?.slice(3)).toEqual(["trusted", "1 tool, instruction"]);
+  });
+
+  it("tells of scripts that trust would offer, and leaves their skill as available as it is", async () => {
+    const cwd = makeProject({
+      "skills/checker/SKILL.md": "---\nname: checker\ndescription: Checks\n---\nRun scripts/check.py.",
+      "skills/checker/scripts/check.py": "print(1)",
+    });
+    const told = async (...args: readonly string[]) => (await runHere(args, { cwd })).out;
+    expect(lineOf(await told("skills", "list"), "checker")?.slice(3)).toEqual([
+      "not needed",
+      "instruction, scripts only with --trust-skill checker",
+    ]);
+    expect(await told("skills", "show", "checker")).toContain("its scripts are not trusted: --trust-skill checker");
+    expect(await told("doctor")).toMatch(
+      /● checker +available {2}its scripts are not trusted\n +--trust-skill checker/,
+    );
+    const trusting = ["--trust-skill", "checker"];
+    expect(lineOf(await told("skills", "list", ...trusting), "checker")?.slice(3)).toEqual([
+      "trusted",
+      "instruction, scripts",
+    ]);
+    for (const args of [["skills", "show", "checker"], ["doctor"]])
+      expect(await told(...args, ...trusting)).not.toContain("not trusted");
+    const [found] = JSON.parse(await told("skills", "show", "checker", "--json")).reasons;
+    expect(found).toBeUndefined();
   });
 
   it("tells what shadows what after the table", async () => {

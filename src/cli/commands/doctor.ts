@@ -11,16 +11,17 @@ import {
   unknownSkills,
 } from "../../app/project.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
+
 import { missingForTool } from "../../core/config.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
 import { modelAvailability } from "../../core/model-name.ts";
 import { exposedName } from "../../core/skill.ts";
 import type { Workflow } from "../../core/workflow.ts";
-import { plainText } from "../../reports/inert.ts";
+import { plainLine } from "../../reports/inert.ts";
 import { projectOptions } from "../flags.ts";
 import type { Action, Io } from "../main.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "../terminal.ts";
-import { allSkills } from "./skills.ts";
+import { allSkills, HELD_SCRIPTS } from "./skills.ts";
 
 interface Finding {
   readonly id: string;
@@ -72,7 +73,7 @@ export const doctor: Action = async (io, [file], flags) => {
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (!ok)
       await io.err(`
-${paint("red", "✘")} without any of their skills: ${bare.map(plainText).join(", ")}
+${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join(", ")}
 `);
   }
   return ok ? 0 : 3;
@@ -138,12 +139,13 @@ const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", 
 function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): Finding {
   if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
   const { unavailable, withheld, fields } = entry;
-  const trust = withheld === undefined ? null : `--trust-skill ${id}`;
+  const held = withheld ?? (entry.holdsScripts ? HELD_SCRIPTS : null);
+  const trust = held === null ? null : `--trust-skill ${id}`;
   if (unavailable === undefined) {
     return {
       id,
       state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
-      reason: withheld ?? null,
+      reason: held,
       fix: trust,
       nodes,
       tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
@@ -155,7 +157,7 @@ function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly
     id,
     state: missing.length > 0 ? "not_configured" : "unavailable",
     reason: unavailable,
-    fix: fix || trust,
+    fix: fix || (withheld === undefined ? null : trust),
     nodes,
   };
 }
@@ -181,12 +183,12 @@ function nodesWithout(workflow: Workflow, skills: readonly Finding[]): string[] 
 
 function describeFinding({ id, state, reason, fix, nodes, tools = [] }: Finding, paint: Paint): string {
   const good = state === "available" || state === "configured";
-  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainText).join(", ")}`) : "";
-  const why = reason === null ? "" : `  ${plainText(reason)}`;
-  const how = fix === null ? "" : `\n    ${paint("dim", plainText(fix))}`;
+  const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainLine).join(", ")}`) : "";
+  const why = reason === null ? "" : `  ${plainLine(reason)}`;
+  const how = fix === null ? "" : `\n    ${paint("dim", plainLine(fix))}`;
   const lost = tools.filter((tool) => tool.reason !== null);
   const without = lost.map(
-    ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainText(lack ?? "")}`,
+    ({ name, reason: lack }) => `\n    ${paint("yellow", "○")} ${name}  ${plainLine(lack ?? "")}`,
   );
   return `  ${good ? paint("green", "●") : paint("yellow", "○")} ${id.padEnd(18)} ${state.replace("_", " ")}${why}${where}${how}${without.join("")}`;
 }

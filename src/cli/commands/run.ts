@@ -21,7 +21,7 @@ import type { ChangedPrompt } from "../../core/prompt.ts";
 import { nearest } from "../../core/values.ts";
 import { quoteTheirs } from "../../core/voice.ts";
 import type { Workflow } from "../../core/workflow.ts";
-import { plainText } from "../../reports/inert.ts";
+import { plainLine, plainText } from "../../reports/inert.ts";
 import { githubActions } from "../ci.ts";
 import { projectOptions, readInput, runChoices, sourceChoices, text } from "../flags.ts";
 import type { Flags, Io } from "../main.ts";
@@ -191,7 +191,7 @@ async function watchPrepared(
   await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
   io.protect(redactor);
   const paint = painter(io, flags);
-  for (const warning of prepared.warnings) await io.err(`${plainText(warning)}\n`);
+  for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
   const progress = openProgress(io, flags, watched, paint);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
@@ -237,7 +237,7 @@ function openProgress(
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
   if (!io.isTerminal || io.host.env.TERM === "dumb") {
-    if (resumedAt !== undefined) write(`resuming ${record.run} at ${resumedAt}\n`);
+    if (resumedAt !== undefined) write(`resuming ${plainLine(record.run)} at ${plainLine(resumedAt)}\n`);
     return { ...plainProgress(write), close: () => undefined };
   }
   const redraw = (line: string) => void io.redraw(line);

@@ -8,7 +8,7 @@ import type { Store, StoredRun } from "../../core/ports.ts";
 import { describeResult } from "../../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../../core/record/run-summary.ts";
 import { nearest } from "../../core/values.ts";
-import { plainText } from "../../reports/inert.ts";
+import { plainLine } from "../../reports/inert.ts";
 import { formatCost } from "../../reports/preview.ts";
 import { projectOptions } from "../flags.ts";
 import type { Action } from "../main.ts";
@@ -76,14 +76,14 @@ function describeRun(run: RunSummary, paint: Paint): string {
     ...(kind === "run" ? [] : [kind]),
   ];
   const facts = [
-    id.padEnd(20),
+    plainLine(id).padEnd(20),
     paint(colour, status.padEnd(11)),
     when,
     duration(durationMs).padStart(8),
     formatCost(costUsd).padStart(7),
-    outcome.map(plainText).join(" · "),
+    outcome.map(plainLine).join(" · "),
   ];
-  return `${facts.join(" ")} ${paint("dim", `· ${plainText(model)}`)}`;
+  return `${facts.join(" ")} ${paint("dim", `· ${plainLine(model)}`)}`;
 }
 
 function resultOf({ record, events }: StoredRun) {
@@ -105,7 +105,7 @@ export const showRun: Action = async (io, [given = ""], flags) => {
   }
   const paint = painter(io, flags);
   await io.outText(
-    `${paint("bold", plainText(stored.record.workflow.name))} ${paint("dim", `· run ${stored.record.run}`)}\n`,
+    `${paint("bold", plainLine(stored.record.workflow.name))} ${paint("dim", `· run ${plainLine(stored.record.run)}`)}\n`,
   );
   for (const line of stored.events.flatMap(pathLine)) await io.outText(`${paint("dim", line)}\n`);
   await io.outText(
@@ -119,6 +119,6 @@ export const showRun: Action = async (io, [given = ""], flags) => {
 
 function pathLine(event: RunEvent): string[] {
   if (event.type === "node:exit")
-    return [`  ${event.node}: ${event.result.status}, ${event.result.toolCalls.length} calls`];
-  return event.type === "route" ? [`    → ${plainText(event.to)}: ${plainText(event.reason)}`] : [];
+    return [`  ${plainLine(event.node)}: ${event.result.status}, ${event.result.toolCalls.length} calls`];
+  return event.type === "route" ? [`    → ${plainLine(event.to)}: ${plainLine(event.reason)}`] : [];
 }

@@ -4,7 +4,7 @@ import { openProject, type Project, type SkillEntry, unknownSkills } from "../..
 import { SkillflowError } from "../../core/errors.ts";
 import { describeTools } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";
-import { plainText } from "../../reports/inert.ts";
+import { plainLine } from "../../reports/inert.ts";
 import { projectOptions } from "../flags.ts";
 import type { Action, Io } from "../main.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../terminal.ts";
@@ -93,20 +93,22 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** Whether code of it may run; text alone needs no trust. */
-function trustOf({ withheld, source, skill }: SkillEntry): string {
+function trustOf({ withheld, source, skill, scripts }: SkillEntry): string {
   if (withheld !== undefined) return "not trusted";
   if (source.kind === "builtin") return "built in";
-  return source.trusted && (skill.tools.length > 0 || skill.mcp) ? "trusted" : "not needed";
+  return source.trusted && (skill.tools.length > 0 || skill.mcp || scripts) ? "trusted" : "not needed";
 }
 
-function stateOf({ skill, unavailable, withheld }: SkillEntry): string {
+function stateOf({ skill, unavailable, withheld, scripts, holdsScripts }: SkillEntry): string {
   if (unavailable !== undefined) return unavailable;
   const offers = [
     ...(skill.tools.length > 0 ? [amount(skill.tools.length, "tool")] : []),
     ...(skill.mcp ? ["an MCP server"] : []),
     ...(skill.instruction ? ["instruction"] : []),
+    ...(scripts ? ["scripts"] : []),
   ];
-  return [...offers, ...(withheld === undefined ? [] : [`the rest only with --trust-skill ${skill.id}`])].join(", ");
+  const held = withheld !== undefined ? "the rest" : holdsScripts ? "scripts" : undefined;
+  return [...offers, ...(held === undefined ? [] : [`${held} only with --trust-skill ${skill.id}`])].join(", ");
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
@@ -168,22 +170,26 @@ function toolsOf({ skill, heldTools }: SkillEntry) {
 function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
   const { skill, format, kind, source, shadows, unavailable, withheld, diagnostics } = entry;
   const state =
-    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${plainText(unavailable)}`);
+    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${plainLine(unavailable)}`);
   const version = skill.version === undefined ? "" : ` ${skill.version}`;
   const about = [skill.id + version, skill.category, format, kind].join(" · ");
   return [
-    `${paint("bold", plainText(skill.name))} ${paint("dim", `(${plainText(about)})`)}`,
-    plainText(skill.description),
+    `${paint("bold", plainLine(skill.name))} ${paint("dim", `(${plainLine(about)})`)}`,
+    plainLine(skill.description),
     state,
-    ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainText(withheld))]),
-    paint("dim", `from ${source.path ?? "the workflow"} (${source.kind}, priority ${source.priority})`),
-    ...(shadows.length > 0 ? [paint("dim", `shadows ${shadows.join(", ")}`)] : []),
+    ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainLine(withheld))]),
+    ...(entry.holdsScripts ? [paint("yellow", `${HELD_SCRIPTS}: --trust-skill ${skill.id} offers them`)] : []),
+    paint("dim", `from ${plainLine(source.path ?? "the workflow")} (${source.kind}, priority ${source.priority})`),
+    ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
     ...section(entry.heldTools.length > 0 ? "Tools held back" : "Tools", describeOffers(entry, paint, columns), paint),
     ...section("Files", filesOf(entry), paint),
   ];
 }
+
+/** Told beside what a skill offers: it is not the less available for it. */
+export const HELD_SCRIPTS = "its scripts are not trusted";
 
 function section(title: string, lines: readonly string[], paint: Paint): string[] {
   return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];
@@ -196,7 +202,7 @@ function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
         ? paint("dim", "not set")
         : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
     const needed = field.required ? " (required)" : "";
-    return `  ${plainText(key).padEnd(22)} ${value}${needed}  ${paint("dim", plainText(field.description))}`;
+    return `  ${plainLine(key).padEnd(22)} ${value}${needed}  ${paint("dim", plainLine(field.description))}`;
   });
 }
 

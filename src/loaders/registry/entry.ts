@@ -58,6 +58,8 @@ export interface SkillEntry {
   readonly bundle: Bundle | undefined;
   /** Its scripts, where it has some that no manifest makes handlers of, and they are trusted. */
   readonly scripts: SkillScripts | undefined;
+  /** It has such scripts, and they wait for trust; nothing else of it does because of them. */
+  readonly holdsScripts: boolean;
   /** References of other skills that its tools call. */
   readonly calls: readonly string[];
   /** What can be run and mounted by itself, where it is trusted. */
@@ -151,6 +153,8 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const waiting = describeWithheld(id, held);
   const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
   const fields = resolveConfig(skill, options.overrides, options.env);
+  const scripts = top && !builtin ? scriptsOf(top) : undefined;
+  const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
   const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
   return {
     skill,
@@ -168,7 +172,8 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     heldTools: held.code?.loaded.skill.tools ?? [],
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
-    scripts: top && !builtin && isTrusted(id, top, options.trust) ? scriptsOf(top) : undefined,
+    scripts: areTrusted ? scripts : undefined,
+    holdsScripts: scripts !== undefined && !areTrusted,
     calls: builtin ? [] : (top?.loaded.calls ?? []),
     package: builtin ? undefined : top?.loaded.package,
     contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,

@@ -1,0 +1,117 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RunRecord } from "../../src/core/event.ts";
+import type { Loopback } from "../../src/testing.ts";
+import { scriptOf } from "../cli/flows.ts";
+import { runHere } from "../cli/in-process.ts";
+import { makeProject, readEvents, runFile } from "../cli/program.ts";
+import { httpServer } from "../services/mcp.ts";
+
+/** A recorded run that a checkout brings says what it likes: what is installed and trusted now decides what is done. */
+
+const MODEL = ["--model", "script:script.json"];
+const flow = (skill: string, rest: object = {}) => ({
+  id: "flow",
+  name: "Flow",
+  entry: "only",
+  nodes: { only: { name: "Only", instruction: "Do it.", skills: [skill] } },
+  edges: [],
+  ...rest,
+});
+const script = (tool: string) => {
+  const once = [
+    { node: "only", calls: [{ tool, input: {} }] },
+    { node: "only", text: "done" },
+  ];
+  return scriptOf(...once, ...once, ...once);
+};
+
+/** Rewrites the first line of a run's file. */
+function forge(cwd: string, change: (record: RunRecord) => object): void {
+  const [head = "", ...events] = readFileSync(runFile(cwd, "r"), "utf8").split("\n");
+  const forged = { ...JSON.parse(head), ...change(JSON.parse(head)) };
+  writeFileSync(runFile(cwd, "r"), [JSON.stringify(forged), ...events].join("\n"));
+}
+
+const resultsOf = (cwd: string, run: string) =>
+  readEvents(cwd, run).flatMap((event) => (event.type === "tool:result" ? [event.error ?? event.output] : []));
+
+describe("a tool that writes", () => {
+  const PAGER = `
+import { appendFileSync } from "node:fs";
+const page = { name: "page", description: "d", effect: "write", input_schema: { type: "object" },
+  handler: (_, { workDir }) => appendFileSync(workDir + "/paged", "x") };
+export default { id: "pager", name: "Pager", description: "d", category: "general", config: {}, tools: [page] };
+`;
+  const recorded = async () => {
+    const cwd = makeProject({
+      ".git/HEAD": "",
+      "flow.yml": flow("pager"),
+      "script.json": script("pager_page"),
+      "skills/pager/skill.mjs": PAGER,
+    });
+    const ran = await runHere(["run", "flow.yml", "--run-id", "r", ...MODEL, "--trust-skill", "pager"], { cwd });
+    expect(ran.code, ran.err).toBe(0);
+    rmSync(join(cwd, "paged"));
+    const asRead = (record: RunRecord) =>
+      record.skills.map((skill) => ({
+        ...skill,
+        tools: skill.tools.map((tool) => ({ ...tool, effect: "read", idempotent: true })),
+      }));
+    forge(cwd, (record) => ({ skills: asRead(record) }));
+    return cwd;
+  };
+  const denying = { HOME: makeProject({ ".config/skillflow/config.yml": { writes: "deny" } }) };
+
+  it.each<[string, readonly string[]]>([
+    ["goes on", ["resume", "r", "--from", "only", ...MODEL]],
+    ["is carried out again", ["replay", "r", "--tools", "live", "--run-id", "again"]],
+  ])("stays one where a recording that %s calls it a read", async (_, args) => {
+    const cwd = await recorded();
+    rmSync(join(cwd, "flow.yml"));
+    const ended = await runHere([...args, "--trust-skill", "pager"], { cwd, env: denying });
+    expect(existsSync(join(cwd, "paged")), ended.err).toBe(false);
+  });
+});
+
+describe("a server that was trusted when the run began", () => {
+  let http: Loopback;
+  beforeAll(async () => {
+    http = await httpServer({});
+  });
+  afterAll(() => http.close());
+
+  it("is hidden from the model of a run that goes on without that trust, which is said", async () => {
+    const cwd = makeProject({
+      ".git/HEAD": "",
+      "flow.yml": flow("served", { skills: { served: { instruction: "Ask.", mcp: { url: `${http.url}/mcp` } } } }),
+      "script.json": script("served_look"),
+    });
+    const ran = await runHere(["run", "flow.yml", "--run-id", "r", ...MODEL, "--trust-skill", "served"], { cwd });
+    expect(ran.code, ran.err).toBe(0);
+    const asked = http.requests.length;
+    const resumed = await runHere(["resume", "r", "--from", "only"], { cwd });
+    expect(resumed.err).toContain("served has lost served_look since the run began: its server is not trusted");
+    expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; there are no tools here"]);
+    expect(http.requests.slice(asked)).toEqual([]);
+    const again = await runHere(["resume", "r", "--from", "only", "--trust-skill", "served"], { cwd });
+    expect(again.err).not.toContain("has lost");
+    expect(resultsOf(cwd, "r").at(-1)).toBe("seen");
+  });
+
+  it("is not asked because a recording names the workflow in the user's own folder", async () => {
+    const mine = flow("served", { skills: { served: { mcp: { url: `${http.url}/mcp` } } } });
+    const HOME = makeProject({ ".skillflow/flow.yml": mine });
+    const cwd = makeProject({ ".git/HEAD": "", "script.json": script("served_look") });
+    const file = join(HOME, ".skillflow/flow.yml");
+    const ran = await runHere(["run", file, "--run-id", "r", ...MODEL], { cwd, env: { HOME } });
+    expect(resultsOf(cwd, "r"), ran.err).toEqual(["seen"]);
+    const asked = http.requests.length;
+    await runHere(["replay", "r", "--tools", "live", "--run-id", "again"], { cwd, env: { HOME } });
+    expect(http.requests.slice(asked)).toEqual([]);
+    const trusted = ["replay", "r", "--tools", "live", "--run-id", "trusted", "--trust-skill", "served"];
+    await runHere(trusted, { cwd, env: { HOME } });
+    expect(resultsOf(cwd, "trusted")).toEqual(["seen"]);
+  });
+});
