@@ -7,6 +7,7 @@ import type { LoaderHost } from "../../src/loaders/format.ts";
 import { splitFrontmatter } from "../../src/loaders/frontmatter.ts";
 import { skillDocument } from "../../src/loaders/skill-document.ts";
 import { openSkillFolder, readSkillDocument } from "../../src/loaders/skill-folder.ts";
+import { declaredNetwork } from "../../src/loaders/skill-script.ts";
 
 /** What other programs refuse and this one reads, and what it refuses too. */
 
@@ -118,6 +119,17 @@ describe("a SKILL.md, read leniently", () => {
       diagnostics: [{ code: "SKILL_CONFIG", path: ["config", "B"], line: 5, column: 3 }],
     });
     expect(read("name: x\nconfig: [A]")).toMatchObject({ config: {}, diagnostics: [{ code: "SKILL_CONFIG" }] });
+  });
+
+  test.each<[string, false | readonly string[]]>([
+    ["api.test https://b.test/x  *.c.test", ["api.test", "*.c.test"]],
+    ['"*"', false],
+    ["{ a: b }", false],
+  ])("hosts of metadata.network that are none (%s) are left out, with a diagnostic at their place", (network, left) => {
+    const document = read(`name: x\nmetadata:\n  network: ${network}`);
+    const place = { code: "SKILL_NETWORK", severity: "warning", path: ["metadata", "network"], line: 4, column: 3 };
+    expect(document).toMatchObject({ diagnostics: [place] });
+    expect(declaredNetwork("frontmatter" in document ? document.frontmatter : {})).toEqual(left);
   });
 });
 
