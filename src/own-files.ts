@@ -1,18 +1,12 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-/** The package's folder: a checkout's, or where it is installed. */
-const PACKAGE = folderWith("package.json", HERE);
+const IS_BUILT = !import.meta.url.endsWith(".ts");
+/** The package's folder: a checkout's, or where it is installed; what is built lies in its `dist`. */
+const PACKAGE = dirname(basename(HERE) === "chunks" ? dirname(HERE) : HERE);
 
 /** What comes with the program beside its code: `built` in `dist`, or the `source` that it is made from. */
-export const ownPath = (built: string, source: string): string =>
-  HERE === join(PACKAGE, "src") ? packagePath(source) : join(PACKAGE, "dist", built);
+export const ownPath = (built: string, source: string): string => packagePath(IS_BUILT ? join("dist", built) : source);
 
 export const packagePath = (path: string): string => join(PACKAGE, path);
-
-function folderWith(name: string, folder: string): string {
-  const above = dirname(folder);
-  return existsSync(join(folder, name)) || above === folder ? folder : folderWith(name, above);
-}

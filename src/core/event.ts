@@ -250,6 +250,7 @@ export const skillRecordSchema = z.object({
   format: z.string(),
   available: z.boolean(),
   reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
+  version: z.string().optional(),
   description: z.string().optional(),
   instruction: z.string().optional(),
   files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/event.ts";
 import { openSandbox } from "../../src/sandbox/choose.ts";
 import { sandboxHost } from "../sandbox/host.ts";
+import { scriptOf } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, runFile, runProgram } from "./program.ts";
 
 /** Contracts, their bindings and their versions, in runs of the program. */
@@ -218,4 +220,16 @@ describe("two contracts whose tools would be offered alike", () => {
       { tool: "a_b", output: { by: "a.b" } },
     ]);
   });
+});
+
+it("a contract that a node lists under two references is offered once", async () => {
+  const cwd = makeProject({
+    ...SKILL,
+    "flow.yml": workflow('filesystem.search, "filesystem.search@1.0.0", "filesystem.search@^1"'),
+    "script.json": scriptOf({ node: "a", text: "done" }),
+  });
+  const args = ["run", "flow.yml", "--model", "script:script.json", "--trust-skill", "filesystem.search"];
+  const { code, err } = await runHere(args, { cwd });
+  expect(code, err).toBe(0);
+  expect(err).not.toContain("is offered as");
 });

@@ -36,8 +36,7 @@ export function selectTools(
   now: Offering,
 ): { readonly set: ToolSet; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
-  const once = [...new Map(skills.map((skill) => [skill.id, skill])).values()];
-  const all = numbered([...ownTools(node, skills, now), ...once.flatMap((skill) => toolsOf(skill, now))], warnings);
+  const all = numbered([...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))], warnings);
   const { allow, deny } = node.tools ?? {};
   const comesLater = (entry: string) => OWN_TOOLS.includes(entry) || skills.some(({ id }) => id === TOOL_MAKER);
   for (const entry of new Set([...(allow ?? []), ...(deny ?? [])])) {

@@ -1,6 +1,7 @@
 import type { RunRecord, SkillRecord } from "../event.ts";
 import { skillSections } from "../own/disclosure.ts";
 import { READ_SKILL } from "../own/own-tools.ts";
+import { parseSkillReference } from "../skill-reference.ts";
 import type { Edge, NodeSources, Workflow, WorkflowNode } from "../workflow.ts";
 import { type Offering, selectTools, type ToolSet } from "./offer.ts";
 
@@ -43,11 +44,10 @@ export function linkProgram(record: RunRecord): Program {
     if (!node) throw new RangeError(`the workflow has no node ${id}`);
     return node;
   };
-  const available = (id: string) =>
-    (nodeOf(id).skills ?? []).flatMap((name) => {
-      const skill = skills.get(name);
-      return skill?.available ? [skill] : [];
-    });
+  const available = (id: string) => {
+    const listed = (nodeOf(id).skills ?? []).flatMap((name) => skills.get(name) ?? []);
+    return onceEach(listed.filter((skill) => skill.available));
+  };
 
   const tools = (id: string, now: Offering) => {
     const { writes, context_mode } = now.settings;
@@ -83,6 +83,17 @@ export function linkProgram(record: RunRecord): Program {
     instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
     warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings(id, node, available(id), record)))],
   };
+}
+
+/** A skill that a node lists under several references is one: the first counts. */
+function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
+  const found = new Map<string, SkillRecord>();
+  for (const skill of skills) {
+    const { id, range } = parseSkillReference(skill.id);
+    const known = skill.version === undefined && range !== undefined ? skill.id : `${id}@${skill.version ?? ""}`;
+    if (!found.has(known)) found.set(known, skill);
+  }
+  return [...found.values()];
 }
 
 function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {

@@ -5,6 +5,7 @@ import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } fro
 import { isObject } from "../../core/values.ts";
 import { mcpServerSchema } from "../../core/workflow.ts";
 import { isWithin, openPlainNow } from "../../files.ts";
+import { readNetwork } from "../declared-network.ts";
 import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
@@ -125,6 +126,7 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
     ...(fault === undefined ? [] : [folderNamed(id, fault, { file, ...position(["name"]) })]),
     ...(repaired ? [repairedYaml(file, repaired)] : []),
     ...configProblems(file, config, position),
+    ...networkProblems(file, parsed),
   ];
   return {
     id,
@@ -174,6 +176,15 @@ export function readConfig(config: unknown): Readonly<Record<string, ConfigField
     return [[key, { description: text, required: required === true, env: typeof env === "string" ? env : key }]];
   });
   return Object.fromEntries(fields);
+}
+
+/** Hosts that are none are left out, and the others may be reached. */
+function networkProblems(file: string, { fields, position }: Frontmatter): Diagnostic[] {
+  const { fault } = readNetwork(fields);
+  if (fault === undefined) return [];
+  const path = ["metadata", "network"];
+  const message = `metadata.network ${fault}; it is left out`;
+  return [{ severity: "warning", code: "SKILL_NETWORK", path, message, file, ...position(path) }];
 }
 
 /** What of `config` is left out. */

@@ -1,7 +1,8 @@
 import { extname } from "node:path";
 import type { ForeignCommand } from "../../core/ports.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill.ts";
-import { isObject, type JsonObject } from "../../core/values.ts";
+import type { JsonObject } from "../../core/values.ts";
+import { readNetwork } from "../declared-network.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./host.ts";
 import { declaredEnv, isExecutable } from "./script-handler.ts";
@@ -85,9 +86,8 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
   }
 }
 
-/** The hosts that `metadata.network` names, with spaces between them. */
-export function declaredNetwork({ metadata }: SkillScripts["frontmatter"]): false | readonly string[] {
-  const text = isObject(metadata) ? metadata.network : undefined;
-  const hosts = typeof text === "string" ? text.split(/\s+/).filter(Boolean) : [];
+/** Whom its scripts may reach, without compatibility's words. */
+export function declaredNetwork(frontmatter: SkillScripts["frontmatter"]): false | readonly string[] {
+  const { hosts } = readNetwork(frontmatter);
   return hosts.length > 0 && hosts;
 }

@@ -312,6 +312,7 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     format,
     available: unavailable === undefined,
     ...(reason === undefined ? {} : { reason }),
+    ...(skill.version === undefined ? {} : { version: skill.version }),
     ...(skill.description ? { description: skill.description } : {}),
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),

@@ -37,6 +37,17 @@ describe("the tools of a node (O3)", () => {
     expect(offered({})).toEqual([]);
   });
 
+  test("a skill under several references counts once, and another version of it is another", () => {
+    const one = (reference: string, version: string) =>
+      skillOf(reference, [toolOf("find", "find")], { version, instruction: `Find by ${version}.` });
+    const known = [one("find", "1.2.0"), one("find@^1", "1.2.0"), one("find@1.0.0", "1.0.0")];
+    const skills = known.map(({ id }) => id);
+    expect(offered({ skills }, known)).toEqual(["find", "find_2"]);
+    expect(link({ skills }, known).preface("a", now())).toHaveLength(2);
+    const plain = [skillOf("a@b", [toolOf("a@b", "x")]), skillOf("a@c", [toolOf("a@c", "x")])];
+    expect(offered({ skills: ["a@b", "a@c"] }, plain)).toEqual(["a_b_x", "a_c_x"]);
+  });
+
   test("a skill listed twice counts once", () => {
     expect(offered({ skills: ["alpha", "alpha"] })).toEqual(["alpha_find", "alpha_drop"]);
   });

@@ -6,6 +6,7 @@ import { type Diagnostic, messageOf } from "../../../core/errors.ts";
 import { CATEGORIES, type Format } from "../../../core/skill.ts";
 import { isObject } from "../../../core/values.ts";
 import { mcpServerSchema } from "../../../core/workflow.ts";
+import { readNetwork } from "../../declared-network.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, checkShape, complainer, unknownKey } from "../../folder/lint-manifest.ts";
 import { isSkillId, type SkillFolder } from "../../folder/skill-folder.ts";
@@ -184,8 +185,12 @@ function checkOptional({ format, fields, problem }: Document): Diagnostic[] {
     found.push(problem("error", "SKILL_KEY_TYPE", ["metadata"], "metadata must be a map of texts"));
   }
   for (const [key, value] of Object.entries(isObject(metadata) ? metadata : {})) {
-    if (typeof value !== "object" || value === null) continue;
+    if (typeof value !== "object" || value === null || key === "network") continue;
     found.push(problem("warning", "SKILL_KEY_TYPE", ["metadata", key], `metadata.${key} is no text`));
+  }
+  const { fault } = readNetwork(fields);
+  if (fault !== undefined) {
+    found.push(problem("error", "SKILL_NETWORK", ["metadata", "network"], `metadata.network ${fault}`));
   }
   return found;
 }

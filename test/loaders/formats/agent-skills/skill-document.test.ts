@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder, readSkillDocument } from "../../../../src/loaders/folder/skill-folder.ts";
+import { declaredNetwork } from "../../../../src/loaders/folder/skill-script.ts";
 import { skillDocument } from "../../../../src/loaders/formats/agent-skills/skill-document.ts";
 import { discoverSkills } from "../../../../src/loaders/registry/discover.ts";
 import { splitFrontmatter } from "../../../../src/loaders/text/frontmatter.ts";
@@ -118,6 +119,17 @@ describe("a SKILL.md, read leniently", () => {
       diagnostics: [{ code: "SKILL_CONFIG", path: ["config", "B"], line: 5, column: 3 }],
     });
     expect(read("name: x\nconfig: [A]")).toMatchObject({ config: {}, diagnostics: [{ code: "SKILL_CONFIG" }] });
+  });
+
+  test.each<[string, false | readonly string[]]>([
+    ["api.test https://b.test/x  *.c.test", ["api.test", "*.c.test"]],
+    ['"*"', false],
+    ["{ a: b }", false],
+  ])("hosts of metadata.network that are none (%s) are left out, with a diagnostic at their place", (network, left) => {
+    const document = read(`name: x\nmetadata:\n  network: ${network}`);
+    const place = { code: "SKILL_NETWORK", severity: "warning", path: ["metadata", "network"], line: 4, column: 3 };
+    expect(document).toMatchObject({ diagnostics: [place] });
+    expect(declaredNetwork("frontmatter" in document ? document.frontmatter : {})).toEqual(left);
   });
 });
 
