@@ -88,9 +88,9 @@ describe("what strangers wrote", () => {
       const cwd = hostileProject();
       const screens = [{ cwd }, { cwd, isTerminal: true, env: { FORCE_COLOR: "1", TERM: "xterm" } }];
       for (const screen of screens) {
-        const { out, err } = await runHere(argv, screen);
-        expect(err.replaceAll("\r\u001b[K", "")).not.toMatch(STEERS);
-        expect(out).not.toMatch(STEERS);
+        const { stdout, stderr } = await runHere(argv, screen);
+        expect(stderr.replaceAll("\r\u001b[K", "")).not.toMatch(STEERS);
+        expect(stdout).not.toMatch(STEERS);
       }
     },
   );
@@ -103,9 +103,9 @@ describe("what strangers wrote", () => {
     ["validate", "broken.yml", "--json"],
     ["runs", "show", "r1", "--json"],
   ])("stands escaped in JSON: %s %s %s %s %s", async (...argv) => {
-    const { out } = await runHere(argv, { cwd: hostileProject() });
-    expect(out).not.toMatch(STEERS);
-    const documents = argv.includes("--stream") ? out.trimEnd().split("\n") : [out];
+    const { stdout } = await runHere(argv, { cwd: hostileProject() });
+    expect(stdout).not.toMatch(STEERS);
+    const documents = argv.includes("--stream") ? stdout.trimEnd().split("\n") : [stdout];
     expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain("\u202e");
   });
 });
