@@ -23,6 +23,7 @@ export default defineConfig({
     maxConcurrency: 10,
     globalSetup: "./test/installed-program.ts",
     setupFiles: "./test/setup.ts",
+    server: { deps: { external: [/\/installation-\w+\/dist\//] } },
     reporters: ["default", "./test/summary-reporter.ts"],
     projects: [
       { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },

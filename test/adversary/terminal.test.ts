@@ -146,9 +146,9 @@ test.each([
 ])("no name of a recorded run begins a line by %s %s", async (...argv) => {
   const cwd = recordedProject();
   for (const isTerminal of [false, true]) {
-    const { out, err } = await runHere(argv, { cwd, isTerminal, columns: 1000 });
-    expect(out + err).toContain("FORGED");
-    expect(out + err).not.toMatch(/^FORGED/m);
+    const { stdout, stderr } = await runHere(argv, { cwd, isTerminal, columns: 1000 });
+    expect(stdout + stderr).toContain("FORGED");
+    expect(stdout + stderr).not.toMatch(/^FORGED/m);
   }
 });
 
@@ -156,8 +156,8 @@ test("what is no run of the store, by its name, is passed over", async () => {
   const cwd = hostileProject();
   for (const name of ["with blank", ".hidden", "über", "new\nline"])
     writeFileSync(join(cwd, ".skillflow/runs", `${name}.jsonl`), "{}\n");
-  const { code, out, err } = await runHere(["runs", "list"], { cwd });
-  expect([code, err, out.trimEnd().split("\n").length]).toEqual([0, "", 1]);
+  const { code, stdout, stderr } = await runHere(["runs", "list"], { cwd });
+  expect([code, stderr, stdout.trimEnd().split("\n").length]).toEqual([0, "", 1]);
 });
 
 test.each([

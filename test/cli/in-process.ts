@@ -1,9 +1,10 @@
-import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { Readable } from "node:stream";
-import { main, type Terminal } from "../../src/cli/main.ts";
-import { type Ended, makeProject } from "./program.ts";
+import { pathToFileURL } from "node:url";
+import type { main, Terminal } from "../../src/cli/main.ts";
+import { type Ended, installation } from "./program.ts";
 
 export interface Screen {
   readonly cwd: string;
@@ -18,19 +19,17 @@ export interface Screen {
 }
 
 /**
- * A command line in this process, where nothing depends on the process itself: what `runProgram` gives, of the sources.
- * The desk is there as a skill of the user's own.
+ * The built program in this process, where nothing depends on the process itself: what `runProgram` gives. The working
+ * directory is the program's alone: `process.cwd()` stays the tests'.
  */
 export async function runHere(argv: readonly string[], screen: Screen): Promise<Ended> {
   const { cwd, stdin = "", columns = 80, isTerminal = false, answers } = screen;
   const shown = { stdout: "", stderr: "" };
-  const env = { PATH: process.env.PATH, HOME: ownHome(), ...screen.env };
-  if (relative(cwd, env.HOME).startsWith("..")) bringDesk(env.HOME);
   const waiting = [...(answers ?? [])];
   const terminal: Terminal = {
     runtime: { node: process.version, platform: process.platform },
     host: {
-      env,
+      env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...screen.env },
       cwd,
       self: { pid: process.pid, host: hostname(), started: "" },
       isAlive: ({ pid }) => reaches(pid, 0),
@@ -61,8 +60,16 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
     onInterrupt: () => undefined,
     onFault: () => undefined,
   };
+  const main = await builtMain();
   const code = await main(argv, terminal);
   return { code, signal: null, ...shown };
+}
+
+/** Loaded by Node itself, as vitest.config.ts says: what the tests' own loader makes of a module is not what is installed. */
+async function builtMain(): Promise<typeof main> {
+  const chunks = join(installation().directory, "dist", "chunks");
+  const file = readdirSync(chunks).find((name) => /^main-\w+\.js$/.test(name)) ?? "";
+  return (await import(pathToFileURL(join(chunks, file)).href)).main;
 }
 
 function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -71,18 +78,4 @@ function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
   } catch {
     return false;
   }
-}
-
-let home: string | undefined;
-
-function ownHome(): string {
-  if (home === undefined || !existsSync(home)) home = makeProject();
-  return home;
-}
-
-function bringDesk(directory: string): void {
-  const place = join(directory, ".skillflow", "skills", "desk");
-  if (existsSync(place)) return;
-  mkdirSync(directory, { recursive: true });
-  cpSync(join(import.meta.dirname, "desk"), place, { recursive: true });
 }

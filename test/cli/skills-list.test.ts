@@ -60,7 +60,7 @@ describe("skills list", () => {
       "skills/checker/SKILL.md": "---\nname: checker\ndescription: Checks\n---\nRun scripts/check.py.",
       "skills/checker/scripts/check.py": "print(1)",
     });
-    const told = async (...args: readonly string[]) => (await runHere(args, { cwd })).out;
+    const told = async (...args: readonly string[]) => (await runHere(args, { cwd })).stdout;
     expect(lineOf(await told("skills", "list"), "checker")?.slice(3)).toEqual([
       "not needed",
       "instruction, scripts only with --trust-skill checker",
