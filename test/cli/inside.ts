@@ -1,8 +1,8 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { compileFunction, constants } from "node:vm";
 import type { main, Terminal } from "../../src/cli/main.ts";
 import { type Ended, installation, type ProgramOptions } from "./program.ts";
 
@@ -73,7 +73,8 @@ function sends(pid: number, signal: NodeJS.Signals | 0): boolean {
 async function builtMain(): Promise<typeof main> {
   const chunks = join(installation().directory, "dist", "chunks");
   const file = readdirSync(chunks).find((name) => /^main-\w+\.js$/.test(name)) ?? "";
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  const load = compileFunction("return import(url)", ["url"], { importModuleDynamically });
+  const loader = join(installation().directory, "load.cjs");
+  writeFileSync(loader, "module.exports = (url) => import(url);");
+  const load: (url: string) => Promise<{ main: typeof main }> = createRequire(import.meta.url)(loader);
   return (await load(pathToFileURL(join(chunks, file)).href)).main;
 }
