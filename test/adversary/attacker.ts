@@ -137,8 +137,8 @@ def main():
     told = [tried(lambda: open(path, "rb").read().decode("latin1")) for path in ${JSON.stringify(paths)}]
     told += [tried(lambda: open(path, "rb").read().hex()) for path in glob.glob("/proc/[0-9]*/environ")]
     return [told, dict(os.environ), tried(lambda: str(socket.create_connection(("127.0.0.1", 80), 2)))]`),
-    python("import os\ndef main():\n    while True: os.fork()"),
-    python("def main():\n    while True: pass"),
+    python("import os\ndef main():\n    while True: os.fork()", 500),
+    python("def main():\n    while True: pass", 500),
     python(
       `def main():\n    print(${JSON.stringify(secrets.join(" "))})\n    raise ValueError(${JSON.stringify(first(secrets))})`,
     ),
@@ -162,8 +162,8 @@ def main():
   ],
 };
 
-function python(code: string) {
-  return { language: "python", code, limits: { timeout_ms: 3000 } };
+function python(code: string, timeout_ms = 3000) {
+  return { language: "python", code, limits: { timeout_ms } };
 }
 
 /** A value that fits a schema and holds the text wherever a text may stand; `least` leaves out what may be left out. */
