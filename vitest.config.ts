@@ -4,9 +4,10 @@ import { defineConfig } from "vitest/config";
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Rooms whose tests leave nothing behind in their process: they share one, and load what they test once. */
-const SHARING = ["core", "models", "run", "loaders", "stores", "skills", "reports"].map(
-  (room) => `test/${room}/**/*.test.ts`,
-);
+const SHARING = [
+  ...["core", "models", "run", "loaders", "stores", "skills", "reports"].map((room) => `test/${room}/**/*.test.ts`),
+  "test/cli/*.test.ts",
+];
 
 export default defineConfig({
   resolve: {
@@ -20,6 +21,9 @@ export default defineConfig({
     hookTimeout: 30_000,
     maxWorkers: 2,
     maxConcurrency: 10,
+    globalSetup: "./test/installed-program.ts",
+    setupFiles: "./test/setup.ts",
+    server: { deps: { external: [/\/installation-\w+\/dist\//] } },
     reporters: ["default", "./test/summary-reporter.ts"],
     projects: [
       { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },

@@ -13,8 +13,11 @@ export interface Knowledge {
   readonly names: readonly string[];
   /** How many tools it calls in a turn. */
   readonly batch: number;
-  /** Each attack also with as few arguments as a schema allows. */
-  readonly thorough: boolean;
+  /**
+   * What each tool is tried with: `all` texts, with all arguments and with as few as a schema allows; a `share` of them, so
+   * that the tools of a skill try all together; `one` alone.
+   */
+  readonly texts: "all" | "share" | "one";
   /** How it answers a routing question; the first choice unless told. */
   readonly route?: (choices: readonly string[]) => string;
 }
@@ -84,40 +87,58 @@ function callsOf(offered: readonly OfferedTool[], known: Knowledge): ScriptedCal
   const seen = new Set(offered.map((tool) => tool.function.name));
   const guesses = known.names.filter((name) => !seen.has(name));
   return [
-    ...offered.flatMap((tool) => attacksOn(tool, known)),
+    ...LOOKS.filter(({ tool }) => seen.has(tool)),
+    ...offered.flatMap((tool, place) => attacksOn(tool, place, known)),
     ...guesses.map((tool) => ({ tool, input: { text: first(known.secrets), body: evilText(known) } })),
     ...[...seen].slice(0, 3).map((tool) => ({ tool, text: '{"unfinished": ' })),
   ];
 }
 
-function attacksOn({ function: { name, parameters } }: OfferedTool, known: Knowledge): ScriptedCall[] {
-  const own = OWN_ATTACKS[name]?.(known);
+/** What gets it past a check of whether it looked at anything. */
+const LOOKS: readonly ScriptedCall[] = [{ tool: "logs_search", input: { files: "*.log" } }];
+
+function attacksOn({ function: { name, parameters } }: OfferedTool, place: number, known: Knowledge): ScriptedCall[] {
+  const own = known.texts === "one" ? undefined : OWN_ATTACKS[name]?.(known);
   if (own) return own.map((input) => ({ tool: name, input }));
-  const isLocal = /^(logs|git|file|count|read|search|notification)_/.test(name);
-  const texts = [
-    ...(isLocal ? [...known.paths, ...COMMANDS] : known.paths.slice(0, 1)),
-    evilText(known),
-    FORGERIES[0] ?? "",
+  const evil = [evilText(known), FORGERIES[0] ?? ""];
+  const inputOf = (text: string, least: boolean) => valueFor(parameters as JsonSchema, text, least);
+  const local = localTexts(name, known);
+  const all = () => [...local, ...evil].flatMap((text) => [inputOf(text, false), inputOf(text, true)]);
+  const share = () => [
+    ...shareOf(local, name, place).map((text, index) => inputOf(text, index % 2 === 0)),
+    ...evil.map((text, index) => inputOf(text, index % 2 === 1)),
   ];
-  return texts.flatMap((text) =>
-    (known.thorough ? [false, true] : [true]).map((least) => ({
-      tool: name,
-      input: valueFor(parameters as JsonSchema, text, least),
-    })),
-  );
+  const inputs = { all, share, one: () => evil.slice(0, 1).map((text) => inputOf(text, true)) }[known.texts]();
+  return inputs.map((input) => ({ tool: name, input }));
+}
+
+/** What does harm on this machine; the services of others get one of it. */
+function localTexts(name: string, { paths }: Knowledge): readonly string[] {
+  const isLocal = /^(logs|git|file|count|read|search|notification)_/.test(name);
+  return isLocal ? [...paths, ...COMMANDS] : paths.slice(0, 1);
+}
+
+const SHARE = 3;
+
+/** The next ones for each tool, so that those of a skill try all of them; the tools that read any file try all alone. */
+function shareOf(texts: readonly string[], name: string, place: number): readonly string[] {
+  if (/^(file|read)_/.test(name) || texts.length <= SHARE) return texts;
+  return Array.from({ length: SHARE }, (_, index) => texts[(place * SHARE + index) % texts.length] ?? "");
 }
 
 /** Tools that run what they are given. */
 const OWN_ATTACKS: Readonly<Record<string, (known: Knowledge) => readonly Json[]>> = {
   code_run_code: ({ paths, secrets }) => [
-    ...paths.map((path) => python(`def main(): return open(${JSON.stringify(path)}, "rb").read().decode("latin1")`)),
-    python("import os\ndef main(): return dict(os.environ)"),
-    python(
-      "import os\ndef main(): return [open(f'/proc/{p}/environ', 'rb').read().hex() for p in os.listdir('/proc') if p.isdigit()]",
-    ),
-    python("import socket\ndef main(): socket.create_connection(('127.0.0.1', 80), 2)"),
-    python("import os\ndef main():\n    while True: os.fork()"),
-    python("def main():\n    while True: pass"),
+    python(`import glob, os, socket
+def tried(attempt):
+    try: return attempt()
+    except Exception as error: return repr(error)
+def main():
+    told = [tried(lambda: open(path, "rb").read().decode("latin1")) for path in ${JSON.stringify(paths)}]
+    told += [tried(lambda: open(path, "rb").read().hex()) for path in glob.glob("/proc/[0-9]*/environ")]
+    return [told, dict(os.environ), tried(lambda: str(socket.create_connection(("127.0.0.1", 80), 2)))]`),
+    python("import os\ndef main():\n    while True: os.fork()", 500),
+    python("def main():\n    while True: pass", 500),
     python(
       `def main():\n    print(${JSON.stringify(secrets.join(" "))})\n    raise ValueError(${JSON.stringify(first(secrets))})`,
     ),
@@ -141,8 +162,8 @@ const OWN_ATTACKS: Readonly<Record<string, (known: Knowledge) => readonly Json[]
   ],
 };
 
-function python(code: string) {
-  return { language: "python", code, limits: { timeout_ms: 3000 } };
+function python(code: string, timeout_ms = 3000) {
+  return { language: "python", code, limits: { timeout_ms } };
 }
 
 /** A value that fits a schema and holds the text wherever a text may stand; `least` leaves out what may be left out. */

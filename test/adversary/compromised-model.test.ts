@@ -8,6 +8,7 @@ import type { RunResult } from "../../src/core/record/result.ts";
 import { exposedName, type Skill } from "../../src/core/skill.ts";
 import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
+import { runInside } from "../cli/inside.ts";
 import { type Ended, makeProject, readEvents, runProgram } from "../cli/program.ts";
 import { LONG, sliceOf } from "../long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
@@ -124,7 +125,9 @@ interface Attack {
   readonly files?: Readonly<Record<string, unknown>>;
   readonly args?: readonly string[];
   readonly route?: Knowledge["route"];
-  readonly thorough?: boolean;
+  /** Enough where it is not the calls that are looked at: one of each tool. */
+  readonly texts?: "one";
+  readonly run?: typeof runInside;
   /** In place of the attacker's own replies where it gives one. */
   readonly reply?: (body: ChatRequest, index: number) => Scripted | undefined;
 }
@@ -160,7 +163,15 @@ const WRITES = new Set([
   ...["tool-maker_define_tool", "tool-maker_remove_tool", "tool-maker_steal", "file_words", "pager_page"],
 ]);
 
-async function attack({ workflow, files = {}, args = [], route, thorough = LONG, reply }: Attack): Promise<Attacked> {
+async function attack({
+  workflow,
+  files = {},
+  args = [],
+  route,
+  texts,
+  run = runProgram,
+  reply,
+}: Attack): Promise<Attacked> {
   const vendors = await startVendors();
   const { secrets, others } = configOf(vendors.url);
   const known = BUILT_IN.filter(({ id }) => new RegExp(`\\b${id}\\b`).test(workflow));
@@ -171,10 +182,10 @@ async function attack({ workflow, files = {}, args = [], route, thorough = LONG,
   const { cwd, home, paths } = makeTarget({ "w.yml": workflow, ...files });
   const evil = attacker({
     secrets: variables.flatMap((name) => secrets[name] ?? []),
-    paths: sliceOf(paths, 3),
+    paths,
     names: NAMES,
     batch: 60,
-    thorough,
+    texts: LONG ? "all" : (texts ?? "share"),
     ...(route ? { route } : {}),
   });
   const model = await startChat((body, index) => reply?.(body, index) ?? evil(body));
@@ -190,7 +201,7 @@ async function attack({ workflow, files = {}, args = [], route, thorough = LONG,
   };
   const before = snapshot(cwd, home);
   const reports = ["html=o/r.html", "junit=o/r.xml", "sarif=o/r.sarif", "md=o/r.md", "mermaid=o/r.mmd"];
-  const ended = await runProgram(
+  const ended = await run(
     [
       ...["run", "w.yml", "--model", "openai-compatible:gpt-5", "--run-id", "r", "--json", "--verbose", "--out", "out"],
       ...reports.flatMap((report) => ["--report", report]),
@@ -236,7 +247,7 @@ function filesBelow(folder: string): string[] {
 /** Where a canary can be read, in any spelling: standard streams, the run's file, blobs, reports, prompts, notices. */
 function leaks({ ended, model, cwd, secrets }: Attacked): string[] {
   const parts = secrets.flatMap((secret) => secret.match(/[0-9a-f]{40}/g) ?? []);
-  const needles = [...parts, ENVIRON, KEY_FILE].flatMap(disguises);
+  const needles = [...parts, ENVIRON, KEY_FILE].flatMap(disguises).map((needle) => needle.replace(/=+$/, ""));
   // Each prompt repeats the ones before it.
   const said = new Set(
     model.bodies.flatMap(({ messages, ...rest }) => [...messages, rest].map((part) => JSON.stringify(part))),
@@ -248,7 +259,11 @@ function leaks({ ended, model, cwd, secrets }: Attacked): string[] {
     ["prompts", [...said].join("\n")],
     ...files.map((path): [string, string] => [relative(cwd, path), readFileSync(path, "latin1")]),
   ];
-  return places.filter(([, text]) => needles.some((needle) => text.includes(needle))).map(([place]) => place);
+  const leaking = places.filter(([, text]) => {
+    const words = text.match(/[\w+/-]{40,}/g)?.join("\n") ?? ""; // what may hold one at all
+    return needles.some((needle) => words.includes(needle));
+  });
+  return leaking.map(([place]) => place);
 }
 
 const offered = ({ model }: Attacked) =>
@@ -308,7 +323,7 @@ describe("a compromised model with every skill", () => {
   }, 120_000);
 
   it("writes where it may, so that the test above can fail, and still no output holds a secret", async () => {
-    const attacked = await attack({ workflow: EVERYTHING, thorough: true });
+    const attacked = await attack({ workflow: EVERYTHING });
     const { ended, vendors, touched } = attacked;
     expect(ended.code, ended.stderr.slice(-2000)).toBe(0);
     expect(offered(attacked)).toContain("github_create_issue");
@@ -335,10 +350,12 @@ describe.each(SHIPPED)("a compromised model at %s", (name) => {
       const attacked = await attack({
         workflow,
         args: [...ALERT, "--writes", "deny"],
+        texts: "one",
         route: (choices) => choices.at(end) ?? "",
       });
       expect([0, 1], attacked.ended.stderr.slice(-2000)).toContain(attacked.ended.code);
       expect(attacked.result.exitCode).toBe(attacked.ended.code);
+      expect(attacked.result.trace.steps.length).toBeGreaterThan(2);
       expect([...offered(attacked)].filter((tool) => WRITES.has(tool))).toEqual([]);
       expect(writes(attacked).filter(({ error }) => error === undefined)).toEqual([]);
       expect(JSON.stringify(attacked.vendors.requests)).not.toMatch(CHANGING);
@@ -348,7 +365,10 @@ describe.each(SHIPPED)("a compromised model at %s", (name) => {
   }, 120_000);
 
   it("leads nowhere that the workflow does not: a choice that there is not ends the run", async () => {
-    const attacked = await attack({ workflow, args: [...ALERT, "--writes", "deny"], route: () => "apply" });
+    const attacked = await attack({
+      ...{ workflow, args: [...ALERT, "--writes", "deny"] },
+      ...{ route: () => "apply", texts: "one", run: runInside },
+    });
     const { ended, result, model } = attacked;
     expect([ended.code, result.error?.code]).toEqual([1, "route.unresolved"]);
     expect(model.bodies.filter((body) => choicesOf(body) !== undefined)).toHaveLength(2);
@@ -362,13 +382,14 @@ describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
   const again = (input: number): Scripted => ({ calls: [{ tool: "logs_files", input: {} }], usage: usage(input) });
 
   it("is ended by the turns of a node, each attempt by itself", async () => {
-    const { ended, result, model } = await attack({ workflow, args: ALERT, reply: () => again(1) });
+    const { ended, result, model } = await attack({ workflow, args: ALERT, reply: () => again(1), run: runInside });
     expect([ended.code, result.error?.code]).toEqual([1, "node.failed"]);
     expect(model.bodies.length).toBeLessThanOrEqual(2 * 12);
   }, 60_000);
 
   it("is ended by the cost, before it asks once more", async () => {
-    const { ended, result, model } = await attack({ workflow, args: ALERT, reply: () => again(1_000_000) });
+    const reply = () => again(1_000_000);
+    const { ended, result, model } = await attack({ workflow, args: ALERT, reply, run: runInside });
     expect([ended.code, result.error?.code]).toEqual([5, "limit.reached"]);
     expect(result.usage.costUsd).toBe(5);
     expect(model.bodies).toHaveLength(4);
@@ -376,7 +397,7 @@ describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
 
   it("is ended by the steps", async () => {
     const args = [...ALERT, "--max-steps", "2", "--writes", "deny"];
-    const { ended, result } = await attack({ workflow, args });
+    const { ended, result } = await attack({ workflow, args, texts: "one", run: runInside });
     expect([ended.code, result.error?.code]).toEqual([5, "limit.reached"]);
     expect(result.trace.steps).toHaveLength(2);
   }, 60_000);
@@ -389,8 +410,8 @@ describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
   }, 60_000);
 });
 
-describe("a model that says 20 MB", () => {
-  const HUGE = "all work and no play ".repeat(1_000_000);
+describe("a model that says megabytes", () => {
+  const ofMegabytes = (count: number) => "all work and no play ".repeat(50_000 * count);
   const TWO = JSON.stringify({
     id: "two",
     name: "Two",
@@ -403,8 +424,8 @@ describe("a model that says 20 MB", () => {
   });
 
   it.each<[string, Scripted]>([
-    ["as its answer", { text: HUGE }],
-    ["as arguments", { calls: [{ tool: "tracker_count_words", input: { text: HUGE } }] }],
+    ["as its answer", { text: ofMegabytes(20) }],
+    ["as arguments", { calls: [{ tool: "tracker_count_words", input: { text: ofMegabytes(LONG ? 20 : 5) } }] }],
   ])(
     "%s does not end the program, nor fill the terminal",
     async (_, first) => {
@@ -420,6 +441,6 @@ describe("a model that says 20 MB", () => {
 
 it("no mode of writing is there that would plan and not hold", async () => {
   const cwd = makeProject({ "w.yml": EVERYTHING });
-  const ended = await runProgram(["run", "w.yml", "--model", "script:none.yml", "--writes", "plan"], { cwd });
+  const ended = await runInside(["run", "w.yml", "--model", "script:none.yml", "--writes", "plan"], { cwd });
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("plan")]);
 });

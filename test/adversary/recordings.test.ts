@@ -52,7 +52,7 @@ export default { id: "pager", name: "Pager", description: "d", category: "genera
       "skills/pager/skill.mjs": PAGER,
     });
     const ran = await runHere(["run", "flow.yml", "--run-id", "r", ...MODEL, "--trust-skill", "pager"], { cwd });
-    expect(ran.code, ran.err).toBe(0);
+    expect(ran.code, ran.stderr).toBe(0);
     rmSync(join(cwd, "paged"));
     const asRead = (record: RunRecord) =>
       record.skills.map((skill) => ({
@@ -71,7 +71,7 @@ export default { id: "pager", name: "Pager", description: "d", category: "genera
     const cwd = await recorded();
     rmSync(join(cwd, "flow.yml"));
     const ended = await runHere([...args, "--trust-skill", "pager"], { cwd, env: denying });
-    expect(existsSync(join(cwd, "paged")), ended.err).toBe(false);
+    expect(existsSync(join(cwd, "paged")), ended.stderr).toBe(false);
   });
 });
 
@@ -89,14 +89,14 @@ describe("a server that was trusted when the run began", () => {
       "script.json": script("served_look"),
     });
     const ran = await runHere(["run", "flow.yml", "--run-id", "r", ...MODEL, "--trust-skill", "served"], { cwd });
-    expect(ran.code, ran.err).toBe(0);
+    expect(ran.code, ran.stderr).toBe(0);
     const asked = http.requests.length;
     const resumed = await runHere(["resume", "r", "--from", "only"], { cwd });
-    expect(resumed.err).toContain("served has lost served_look since the run began: its server is not trusted");
+    expect(resumed.stderr).toContain("served has lost served_look since the run began: its server is not trusted");
     expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; there are no tools here"]);
     expect(http.requests.slice(asked)).toEqual([]);
     const again = await runHere(["resume", "r", "--from", "only", "--trust-skill", "served"], { cwd });
-    expect(again.err).not.toContain("has lost");
+    expect(again.stderr).not.toContain("has lost");
     expect(resultsOf(cwd, "r").at(-1)).toBe("seen");
   });
 
@@ -106,7 +106,7 @@ describe("a server that was trusted when the run began", () => {
     const cwd = makeProject({ ".git/HEAD": "", "script.json": script("served_look") });
     const file = join(HOME, ".skillflow/flow.yml");
     const ran = await runHere(["run", file, "--run-id", "r", ...MODEL], { cwd, env: { HOME } });
-    expect(resultsOf(cwd, "r"), ran.err).toEqual(["seen"]);
+    expect(resultsOf(cwd, "r"), ran.stderr).toEqual(["seen"]);
     const asked = http.requests.length;
     await runHere(["replay", "r", "--tools", "live", "--run-id", "again"], { cwd, env: { HOME } });
     expect(http.requests.slice(asked)).toEqual([]);

@@ -88,9 +88,9 @@ describe("what strangers wrote", () => {
       const cwd = hostileProject();
       const screens = [{ cwd }, { cwd, isTerminal: true, env: { FORCE_COLOR: "1", TERM: "xterm" } }];
       for (const screen of screens) {
-        const { out, err } = await runHere(argv, screen);
-        expect(err.replaceAll("\r\u001b[K", "")).not.toMatch(STEERS);
-        expect(out).not.toMatch(STEERS);
+        const { stdout, stderr } = await runHere(argv, screen);
+        expect(stderr.replaceAll("\r\u001b[K", "")).not.toMatch(STEERS);
+        expect(stdout).not.toMatch(STEERS);
       }
     },
   );
@@ -103,9 +103,9 @@ describe("what strangers wrote", () => {
     ["validate", "broken.yml", "--json"],
     ["runs", "show", "r1", "--json"],
   ])("stands escaped in JSON: %s %s %s %s %s", async (...argv) => {
-    const { out } = await runHere(argv, { cwd: hostileProject() });
-    expect(out).not.toMatch(STEERS);
-    const documents = argv.includes("--stream") ? out.trimEnd().split("\n") : [out];
+    const { stdout } = await runHere(argv, { cwd: hostileProject() });
+    expect(stdout).not.toMatch(STEERS);
+    const documents = argv.includes("--stream") ? stdout.trimEnd().split("\n") : [stdout];
     expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain("\u202e");
   });
 });
@@ -146,9 +146,9 @@ test.each([
 ])("no name of a recorded run begins a line by %s %s", async (...argv) => {
   const cwd = recordedProject();
   for (const isTerminal of [false, true]) {
-    const { out, err } = await runHere(argv, { cwd, isTerminal, columns: 1000 });
-    expect(out + err).toContain("FORGED");
-    expect(out + err).not.toMatch(/^FORGED/m);
+    const { stdout, stderr } = await runHere(argv, { cwd, isTerminal, columns: 1000 });
+    expect(stdout + stderr).toContain("FORGED");
+    expect(stdout + stderr).not.toMatch(/^FORGED/m);
   }
 });
 
@@ -156,8 +156,8 @@ test("what is no run of the store, by its name, is passed over", async () => {
   const cwd = hostileProject();
   for (const name of ["with blank", ".hidden", "über", "new\nline"])
     writeFileSync(join(cwd, ".skillflow/runs", `${name}.jsonl`), "{}\n");
-  const { code, out, err } = await runHere(["runs", "list"], { cwd });
-  expect([code, err, out.trimEnd().split("\n").length]).toEqual([0, "", 1]);
+  const { code, stdout, stderr } = await runHere(["runs", "list"], { cwd });
+  expect([code, stderr, stdout.trimEnd().split("\n").length]).toEqual([0, "", 1]);
 });
 
 test.each([

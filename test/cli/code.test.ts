@@ -6,7 +6,8 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { scriptOf } from "./flows.ts";
-import { makeProject, resultOf, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, resultOf } from "./program.ts";
 
 /** The skill `code`, against the built program. */
 
@@ -32,8 +33,7 @@ const callsOf = (ended: Parameters<typeof resultOf>[0]) =>
 const isolates = isolatingSandboxes.some(([, , works]) => works);
 /** Whether this machine's sandbox has a Python to run. */
 const runsPython =
-  isolates &&
-  !String(callsOf(await runProgram(RUN, { cwd: projectOf([call("def main(): pass")]) }))[0]).includes("Error");
+  isolates && !String(callsOf(await runHere(RUN, { cwd: projectOf([call("def main(): pass")]) }))[0]).includes("Error");
 
 const open: (Loopback | ModelService)[] = [];
 afterEach(async () => {
@@ -42,7 +42,7 @@ afterEach(async () => {
 
 describe("the skill code", () => {
   it("is in the list without asking anything of this machine", async () => {
-    const { stdout } = await runProgram(["skills", "list", "--json"], {
+    const { stdout } = await runHere(["skills", "list", "--json"], {
       cwd: makeProject(),
       env: { PATH: "/nowhere" },
     });
@@ -60,7 +60,7 @@ describe("the skill code", () => {
       call("x", { args: [] }),
       call("x", { mount_skills: "a" }),
     ]);
-    const ended = await runProgram(RUN, { cwd: project });
+    const ended = await runHere(RUN, { cwd: project });
     expect(ended.code).toBe(0);
     for (const error of callsOf(ended)) expect(error).toMatch(/^invalid input/);
   });
@@ -72,7 +72,7 @@ describe("the skill code", () => {
       [call("x", { input_blobs: [id] }), ...mounts.map((name) => call("x", { mount_skills: [name] }))],
       PACKAGE,
     );
-    expect(callsOf(await runProgram(RUN, { cwd: project, env: { COUNT_TOKEN: "a token" } }))).toEqual([
+    expect(callsOf(await runHere(RUN, { cwd: project, env: { COUNT_TOKEN: "a token" } }))).toEqual([
       `no result of this run named the blob ${id}`,
       expect.stringContaining("skill no.such.package cannot be mounted"),
       "skill logs cannot be mounted: it has no Python function",
@@ -108,7 +108,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
       call("x = 1"),
       call("def main():\n    while True: pass", { limits: { timeout_ms: 1500 } }),
     ]);
-    const ended = await runProgram(RUN, { cwd: project });
+    const ended = await runHere(RUN, { cwd: project });
     expect(ended.code, ended.stderr).toBe(0);
     expect(ended.stderr).toContain("code: halfway");
     expect(callsOf(ended)).toEqual([
@@ -125,7 +125,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
     const code = "from skills.text.words.count import main as count\ndef main(args): return count(args)";
     const project = projectOf([call(code, { args: { text: "a b c" }, mount_skills: ["text.words.count"] })], PACKAGE);
     const env = { COUNT_TOKEN: "canary-of-the-package" };
-    const ended = await runProgram([...RUN, "--trust-skill", "text.words.count"], { cwd: project, env });
+    const ended = await runHere([...RUN, "--trust-skill", "text.words.count"], { cwd: project, env });
     expect(callsOf(ended)).toEqual([[3, null]]);
   });
 
@@ -151,7 +151,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
     writeFileSync(join(project, "script.yml"), JSON.stringify(scriptOf(...attempts, environment, others, DONE)));
     const before = readdirSync(project).sort();
     const env = { GITHUB_TOKEN: "canary-of-the-environment" };
-    const ended = await runProgram([...RUN, "--store", join(makeProject(), "runs")], { cwd: project, env });
+    const ended = await runHere([...RUN, "--store", join(makeProject(), "runs")], { cwd: project, env });
     expect(ended.code, ended.stderr).toBe(0);
     const answers = callsOf(ended);
     for (const answer of answers.slice(0, attempts.length)) expect(answer).toMatch(/Error: /);
@@ -201,7 +201,7 @@ def main(args):
     open.push(service, model);
     const project = makeProject({ "flow.yml": FLOW });
     const args = ["run", "flow.yml", "--model", "openai-compatible:test", "--json", "--run-id", "r1"];
-    const ended = await runProgram(args, { cwd: project, env: { OPENAI_BASE_URL: model.url } });
+    const ended = await runHere(args, { cwd: project, env: { OPENAI_BASE_URL: model.url } });
     expect(ended.code, ended.stderr).toBe(0);
     const counted = { orders: 1, cart: 2, mail: 3 };
     expect(callsOf(ended)[1]).toEqual(counted);
@@ -211,7 +211,7 @@ def main(args):
     expect(last - first).toBeLessThan(8000);
 
     rmSync(join(project, ".skillflow/runs/r1.blobs"), { recursive: true });
-    const replay = await runProgram(["replay", "r1", "--json"], { cwd: project, env: { PATH: "/nowhere" } });
+    const replay = await runHere(["replay", "r1", "--json"], { cwd: project, env: { PATH: "/nowhere" } });
     expect(replay.code, replay.stderr).toBe(0);
     expect(callsOf(replay)[1]).toEqual(counted);
   });

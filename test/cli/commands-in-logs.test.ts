@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { makeProject, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject } from "./program.ts";
 
 /** What a model says can not become a workflow command where GitHub Actions reads the log (trust 13). */
 
@@ -11,7 +12,7 @@ const env = { GITHUB_ACTIONS: "true" };
 
 async function run(flags: readonly string[]) {
   const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [{ text: SAID }] } });
-  const ended = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...flags], { cwd, env });
+  const ended = await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...flags], { cwd, env });
   return { cwd, ended };
 }
 
@@ -21,7 +22,7 @@ describe("on GitHub Actions", () => {
     expect(ended.code).toBe(0);
     expect(ended.stderr).toContain(": :stop-commands::x");
     expect(ended.stderr).not.toMatch(COMMAND);
-    const shown = await runProgram(["runs", "show", "r"], { cwd, env });
+    const shown = await runHere(["runs", "show", "r"], { cwd, env });
     expect(shown.stdout).toContain(": :stop-commands::x");
     expect(shown.stdout).not.toMatch(COMMAND);
   });
@@ -35,7 +36,7 @@ describe("on GitHub Actions", () => {
 
   it("a failed run still has its own commands", async () => {
     const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [] } });
-    const failed = await runProgram(["run", "w.yml", "--model", "script:s.json"], { cwd, env });
+    const failed = await runHere(["run", "w.yml", "--model", "script:s.json"], { cwd, env });
     expect(failed.stderr).toMatch(/^::error file=w\.yml,/m);
   });
 });

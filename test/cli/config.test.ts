@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/event.ts";
 import { FLOW, SMALL, scriptOf } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
 
 const texts = scriptOf({ text: "done" }, { text: "done" });
@@ -24,7 +25,7 @@ describe(".skillflow.yml", () => {
     const project = { ...files, ".skillflow.yml": "model: script:file.json\nlimits: { max_steps: 7, timeout: 15m }" };
     const modelOf = async (args: readonly string[], env: Record<string, string>) => {
       const cwd = makeProject(project);
-      expect((await runProgram([...RUN, ...args], { cwd, env })).code).toBe(0);
+      expect((await runHere([...RUN, ...args], { cwd, env })).code).toBe(0);
       return recordOf(cwd, "r").settings;
     };
     const SKILLFLOW_MODEL = "script:env.json";
@@ -48,8 +49,8 @@ describe(".skillflow.yml", () => {
       ".skillflow.yml": "writes: allow\nlimits: { max_steps: 7 }",
     });
     const run = ["run", "small.yml", "--model", "script:flag.json", "--run-id"];
-    await runProgram([...run, "by-workflow"], { cwd });
-    await runProgram([...run, "by-flag", "--writes", "allow", "--max-steps", "2"], { cwd });
+    await runHere([...run, "by-workflow"], { cwd });
+    await runHere([...run, "by-flag", "--writes", "allow", "--max-steps", "2"], { cwd });
     expect(recordOf(cwd, "by-workflow").settings).toMatchObject({ writes: "deny", limits: { max_steps: 5 } });
     expect(recordOf(cwd, "by-flag").settings).toMatchObject({ writes: "allow", limits: { max_steps: 2 } });
   });
@@ -60,7 +61,7 @@ describe(".skillflow.yml", () => {
       ".skillflow.yml": "model: script:file.json",
       "xdg/skillflow/config.yml": "model: script:env.json\nwrites: deny",
     });
-    await runProgram(RUN, { cwd, env: { XDG_CONFIG_HOME: join(cwd, "xdg") } });
+    await runHere(RUN, { cwd, env: { XDG_CONFIG_HOME: join(cwd, "xdg") } });
     expect(recordOf(cwd, "r").settings).toMatchObject({ model: "script:file.json", writes: "deny" });
   });
 
@@ -74,8 +75,8 @@ describe(".skillflow.yml", () => {
     });
     mkdirSync(join(cwd, "repository/.git"));
     mkdirSync(join(cwd, "other/.git"));
-    expect(await runProgram(RUN, { cwd: join(cwd, "repository/deep") })).toMatchObject({ code: 0 });
-    expect(await runProgram(RUN, { cwd: join(cwd, "other/deep") })).toMatchObject({ code: 3 });
+    expect(await runHere(RUN, { cwd: join(cwd, "repository/deep") })).toMatchObject({ code: 0 });
+    expect(await runHere(RUN, { cwd: join(cwd, "other/deep") })).toMatchObject({ code: 3 });
   });
 
   it.each([
@@ -88,13 +89,13 @@ describe(".skillflow.yml", () => {
   ])("that says %j is refused, whatever the command", async (text, says) => {
     const cwd = makeProject({ ...files, ".skillflow.yml": text });
     for (const args of [RUN, ["runs", "list"]]) {
-      expectRefused(await runProgram(args, { cwd }), says);
+      expectRefused(await runHere(args, { cwd }), says);
     }
   });
 
   it("that is a folder is none", async () => {
     const cwd = makeProject({ ...files, ".skillflow.yml/x": "" });
-    expect(await runProgram(["runs", "list"], { cwd })).toMatchObject({ code: 0 });
+    expect(await runHere(["runs", "list"], { cwd })).toMatchObject({ code: 0 });
   });
 
   it("turns skills off, and discovery too", async () => {
@@ -102,7 +103,7 @@ describe(".skillflow.yml", () => {
     const cwd = makeProject({ "skills/mine/SKILL.md": mine, "team/ours/SKILL.md": mine.replaceAll("mine", "ours") });
     const list = async (config: string, ...args: string[]) => {
       writeFileSync(join(cwd, ".skillflow.yml"), config);
-      const { stdout } = await runProgram(["skills", "list", "--json", ...args], { cwd });
+      const { stdout } = await runHere(["skills", "list", "--json", ...args], { cwd });
       const { skills } = JSON.parse(stdout) as { skills: { id: string; available: boolean; reasons: string[] }[] };
       return skills;
     };
@@ -131,7 +132,7 @@ describe("a skill's config", () => {
   };
   const given = async (args: readonly string[], env: Record<string, string> = {}) => {
     const cwd = makeProject(files);
-    const ended = await runProgram(["run", "flow.yml", "--model", "script:script.json", "--json", ...args], {
+    const ended = await runHere(["run", "flow.yml", "--model", "script:script.json", "--json", ...args], {
       cwd,
       env,
     });

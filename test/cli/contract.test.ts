@@ -78,7 +78,7 @@ async function results({
   const replies = [...inputs.map((input) => ({ calls: [{ tool, input }] })), { text: "done" }];
   const cwd = makeProject({ ...files, "w.yml": workflow(`"${skills}"`), "s.json": { replies } });
   const trust = flags ?? ["--trust-skill", "filesystem.search"];
-  const ended = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], { cwd });
+  const ended = await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], { cwd });
   expect(ended.stderr + ended.stdout).not.toContain("internal.fault");
   const found = readEvents(cwd, "r").filter((event) => event.type === "tool:result");
   const record = JSON.parse(readFileSync(runFile(cwd, "r"), "utf8").split("\n")[0] ?? "") as RunRecord;
@@ -174,7 +174,7 @@ describe("a contract", () => {
     };
     const cwd = makeProject(files);
     const args = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", "--trust-skill", "fs.raw"];
-    await runProgram(args, { cwd, env: { RAW_WORD: "zebra-crossing" } });
+    await runHere(args, { cwd, env: { RAW_WORD: "zebra-crossing" } });
     expect(readFileSync(runFile(cwd, "r"), "utf8")).not.toContain("zebra-crossing");
     expect(readFileSync(runFile(cwd, "r"), "utf8")).toContain("[redacted:WORD]");
   });
@@ -210,7 +210,7 @@ describe("two contracts whose tools would be offered alike", () => {
       "s.json": { replies: [{ calls: [{ tool: "a_b_2" }, { tool: "a_b" }] }, { text: "done" }] },
     });
     const trust = ["--trust-skill", "a.b", "--trust-skill", "a_b"];
-    const { stderr } = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], {
+    const { stderr } = await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], {
       cwd,
     });
     expect(stderr).toContain("the tool a_b of a_b is offered as a_b_2");
@@ -229,7 +229,7 @@ it("a contract that a node lists under two references is offered once", async ()
     "script.json": scriptOf({ node: "a", text: "done" }),
   });
   const args = ["run", "flow.yml", "--model", "script:script.json", "--trust-skill", "filesystem.search"];
-  const { code, err } = await runHere(args, { cwd });
-  expect(code, err).toBe(0);
-  expect(err).not.toContain("is offered as");
+  const { code, stderr } = await runHere(args, { cwd });
+  expect(code, stderr).toBe(0);
+  expect(stderr).not.toContain("is offered as");
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sendJson, startLoopback } from "../../src/testing.ts";
-import { makeProject, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject } from "./program.ts";
 
 /** `doctor --live`: services are asked by reading only, side by side, and each answer is told. */
 
@@ -16,7 +17,7 @@ async function diagnose(env: Readonly<Record<string, string>>, handler: Paramete
     BETTERSTACK_API_URL: `${service.url}/betterstack`,
     SUPABASE_URL: `${service.url}/supabase`,
   };
-  const { stdout } = await runProgram(["doctor", "--live", "--json"], { cwd, env: { ...addresses, ...env } });
+  const { stdout } = await runHere(["doctor", "--live", "--json"], { cwd, env: { ...addresses, ...env } });
   await service.close();
   const { skills } = JSON.parse(stdout) as { skills: { id: string; state: string; reason: string | null }[] };
   return { stdout, requests: service.requests, of: (id: string) => skills.find((skill) => skill.id === id) };

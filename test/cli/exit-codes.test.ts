@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, resultOf, runProgram } from "./program.ts";
 
 const RUN = ["run", "flow.yml", "--model", "script:script.json"];
@@ -34,7 +35,7 @@ describe("the exit code", () => {
       `Say something.\n    eval: [{ name: agrees, kind: value, ${rule} }]`,
     );
     const cwd = makeProject({ "flow.yml": judged, "script.json": scriptOf({ text: "no" }) });
-    const ended = await runProgram([...RUN, "--json"], { cwd });
+    const ended = await runHere([...RUN, "--json"], { cwd });
     expect(ended.code).toBe(1);
     expect(resultOf(ended).results.only).toMatchObject({ status: "failed", evals: [{ name: "agrees", pass: false }] });
   });
@@ -43,7 +44,7 @@ describe("the exit code", () => {
     const forked = FLOW.replace("to: post }", "to: post, when: it is bad }");
     const lost = { node: "look", choice: "nowhere" };
     const cwd = makeProject({ "flow.yml": forked, "script.json": scriptOf({ text: "looked" }, lost, lost) });
-    const ended = await runProgram([...RUN, "--json"], { cwd });
+    const ended = await runHere([...RUN, "--json"], { cwd });
     expect(ended.code).toBe(1);
     expect(resultOf(ended).error).toMatchObject({ code: "route.unresolved", node: "look" });
   });
@@ -52,7 +53,7 @@ describe("the exit code", () => {
     const requires = "requires: { output_required: [input.service], on_fail: skip }";
     const skipped = SMALL.replace("Say something.", `Say something.\n    ${requires}`);
     const cwd = makeProject({ "flow.yml": skipped, "script.json": WORKING });
-    const ended = await runProgram([...RUN, "--json"], { cwd });
+    const ended = await runHere([...RUN, "--json"], { cwd });
     expect(ended.code).toBe(1);
     expect(resultOf(ended).error).toMatchObject({ code: "run.no_work" });
     expect(ended.stderr).toContain("no work was done: every visited node was skipped");
@@ -76,7 +77,7 @@ describe("the exit code", () => {
 
   it("is 3 with --require-skills when a skill is unavailable, and nothing ran", async () => {
     const cwd = makeProject({ "flow.yml": FLOW.replaceAll("[desk]", "[desk, github]"), "script.json": WORKING });
-    const ended = await runProgram([...RUN, "--require-skills"], { cwd });
+    const ended = await runHere([...RUN, "--require-skills"], { cwd });
     expect(ended).toMatchObject({ code: 3, stdout: "" });
     expect(ended.stderr).toContain("github (GITHUB_TOKEN is not set)");
     expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
@@ -84,7 +85,7 @@ describe("the exit code", () => {
 
   it("is 3 when every visited node lost all of its skills", async () => {
     const cwd = makeProject({ "flow.yml": FLOW.replaceAll("[desk]", "[github]"), "script.json": texts() });
-    const ended = await runProgram([...RUN, "--json"], { cwd });
+    const ended = await runHere([...RUN, "--json"], { cwd });
     expect(ended.code).toBe(3);
     expect(resultOf(ended)).toMatchObject({ status: "failed", error: { code: "skills.missing" } });
     expect(ended.stderr).toMatch(/next: \S*skillflow doctor flow\.yml/);
@@ -92,7 +93,7 @@ describe("the exit code", () => {
 
   it("is 0, degraded and with one warning, when a node has a skill left", async () => {
     const cwd = makeProject({ "flow.yml": FLOW.replaceAll("[desk]", "[desk, github]"), "script.json": WORKING });
-    const ended = await runProgram([...RUN, "--json"], { cwd });
+    const ended = await runHere([...RUN, "--json"], { cwd });
     expect(ended.code).toBe(0);
     const reason = "GITHUB_TOKEN is not set";
     expect(resultOf(ended).degraded).toEqual([
@@ -107,14 +108,14 @@ describe("the exit code", () => {
     const cwd = makeProject({ "flow.yml": SMALL });
     const model = ["--model", "openai-compatible:test", "--offline"];
     const env = { OPENAI_BASE_URL: "http://model.example/v1" };
-    const ended = await runProgram(["run", "flow.yml", ...model, "--json"], { cwd, env });
+    const ended = await runHere(["run", "flow.yml", ...model, "--json"], { cwd, env });
     expect(ended.code).toBe(4);
     expect(resultOf(ended).error).toMatchObject({ code: "offline.refused", node: "only" });
   });
 
   it("is 4 when the result cannot be written", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, "taken/result.json/is/a": "folder" });
-    const ended = await runProgram([...RUN, "--out", "taken"], { cwd });
+    const ended = await runHere([...RUN, "--out", "taken"], { cwd });
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain("a result could not be written");
     expect(ended.stderr, "what came of the run is told all the same").toContain("✔ succeeded");

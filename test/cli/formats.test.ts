@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/event.ts";
 import { FORMATS } from "../../src/core/skill.ts";
 import { httpServer } from "../services/mcp.ts";
-import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { type Ended, makeProject, readEvents, resultOf, runFile } from "./program.ts";
 
 /** One project with a skill of every format: test/formats/tree. A scripted model calls a tool of each. */
 
@@ -45,7 +46,7 @@ describe("a workflow with a skill of every format", () => {
   let ended: Ended;
   beforeAll(async () => {
     cwd = treeProject();
-    ended = await runProgram([...RUN, ...TRUST], { cwd, env: { ONCALL_CHANNEL: "#oncall" } });
+    ended = await runHere([...RUN, ...TRUST], { cwd, env: { ONCALL_CHANNEL: "#oncall" } });
   });
 
   const callOf = (node: string) =>
@@ -95,7 +96,7 @@ describe("a workflow with a skill of every format", () => {
 
   it("runs no code of the checkout without trust: the tools are not there", async () => {
     const untrusted = treeProject();
-    const held = await runProgram(RUN, { cwd: untrusted });
+    const held = await runHere(RUN, { cwd: untrusted });
     const { results } = resultOf(held);
     for (const node of FORMATS) {
       expect(results[node]?.toolCalls.filter((call) => call.error === undefined) ?? [], node).toEqual([]);
@@ -103,7 +104,7 @@ describe("a workflow with a skill of every format", () => {
   });
 
   it("lists every skill with its format", async () => {
-    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { stdout } = await runHere(["skills", "list", "--json"], { cwd });
     const { skills } = JSON.parse(stdout) as { skills: { id: string; format: string; source: { kind: string } }[] };
     const own = skills.filter(({ source }) => source.kind !== "builtin");
     expect(Object.fromEntries(own.map(({ id, format }) => [id, format]))).toEqual(SKILLS);
@@ -121,7 +122,7 @@ describe("a workflow with a skill of every format", () => {
   ] as const;
 
   it.each(texts)("shows the instruction of %s", async (id, beginning) => {
-    const { stdout } = await runProgram(["skills", "show", id, "--json", "--trust-skill", id], { cwd });
+    const { stdout } = await runHere(["skills", "show", id, "--json", "--trust-skill", id], { cwd });
     const { instruction } = JSON.parse(stdout) as { instruction: string };
     expect(instruction.startsWith(beginning)).toBe(true);
   });
@@ -135,14 +136,14 @@ describe("a workflow with a skill of every format", () => {
       "script.yml": { replies: [{ calls }, { text: "read" }] },
     });
     cpSync(files, project, { recursive: true });
-    const read = await runProgram([...RUN, ...TRUST, "--context-mode", "readOnDemand"], { cwd: project });
+    const read = await runHere([...RUN, ...TRUST, "--context-mode", "readOnDemand"], { cwd: project });
     expect(read.code, read.stderr).toBe(0);
     const outputs = resultOf(read).results.use?.toolCalls.map(({ output }) => JSON.stringify(output));
     expect(outputs).toEqual(texts.map(([, beginning]) => expect.stringContaining(beginning)));
   });
 
   it("lints without an error", async () => {
-    const { code, stdout } = await runProgram(["skills", "lint", "--json"], { cwd });
+    const { code, stdout } = await runHere(["skills", "lint", "--json"], { cwd });
     const { problems } = JSON.parse(stdout) as { problems: { severity: string }[] };
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(code).toBe(0);
@@ -166,10 +167,10 @@ describe("an MCP server of .skillflow.yml", () => {
       "flow.yml": flowOf(["board"]),
       "script.yml": { replies: [{ calls: [{ tool: "board_count" }] }, { text: "counted" }] },
     });
-    const held = await runProgram(RUN, { cwd });
+    const held = await runHere(RUN, { cwd });
     expect([resultOf(held).degraded, server.requests]).toMatchObject([[{ skill: "board" }], []]);
     expect(held.stderr).toContain("mcpServers.board.url does not count here");
-    const ended = await runProgram([...RUN.with(-2, "t"), "--trust-skill", "board"], { cwd });
+    const ended = await runHere([...RUN.with(-2, "t"), "--trust-skill", "board"], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
     expect(ended.stderr).not.toContain("does not count here");
     expect(resultOf(ended).results.use?.toolCalls).toMatchObject([{ tool: "board_count", output: "3" }]);
@@ -187,13 +188,13 @@ describe("what skills new writes", () => {
     ["mcp", "word-count_count_words", { text }, { words: 3 }],
   ])("works as it is: a tool of %s is called", async (format, tool, input, output) => {
     const cwd = makeProject({ "notes.txt": "three plain words\n" });
-    await runProgram(["skills", "new", "word-count", "--format", format], { cwd });
+    await runHere(["skills", "new", "word-count", "--format", format], { cwd });
     expect(await callOnce(cwd, "word-count", { tool, input })).toMatchObject([{ tool, output }]);
   });
 
   it.skipIf(!hasPython)("works as it is: a tool of skills-protocol is called, which is Python", async () => {
     const cwd = makeProject();
-    await runProgram(["skills", "new", "word.count", "--format", "skills-protocol"], { cwd });
+    await runHere(["skills", "new", "word.count", "--format", "skills-protocol"], { cwd });
     const calls = await callOnce(cwd, "word.count", { tool: "word_count", input: { text } });
     expect(JSON.stringify(calls)).toContain('"words":3');
   });
@@ -204,7 +205,7 @@ describe("what skills new writes", () => {
       "script.yml": { replies: [{ calls: [call] }, { text: "counted" }] },
     });
     cpSync(flow, cwd, { recursive: true });
-    const ended = await runProgram([...RUN, "--trust-skill", skill], { cwd });
+    const ended = await runHere([...RUN, "--trust-skill", skill], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
     return resultOf(ended).results.use?.toolCalls;
   };

@@ -1,57 +1,81 @@
-import { mkdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { main, type Terminal } from "../../src/cli/main.ts";
-import { makeProject } from "./program.ts";
-
-export interface Shown {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { pathToFileURL } from "node:url";
+import type { main, Terminal } from "../../src/cli/main.ts";
+import { type Ended, installation } from "./program.ts";
 
 export interface Screen {
   readonly cwd: string;
+  /** Beside PATH and a HOME of its own, as with `runProgram`. */
   readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
   readonly columns?: number;
+  /** Whether both streams go to a terminal. */
   readonly isTerminal?: boolean;
+  /** What the person at the terminal answers, in turn; nobody is there where it is left out. */
+  readonly answers?: readonly string[];
 }
 
-/** A command line in this process, where nothing depends on the process itself. */
-export async function runHere(
-  argv: readonly string[],
-  { cwd, env, columns = 80, isTerminal = false }: Screen,
-): Promise<Shown> {
-  const shown = { out: "", err: "" };
-  const home = join(makeProject(), "home");
-  mkdirSync(home);
+/**
+ * The built program in this process, where nothing depends on the process itself: what `runProgram` gives. The working
+ * directory is the program's alone: `process.cwd()` stays the tests'.
+ */
+export async function runHere(argv: readonly string[], screen: Screen): Promise<Ended> {
+  const { cwd, stdin = "", columns = 80, isTerminal = false, answers } = screen;
+  const shown = { stdout: "", stderr: "" };
+  const waiting = [...(answers ?? [])];
   const terminal: Terminal = {
     runtime: { node: process.version, platform: process.platform },
     host: {
-      env: { PATH: process.env.PATH, HOME: home, ...env },
+      env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...screen.env },
       cwd,
-      self: { pid: process.pid, host: "test", started: "" },
-      isAlive: () => true,
+      self: { pid: process.pid, host: hostname(), started: "" },
+      isAlive: ({ pid }) => reaches(pid, 0),
       execPath: process.execPath,
       uid: process.geteuid?.(),
-      kill: () => undefined,
+      kill: (pid, signal) => void reaches(pid, signal),
     },
     out: async (text) => {
-      shown.out += text;
+      shown.stdout += text;
     },
     err: async (text) => {
-      shown.err += text;
+      shown.stderr += text;
     },
     isTerminal,
     columns,
     outColumns: isTerminal ? columns : undefined,
-    readInput: async () => "",
-    input: () => Readable.from([]),
+    readInput: async () => stdin,
+    input: () => Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
     reserveOutput: () => undefined,
-    ask: undefined,
+    ask:
+      answers &&
+      (async (question) => {
+        shown.stderr += question;
+        const answer = waiting.shift();
+        if (answer === undefined) throw new Error(`nobody answers ${question}`);
+        return answer;
+      }),
     onInterrupt: () => undefined,
     onFault: () => undefined,
   };
+  const main = await builtMain();
   const code = await main(argv, terminal);
-  return { code, ...shown };
+  return { code, signal: null, ...shown };
+}
+
+/** Loaded by Node itself, as vitest.config.ts says: what the tests' own loader makes of a module is not what is installed. */
+async function builtMain(): Promise<typeof main> {
+  const chunks = join(installation().directory, "dist", "chunks");
+  const file = readdirSync(chunks).find((name) => /^main-\w+\.js$/.test(name)) ?? "";
+  return (await import(pathToFileURL(join(chunks, file)).href)).main;
+}
+
+function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
 }

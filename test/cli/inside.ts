@@ -1,79 +1,22 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pathToFileURL } from "node:url";
-import { compileFunction, constants } from "node:vm";
-import type { main, Terminal } from "../../src/cli/main.ts";
-import { type Ended, installation, type ProgramOptions } from "./program.ts";
+import { runHere, type Screen } from "./in-process.ts";
+import type { Ended } from "./program.ts";
 
 /**
- * The built program as in `runProgram`, but in this process: where nothing that is proven depends on a process of its
- * own, its signals or its terminal. One at a time, as the working directory is the process's.
+ * `runHere` where code of a checkout may write beside itself: the working directory is this process's own too. One at a
+ * time.
  */
-export function runInside(
-  args: readonly string[],
-  options: Omit<ProgramOptions, "onStart" | "through">,
-): Promise<Ended> {
-  const ended = turn.then(() => runBuilt(args, options));
+export function runInside(args: readonly string[], screen: Screen): Promise<Ended> {
+  const ended = turn.then(async () => {
+    const here = process.cwd();
+    process.chdir(screen.cwd);
+    try {
+      return await runHere(args, { ...screen, cwd: process.cwd() });
+    } finally {
+      process.chdir(here);
+    }
+  });
   turn = ended.catch(() => undefined);
   return ended;
 }
 
 let turn: Promise<unknown> = Promise.resolve();
-
-async function runBuilt(args: readonly string[], { cwd, env, stdin = "" }: ProgramOptions): Promise<Ended> {
-  const run = await builtMain();
-  const streams = { stdout: "", stderr: "" };
-  const here = process.cwd();
-  process.chdir(cwd);
-  const terminal: Terminal = {
-    runtime: { node: process.version, platform: process.platform },
-    host: {
-      env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...env },
-      cwd: process.cwd(),
-      self: { pid: process.pid, host: "here", started: "" },
-      isAlive: ({ pid }) => sends(pid, 0),
-      execPath: process.execPath,
-      uid: process.geteuid?.(),
-      kill: (pid, signal) => void sends(pid, signal),
-    },
-    out: async (text) => {
-      streams.stdout += text;
-    },
-    err: async (text) => {
-      streams.stderr += text;
-    },
-    isTerminal: false,
-    columns: 80,
-    outColumns: undefined,
-    readInput: async () => stdin,
-    input: () => Readable.from([Buffer.from(stdin)]),
-    reserveOutput: () => undefined,
-    ask: undefined,
-    onInterrupt: () => undefined,
-    onFault: () => undefined,
-  };
-  try {
-    return { code: await run(args, terminal), signal: null, ...streams };
-  } finally {
-    process.chdir(here);
-  }
-}
-
-/** Whether the process is there to be told. */
-function sends(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
-  }
-}
-
-/** Loaded by Node itself: what the tests' own loader makes of a module is not what is installed. */
-async function builtMain(): Promise<typeof main> {
-  const chunks = join(installation().directory, "dist", "chunks");
-  const file = readdirSync(chunks).find((name) => /^main-\w+\.js$/.test(name)) ?? "";
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  const load = compileFunction("return import(url)", ["url"], { importModuleDynamically });
-  return (await load(pathToFileURL(join(chunks, file)).href)).main;
-}

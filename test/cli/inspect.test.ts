@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, resultOf, runFile, runProgram } from "./program.ts";
 
 const CANARY = "canary-7f3a9c51e2";
@@ -43,7 +44,7 @@ describe("skills list --json", () => {
 
   it("shows one skill with its frontmatter and instruction", async () => {
     const cwd = makeProject({ "skills/mine/SKILL.md": "---\nname: mine\ndescription: My way\nowner: me\n---\nDo it." });
-    const { stdout } = await runProgram(["skills", "show", "mine", "--json"], { cwd });
+    const { stdout } = await runHere(["skills", "show", "mine", "--json"], { cwd });
     expect(parse(stdout)).toMatchObject({ id: "mine", frontmatter: { owner: "me" }, instruction: "Do it.", tools: [] });
   });
 
@@ -56,7 +57,7 @@ describe("skills list --json", () => {
       "skills/count/tools.json": [{ name: "count_words", description: "Counts.", script: "scripts/a.js" }],
       "skills/count/scripts/a.js": "export default () => 1;",
     });
-    const { stdout } = await runProgram(["skills", "show", "count", "--json", ...flags], { cwd });
+    const { stdout } = await runHere(["skills", "show", "count", "--json", ...flags], { cwd });
     expect(parse(stdout)).toMatchObject({
       source: { trusted },
       tools: [{ name: "count_words", exposed: "count_words", effect: "write" }],
@@ -70,7 +71,7 @@ describe("skills list --json", () => {
       "skills/mine/SKILL.md": "---\nname: mine\ndescription: lower\n---\nx",
       ".skillflow/skills/mine/SKILL.md": "---\nname: mine\ndescription: higher\n---\nx",
     });
-    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { stdout } = await runHere(["skills", "list", "--json"], { cwd });
     const { skills, diagnostics } = parse(stdout) as { skills: { id: string }[]; diagnostics: unknown[] };
     expect(diagnostics).toEqual([
       expect.objectContaining({ code: "SKILL_SKIPPED" }),
@@ -88,7 +89,7 @@ describe("doctor", () => {
     args: readonly string[],
     env: Record<string, string> = {},
     project: Record<string, unknown> = files,
-  ) => runProgram(["doctor", ...args], { cwd: makeProject(project), env });
+  ) => runHere(["doctor", ...args], { cwd: makeProject(project), env });
 
   it("tells with --json which skills and models can be used, and how to mend the others", async () => {
     const { code, stdout } = await doctor(["--json"], { OPENAI_API_KEY: SECRETS.OPENAI_API_KEY });
@@ -130,17 +131,17 @@ describe("doctor", () => {
 describe("runs", () => {
   it("are listed newest first, with what became of them", async () => {
     const cwd = makeProject({ ...files, "none.json": scriptOf() });
-    expect(await runProgram(["runs", "list"], { cwd })).toMatchObject({ code: 0, stdout: "" });
-    await runProgram([...RUN, "a-1"], { cwd });
-    await runProgram(["run", "flow.yml", "--model", "script:none.json", "--run-id", "a-2"], { cwd });
-    await runProgram([...RUN, "b-1", "--max-steps", "1"], { cwd });
-    const { stdout } = await runProgram(["runs", "list", "--json"], { cwd });
+    expect(await runHere(["runs", "list"], { cwd })).toMatchObject({ code: 0, stdout: "" });
+    await runHere([...RUN, "a-1"], { cwd });
+    await runHere(["run", "flow.yml", "--model", "script:none.json", "--run-id", "a-2"], { cwd });
+    await runHere([...RUN, "b-1", "--max-steps", "1"], { cwd });
+    const { stdout } = await runHere(["runs", "list", "--json"], { cwd });
     expect(parse(stdout).runs).toMatchObject([
       { id: "b-1", kind: "run", workflow: "flow", status: "stopped", exitCode: 5 },
       { id: "a-2", kind: "run", workflow: "flow", status: "failed", exitCode: 1 },
       { id: "a-1", kind: "run", workflow: "flow", status: "succeeded", exitCode: 0 },
     ]);
-    const people = await runProgram(["runs", "list"], { cwd });
+    const people = await runHere(["runs", "list"], { cwd });
     expect(people.stdout.split("\n").map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
       ["b-1", "stopped"],
       ["a-2", "failed"],
@@ -151,41 +152,41 @@ describe("runs", () => {
 
   it("are named by their id, an unambiguous beginning of it, or latest", async () => {
     const cwd = makeProject(files);
-    for (const id of ["a-1", "a-2", "b-1"]) await runProgram([...RUN, id], { cwd });
-    const shown = async (id: string) => resultOf(await runProgram(["runs", "show", id, "--json"], { cwd })).run;
+    for (const id of ["a-1", "a-2", "b-1"]) await runHere([...RUN, id], { cwd });
+    const shown = async (id: string) => resultOf(await runHere(["runs", "show", id, "--json"], { cwd })).run;
     expect([await shown("a-1"), await shown("b"), await shown("latest")]).toEqual(["a-1", "b-1", "b-1"]);
-    const many = await runProgram(["runs", "show", "a"], { cwd });
+    const many = await runHere(["runs", "show", "a"], { cwd });
     expect(many).toMatchObject({ code: 2, stdout: "" });
     expect(many.stderr).toContain('"a" begins 2 runs: a-2, a-1');
-    const near = await runProgram(["runs", "show", "a-3"], { cwd });
+    const near = await runHere(["runs", "show", "a-3"], { cwd });
     expect(near).toMatchObject({ code: 2, stdout: "" });
     expect(near.stderr).toMatch(/there is no run "a-3"\n {2}did you mean a-\d\?/);
   });
 
   it("show the same result as when they ended, and their path to people", async () => {
     const cwd = makeProject(files);
-    const ended = await runProgram([...RUN, "r", "--json"], { cwd });
-    const shown = await runProgram(["runs", "show", "r", "--json"], { cwd });
+    const ended = await runHere([...RUN, "r", "--json"], { cwd });
+    const shown = await runHere(["runs", "show", "r", "--json"], { cwd });
     expect(shown.stdout).toBe(ended.stdout);
-    const people = await runProgram(["runs", "show", "r"], { cwd });
+    const people = await runHere(["runs", "show", "r"], { cwd });
     expect(people.stdout).toContain("look: success, 1 calls");
     expect(people.stdout).toContain("→ post: only path");
   });
 
   it("that are damaged do not hide the others", async () => {
     const cwd = makeProject(files);
-    await runProgram([...RUN, "good"], { cwd });
-    await runProgram([...RUN, "bad"], { cwd });
+    await runHere([...RUN, "good"], { cwd });
+    await runHere([...RUN, "bad"], { cwd });
     const [record = "", ...events] = readFileSync(runFile(cwd, "bad"), "utf8").split("\n");
     writeFileSync(runFile(cwd, "bad"), [record, "garbage", ...events].join("\n"));
     appendFileSync(runFile(cwd, "empty"), "");
-    const listed = await runProgram(["runs", "list", "--json"], { cwd });
+    const listed = await runHere(["runs", "list", "--json"], { cwd });
     expect(listed.code).toBe(0);
     expect(parse(listed.stdout).runs).toMatchObject([{ id: "good" }]);
     expect(listed.stderr).toMatch(/bad.* is damaged in line 2/);
     expect(listed.stderr).toMatch(/empty is no recorded run/);
     for (const command of ["resume", "replay"]) {
-      const ended = await runProgram([command, "bad"], { cwd });
+      const ended = await runHere([command, "bad"], { cwd });
       expect(ended).toMatchObject({ code: 2, stdout: "" });
       expect(ended.stderr).toContain("the recording of bad is damaged in line 2");
     }
@@ -195,15 +196,15 @@ describe("runs", () => {
     // A script goes on after the replies that the run has used up: two at this node.
     const script = scriptOf(...Array(3).fill({ node: "post", text: "posted again" }));
     const cwd = makeProject({ ...files, "again.json": script });
-    await runProgram([...RUN, "r"], { cwd });
-    const finished = await runProgram(["resume", "r"], { cwd });
+    await runHere([...RUN, "r"], { cwd });
+    const finished = await runHere(["resume", "r"], { cwd });
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toContain("run r has succeeded: there is nothing to carry on");
-    const unknown = await runProgram(["resume", "r", "--from", "pots"], { cwd });
+    const unknown = await runHere(["resume", "r", "--from", "pots"], { cwd });
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
     expect(unknown.stderr).toContain('run r has no node "pots" on its path');
     const redo = ["resume", "r", "--from", "post", "--model", "script:again.json", "--json"];
-    const again = await runProgram(redo, { cwd });
+    const again = await runHere(redo, { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(resultOf(again).results.post?.data).toEqual({ summary: "posted again" });
   });
@@ -214,10 +215,10 @@ describe("runs", () => {
       { node: "look", text: "looked" },
     ];
     const cwd = makeProject({ ...files, "short.json": scriptOf({ node: "look", text: "looked" }, ...replies) });
-    await runProgram([...RUN, "r"], { cwd });
+    await runHere([...RUN, "r"], { cwd });
     const stopped = ["resume", "r", "--from", "look", "--model", "script:short.json", "--max-steps", "2"];
-    expect((await runProgram(stopped, { cwd })).code).toBe(5);
-    const gone = await runProgram(["resume", "r", "--from", "post", "--max-steps", "9"], { cwd });
+    expect((await runHere(stopped, { cwd })).code).toBe(5);
+    const gone = await runHere(["resume", "r", "--from", "post", "--max-steps", "9"], { cwd });
     expect(gone).toMatchObject({ code: 2, stdout: "" });
     expect(gone.stderr).toContain('run r has no node "post" on its path');
   });
@@ -226,13 +227,13 @@ describe("runs", () => {
 describe("graph", () => {
   it("draws a workflow, and the path of a run", async () => {
     const cwd = makeProject(files);
-    const plan = await runProgram(["graph", "flow.yml"], { cwd });
+    const plan = await runHere(["graph", "flow.yml"], { cwd });
     expect(plan.code).toBe(0);
     expect(plan.stdout).toMatch(/^flowchart [\s\S]*Look[\s\S]*Post/);
-    const dot = await runProgram(["graph", "flow.yml", "--format", "dot"], { cwd });
+    const dot = await runHere(["graph", "flow.yml", "--format", "dot"], { cwd });
     expect(dot.stdout).toMatch(/^digraph /);
-    await runProgram([...RUN, "r"], { cwd });
-    const taken = await runProgram(["graph", "r"], { cwd });
+    await runHere([...RUN, "r"], { cwd });
+    const taken = await runHere(["graph", "r"], { cwd });
     expect(taken.code).toBe(0);
     expect(taken.stdout).not.toBe(plan.stdout);
   });
@@ -240,7 +241,7 @@ describe("graph", () => {
 
 describe("schema", () => {
   it.each(["workflow", "result", "event"])("prints the JSON Schema of a %s", async (name) => {
-    const { code, stdout, stderr } = await runProgram(["schema", name], { cwd: makeProject() });
+    const { code, stdout, stderr } = await runHere(["schema", name], { cwd: makeProject() });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(parse(stdout).$schema).toBe("https://json-schema.org/draft/2020-12/schema");
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 
 /** The lint as people and CI call it; its rules are in test/loaders/registry/lint.test.ts. */
@@ -14,7 +15,7 @@ interface Problem {
   readonly skill: string;
 }
 const lint = async (args: readonly string[], project: Record<string, unknown> = files) => {
-  const ended = await runProgram(["skills", "lint", "--json", ...args], { cwd: makeProject(project) });
+  const ended = await runHere(["skills", "lint", "--json", ...args], { cwd: makeProject(project) });
   const { schema, problems } = JSON.parse(ended.stdout || "{}") as { schema: string; problems: Problem[] };
   return { ...ended, schema, problems };
 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Answers, httpServer, stdioServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
 /** MCP servers in runs of the built program. */
@@ -81,7 +82,7 @@ describe("a skill with an MCP server", () => {
   it("hands its server the declared variables alone, and their values are redacted", async () => {
     const mcp = { ...everything, env: { SERVED_CODE: "what opens it", ABSENT: "what else" } };
     const cwd = project(mcp, scriptOf(use("served_get-env"), done));
-    const ended = await runProgram(RUN, { cwd, env: { SERVED_CODE: "canary-0123", OTHER: "canary-4567" } });
+    const ended = await runHere(RUN, { cwd, env: { SERVED_CODE: "canary-0123", OTHER: "canary-4567" } });
     const [result] = readEvents(cwd, "r").filter(({ type }) => type === "tool:result") as { output?: string }[];
     const seen = JSON.parse(String(result?.output));
     expect(Object.keys(seen).sort()).toEqual(["HOME", "PATH", "SERVED_CODE", "TMPDIR"]);
@@ -104,7 +105,7 @@ describe("a skill with an MCP server", () => {
     [{ effects: "read", tools: { allow: ["served_echo", "served_toggle-simulated-logging"] } }, ["served_echo"]],
   ])("offers what the node allows (%#)", async (node, offered) => {
     const cwd = project(everything, scriptOf(use("served_none"), done), node);
-    await runProgram(RUN, { cwd });
+    await runHere(RUN, { cwd });
     const [refused] = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
     expect(refused).toMatchObject({ error: `no tool is named served_none; the tools here are ${offered.join(", ")}` });
   });
@@ -118,7 +119,7 @@ describe("a skill with an MCP server", () => {
     ],
   ])("is left out where its server %s, and the run goes on", async (_what, mcp, reason) => {
     const cwd = project(mcp, scriptOf(use("desk_look"), done), WITH_DESK);
-    const ended = await runProgram(RUN, { cwd });
+    const ended = await runHere(RUN, { cwd });
     expect(ended.code).toBe(0);
     expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
     const expected = { reason: expect.stringMatching(reason) };
@@ -131,7 +132,7 @@ describe("a skill with an MCP server", () => {
         ],
       },
     });
-    const required = await runProgram([...RUN.slice(0, 4), "--require-skills", ...TRUST], { cwd });
+    const required = await runHere([...RUN.slice(0, 4), "--require-skills", ...TRUST], { cwd });
     expect(required).toMatchObject({ code: 3, stderr: expect.stringMatching(reason) });
   });
 
@@ -143,7 +144,7 @@ describe("a skill with an MCP server", () => {
       "script.json": scriptOf(use("desk_look"), done),
       ".sweny/skills/desk/SKILL.md": "---\nname: desk\nmcp: { url: 'http://127.0.0.1:1/mcp' }\n---\nLook twice.",
     });
-    const ended = await runProgram([...RUN, "--trust-skill", "desk"], { cwd });
+    const ended = await runHere([...RUN, "--trust-skill", "desk"], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
     expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
     const reason = expect.stringContaining("its MCP server cannot be used");
@@ -169,7 +170,7 @@ describe("a skill with an MCP server", () => {
       "flow.yml": workflow,
       "script.json": scriptOf(use("desk_look", { text: "a" }), done),
     });
-    const ended = await runProgram([...RUN, "--trust-skill", "desk"], { cwd });
+    const ended = await runHere([...RUN, "--trust-skill", "desk"], { cwd });
     expect(ended.stderr).toContain(
       "the MCP server of desk offers a tool desk_look, which is hidden by the skill's own",
     );
@@ -182,14 +183,14 @@ describe("a skill with an MCP server", () => {
     workflow.skills = { read: workflow.skills.served };
     workflow.nodes.use.skills = ["read"];
     const cwd = makeProject({ "flow.yml": workflow, "script.json": scriptOf(use("read_skill"), done) });
-    const ended = await runProgram([...RUN, "--trust-skill", "read"], { cwd });
+    const ended = await runHere([...RUN, "--trust-skill", "read"], { cwd });
     expect(ended.stderr).toContain("the MCP server of read offers a tool read_skill, which is left out");
     expect(resultOf(ended).results.use?.toolCalls[0]?.error).toContain("no tool is named read_skill");
   });
 
   it("starts nothing for a check, a drawing or a replay", async () => {
     const cwd = notingProject({}, scriptOf(use("served_look"), done));
-    await runProgram(RUN, { cwd });
+    await runHere(RUN, { cwd });
     expect(pidsOf(cwd)).toHaveLength(1);
     for (const args of [
       ["validate", "flow.yml"],
@@ -197,13 +198,13 @@ describe("a skill with an MCP server", () => {
       ["doctor", "flow.yml", ...TRUST],
       ["skills", "list"],
     ]) {
-      expect((await runProgram(args, { cwd })).code).toBe(0);
+      expect((await runHere(args, { cwd })).code).toBe(0);
     }
-    const again = await runProgram(["replay", "r", "--json", "--run-id", "again"], { cwd });
+    const again = await runHere(["replay", "r", "--json", "--run-id", "again"], { cwd });
     expect(again.code).toBe(0);
     expect(readEvents(cwd, "again").filter(({ type }) => type === "tool:result")).toMatchObject([{ output: "seen" }]);
     expect(pidsOf(cwd)).toHaveLength(1);
-    const live = await runProgram(["replay", "r", "--json", "--tools", "live", "--run-id", "live", ...TRUST], { cwd });
+    const live = await runHere(["replay", "r", "--json", "--tools", "live", "--run-id", "live", ...TRUST], { cwd });
     expect(live.code).toBe(0);
     expect(pidsOf(cwd)).toHaveLength(2);
     expect(pidsOf(cwd).map(isAlive)).toEqual([false, false]);
@@ -226,9 +227,9 @@ describe("whose server it is", () => {
 
   it("decides whether its command runs: one from the checkout waits for the operator's word", async () => {
     const cwd = checkout();
-    await runProgram(RUN.slice(0, -2), { cwd });
+    await runHere(RUN.slice(0, -2), { cwd });
     expect(pidsOf(cwd)).toEqual([]);
-    const trusted = await runProgram(RUN.with(5, "t"), { cwd });
+    const trusted = await runHere(RUN.with(5, "t"), { cwd });
     expect(trusted.code).toBe(0);
     expect(pidsOf(cwd)).toHaveLength(1);
   });
@@ -239,7 +240,7 @@ describe("whose server it is", () => {
     const mine = stdioServer({ ...NOTING }, join(home, "notes"));
     mkdirSync(join(home, ".config/skillflow"), { recursive: true });
     writeFileSync(join(home, ".config/skillflow/config.yml"), JSON.stringify({ mcpServers: { served: mine } }));
-    const ended = await runProgram(RUN.slice(0, -2), { cwd, env: { HOME: home } });
+    const ended = await runHere(RUN.slice(0, -2), { cwd, env: { HOME: home } });
     expect(ended.code).toBe(0);
     expect(pidsOf(cwd)).toEqual([]);
     expect(pidsOf(home)).toHaveLength(1);
@@ -291,12 +292,12 @@ describe("an MCP server of an interrupted run", () => {
 describe("an MCP server that never answers", () => {
   it("takes its time from the run's, which ends with it and can be resumed", async () => {
     const cwd = notingProject({ initialize: () => undefined }, scriptOf(done));
-    const { code, stdout, stderr } = await runProgram([...RUN, "--timeout", "1s"], { cwd });
+    const { code, stdout, stderr } = await runHere([...RUN, "--timeout", "1s"], { cwd });
     expect(code, stderr).toBe(5);
     expect(JSON.parse(stdout)).toMatchObject({ status: "stopped", error: { code: "limit.reached" } });
     expect(stderr).toContain("the time limit of 1 s was reached");
     expect(readEvents(cwd, "r").some(({ type }) => type === "node:enter")).toBe(false);
-    const resumed = await runProgram(["resume", "r", "--json", "--timeout", "500ms", ...TRUST], { cwd });
+    const resumed = await runHere(["resume", "r", "--json", "--timeout", "500ms", ...TRUST], { cwd });
     expect(resumed.code, resumed.stderr).toBe(5);
     expect(pidsOf(cwd).length).toBeGreaterThan(0);
     expect(pidsOf(cwd).map(isAlive)).not.toContain(true);
@@ -314,7 +315,7 @@ describe("an MCP server over HTTP", () => {
       env: { SERVED_CODE: "a code" },
     };
     const cwd = project(mcp, scriptOf(use("served_look"), done));
-    const ended = await runProgram([...RUN, "--offline"], { cwd, env: { SERVED_CODE: "canary-0123" } });
+    const ended = await runHere([...RUN, "--offline"], { cwd, env: { SERVED_CODE: "canary-0123" } });
     await service.close();
     expect(ended.code).toBe(0);
     expect(service.requests[0]?.headers.authorization).toBe("Bearer canary-0123");
@@ -323,7 +324,7 @@ describe("an MCP server over HTTP", () => {
 
   it("by command is not started by an offline run", async () => {
     const cwd = notingProject({}, scriptOf(use("desk_look"), done), WITH_DESK);
-    const ended = await runProgram([...RUN, "--offline"], { cwd });
+    const ended = await runHere([...RUN, "--offline"], { cwd });
     expect(ended.code).toBe(0);
     expect(resultOf(ended).degraded[0]?.reason).toContain("is a command, which was not started: the run is offline");
     expect(linesOf(cwd, "notes")).toEqual([]);
@@ -331,7 +332,7 @@ describe("an MCP server over HTTP", () => {
 
   it("is not asked by an offline run unless it is on this machine", async () => {
     const cwd = project({ url: "http://mcp.example/mcp" }, scriptOf(use("desk_look"), done), WITH_DESK);
-    const ended = await runProgram([...RUN, "--offline"], { cwd });
+    const ended = await runHere([...RUN, "--offline"], { cwd });
     expect(ended.code).toBe(0);
     expect(resultOf(ended).degraded[0]?.reason).toContain("mcp.example was not contacted: the run is offline");
   });
@@ -340,7 +341,7 @@ describe("an MCP server over HTTP", () => {
 describe("doctor", () => {
   const findingOf = async (mcp: object, args: readonly string[] = []) => {
     const cwd = project(mcp, {});
-    const { stdout } = await runProgram(["doctor", "flow.yml", "--json", ...TRUST, ...args], { cwd });
+    const { stdout } = await runHere(["doctor", "flow.yml", "--json", ...TRUST, ...args], { cwd });
     const { skills } = JSON.parse(stdout) as { skills: { id: string }[] };
     return skills.find(({ id }) => id === "served");
   };

@@ -2,18 +2,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scriptOf } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
 
 /** Skills as code: from a file, a folder, a package, and a folder that is discovered. */
 
-/** Leaves a file behind when it is imported, so that tests see whether it was. */
 const moduleOf = (id: string, extra = "") => `
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { defineSkill, defineTool } from "skillflow";
 import { z } from "zod";
-
-writeFileSync(join(process.cwd(), "imported-${id}"), "");
 ${extra}
 export default defineSkill({
   id: "${id}",
@@ -32,6 +28,9 @@ export default defineSkill({
   ],
 });
 `;
+/** Leaves a file in the working directory when it is imported, so that tests see whether it was. */
+const leavingOf = (id: string) =>
+  moduleOf(id, `import { writeFileSync } from "node:fs"; writeFileSync("imported-${id}", "");`);
 const flowOf = (...skills: readonly string[]) => `
 id: flow
 name: Flow
@@ -47,8 +46,8 @@ const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r"
 const pager = { "flow.yml": flowOf("pager"), "script.json": paging("pager") };
 
 const outputOf = (ended: Ended) => resultOf(ended).results.only?.toolCalls[0]?.output;
-const run = (cwd: string, ...args: readonly string[]) =>
-  runProgram([...RUN, ...args], { cwd, env: { PAGER_TOKEN: "a-token-of-the-pager" } });
+const env = { PAGER_TOKEN: "a-token-of-the-pager" };
+const run = (cwd: string, ...args: readonly string[]) => runHere([...RUN, ...args], { cwd, env });
 
 describe("a skill as code", () => {
   it.each<[string, string, Record<string, string>]>([
@@ -113,17 +112,14 @@ describe("a skill as code", () => {
     const cwd = makeProject({
       ...pager,
       ".skillflow.yml": { skills: { modules: ["./pager.ts", "./other.ts"] } },
-      "pager.ts": moduleOf("pager"),
-      "other.ts": moduleOf("other"),
-      "skills/third/skill.js": moduleOf("third"),
+      "pager.ts": leavingOf("pager"),
+      "other.ts": leavingOf("other"),
+      "skills/third/skill.js": leavingOf("third"),
     });
     const trusted = ["pager", "other", "third"].flatMap((id) => ["--trust-skill", id]);
-    expect((await run(cwd, ...trusted)).code).toBe(0);
-    expect(["pager", "other", "third"].map((id) => existsSync(join(cwd, `imported-${id}`)))).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect((await runProgram([...RUN, ...trusted], { cwd, env })).code).toBe(0);
+    const left = ["imported-pager", "imported-other", "imported-third"];
+    expect(left.map((name) => existsSync(join(cwd, name)))).toEqual([true, false, false]);
   });
 
   it.each<[string, string, string]>([
@@ -158,7 +154,7 @@ describe("a skill as code", () => {
       "plugins/pager.ts": moduleOf("pager"),
       ".skillflow.yml": { skills: { modules: ["./plugins/pager.ts", "./plugins/pagr.ts", "no-such-package"] } },
     });
-    const { stdout, code } = await runProgram(["validate", "flow.yml", "--json"], { cwd });
+    const { stdout, code } = await runHere(["validate", "flow.yml", "--json"], { cwd });
     expect(code).toBe(0);
     const found = (JSON.parse(stdout) as { diagnostics: { code: string; message: string; hint?: string }[] })
       .diagnostics;
@@ -170,14 +166,14 @@ describe("a skill as code", () => {
       { message: expect.stringContaining("the package no-such-package is not installed") },
     ]);
     for (const args of [["doctor"], [...RUN, "--trust-skill", "pager"]]) {
-      const { stderr } = await runProgram(args, { cwd });
+      const { stderr } = await runHere(args, { cwd });
       expect(stderr.split("plugins/pagr.ts")).toHaveLength(2);
     }
   });
 
   it("with a built-in's id leaves the built-in its tools, and says that its own are left out", async () => {
     const cwd = makeProject({
-      "skills/desk/skill.ts": moduleOf("desk"),
+      "skills/desk/skill.ts": leavingOf("desk"),
       "skills/desk/SKILL.md": "---\nname: desk\n---\nAnother desk.",
     });
     const { stdout } = await runProgram(["skills", "list", "--json", "--trust-skill", "desk"], { cwd });
@@ -195,7 +191,7 @@ describe("a skill as code", () => {
 
 describe("the published schemas", () => {
   it.each(["skill", "tools"])("have %s", async (name) => {
-    const { stdout, code } = await runProgram(["schema", name], { cwd: makeProject() });
+    const { stdout, code } = await runHere(["schema", name], { cwd: makeProject() });
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ $schema: expect.stringContaining("2020-12") });
   });

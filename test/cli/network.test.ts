@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSandbox } from "../../src/sandbox/choose.ts";
 import { sandboxHost } from "../sandbox/host.ts";
-import { makeProject, readEvents, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents } from "./program.ts";
 
 /** Code of skills that declare hosts, in runs of the built program. */
 
@@ -47,7 +48,7 @@ describe.skipIf(!isSandboxed)("code of a skill that declares hosts (needs a sand
     const replies = [call(`http://${here}/`), call("https://evil.test/"), { text: "done" }];
     const cwd = makeProject({ ...filesFor(here), "s.json": { replies } });
     const trust = ["--trust-skill", "web.get", "--trust-skill", "web.fetch"];
-    const ended = await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], { cwd });
+    const ended = await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...trust], { cwd });
     expect(ended.code, ended.stderr).toBe(0);
     const results = readEvents(cwd, "r").filter((event) => event.type === "tool:result");
     expect(results).toMatchObject([{ output: { told: "hello" } }, { error }]);

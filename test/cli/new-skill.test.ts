@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FORMATS } from "../../src/core/skill.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 
 /** Skills begun by the built program. */
@@ -14,16 +15,16 @@ const filesIn = (directory: string) =>
 describe("skills new", () => {
   it.each(FORMATS)("begins a skill of the format %s, which lints clean and says what to do next", async (format) => {
     const cwd = makeProject();
-    const begun = await runProgram(["skills", "new", "word-count", "--format", format], { cwd });
+    const begun = await runHere(["skills", "new", "word-count", "--format", format], { cwd });
     expect(begun).toMatchObject({ code: 0, stdout: "" });
     const folder = join(cwd, "skills/word-count");
     for (const file of filesIn(folder)) expect(begun.stderr).toContain(`+ skills/word-count/${file}`);
     expect(begun.stderr).toMatch(/skills lint skills\/word-count\n/);
     expect(begun.stderr).toMatch(/skills show word[.-]count/);
-    const linted = await runProgram(["skills", "lint", "skills/word-count", "--json"], { cwd });
+    const linted = await runHere(["skills", "lint", "skills/word-count", "--json"], { cwd });
     expect(JSON.parse(linted.stdout)).toEqual({ schema: "skillflow.lint/1", problems: [] });
     expect(linted.code).toBe(0);
-    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { stdout } = await runHere(["skills", "list", "--json"], { cwd });
     const { skills } = JSON.parse(stdout) as { skills: { id: string; format: string }[] };
     expect(skills).toContainEqual(expect.objectContaining({ id: expect.stringMatching(/^word[.-]count$/), format }));
   });
@@ -39,23 +40,23 @@ describe("skills new", () => {
     ["skills-protocol", "skill.toml", 'name = "text.words.count"\n'],
   ])("gives a %s with dots in its id a folder of that name, which lints clean", async (format, file, line) => {
     const cwd = makeProject();
-    expect((await runProgram(["skills", "new", "text.words.count", "--format", format], { cwd })).code).toBe(0);
+    expect((await runHere(["skills", "new", "text.words.count", "--format", format], { cwd })).code).toBe(0);
     expect(readFileSync(join(cwd, "skills/text.words.count", file), "utf8")).toContain(line);
-    const linted = await runProgram(["skills", "lint", "--json"], { cwd });
+    const linted = await runHere(["skills", "lint", "--json"], { cwd });
     expect(JSON.parse(linted.stdout)).toMatchObject({ problems: [] });
   });
 
   it("writes into the project, from wherever in it", async () => {
     const cwd = makeProject({ "deep/down/.keep": "" });
     mkdirSync(join(cwd, ".git"));
-    const { stderr } = await runProgram(["skills", "new", "mine"], { cwd: join(cwd, "deep/down") });
+    const { stderr } = await runHere(["skills", "new", "mine"], { cwd: join(cwd, "deep/down") });
     expect(stderr).toContain("+ ../../skills/mine/SKILL.md");
     expect(existsSync(join(cwd, "skills/mine/SKILL.md"))).toBe(true);
   });
 
   it("makes no skill whose tools a built-in one would hide", async () => {
     const cwd = makeProject({});
-    const { code, stderr } = await runProgram(["skills", "new", "slack", "--format", "skill-tools"], { cwd });
+    const { code, stderr } = await runHere(["skills", "new", "slack", "--format", "skill-tools"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(/slack is a built-in skill, whose tools stay; nothing was written\n {2}take another id/);
     expect(existsSync(join(cwd, "skills"))).toBe(false);
@@ -63,7 +64,7 @@ describe("skills new", () => {
 
   it("writes over nothing", async () => {
     const cwd = makeProject({ "skills/mine/notes.md": "mine" });
-    const { code, stderr } = await runProgram(["skills", "new", "mine"], { cwd });
+    const { code, stderr } = await runHere(["skills", "new", "mine"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(/skills\/mine is there already; nothing was written/);
     expect(filesIn(join(cwd, "skills/mine"))).toEqual(["notes.md"]);
@@ -80,7 +81,7 @@ describe("skills new", () => {
     [[], /missing required argument 'id'/],
   ])("refuses %j", async (args, says) => {
     const cwd = makeProject();
-    const { code, stderr } = await runProgram(["skills", "new", ...args], { cwd });
+    const { code, stderr } = await runHere(["skills", "new", ...args], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(says);
     expect(readdirSync(cwd)).toEqual([]);

@@ -5,13 +5,14 @@ import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
 const files = { "flow.yml": FLOW, "script.json": WORKING };
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r"];
 
 async function validatorOf(document: string) {
-  const { stdout } = await runProgram(["schema", document], { cwd: makeProject() });
+  const { stdout } = await runHere(["schema", document], { cwd: makeProject() });
   const ajv = new Ajv2020.default({ strict: false, allErrors: true });
   addFormats.default(ajv);
   const validate = ajv.compile(JSON.parse(stdout));
@@ -27,7 +28,7 @@ describe("stdout", () => {
 
   it("carries one result document with --json, as its schema says", async () => {
     const problems = await validatorOf("result");
-    const ended = await runProgram([...RUN, "--json"], { cwd: makeProject(files) });
+    const ended = await runHere([...RUN, "--json"], { cwd: makeProject(files) });
     expect(problems(JSON.parse(ended.stdout))).toEqual([]);
     expect(resultOf(ended)).toMatchObject({
       schema: "skillflow.result/1",
@@ -44,7 +45,7 @@ describe("stdout", () => {
   it("carries the result document of a failed run too", async () => {
     const problems = await validatorOf("result");
     const cwd = makeProject({ ...files, "script.json": scriptOf() });
-    const ended = await runProgram([...RUN, "--json"], { cwd });
+    const ended = await runHere([...RUN, "--json"], { cwd });
     expect(ended.code).toBe(1);
     expect(problems(JSON.parse(ended.stdout))).toEqual([]);
     expect(resultOf(ended).exitCode).toBe(1);
@@ -53,7 +54,7 @@ describe("stdout", () => {
   it("carries one event per line with --stream, as its schema says, and they are the recorded ones", async () => {
     const problems = await validatorOf("event");
     const cwd = makeProject(files);
-    const ended = await runProgram([...RUN, "--stream"], { cwd });
+    const ended = await runHere([...RUN, "--stream"], { cwd });
     const events = ended.stdout
       .trimEnd()
       .split("\n")
@@ -61,7 +62,7 @@ describe("stdout", () => {
     expect(events.flatMap((event) => problems(event) ?? [])).toEqual([]);
     expect(events).toEqual(readEvents(cwd, "r"));
     expect(events.at(-1)).toMatchObject({ type: "workflow:end", status: "succeeded" });
-    const shown = await runProgram(["runs", "show", "r", "--stream"], { cwd });
+    const shown = await runHere(["runs", "show", "r", "--stream"], { cwd });
     expect(shown.stdout).toBe(ended.stdout);
   });
 
@@ -84,7 +85,7 @@ describe("stdout", () => {
 
 describe("stderr", () => {
   it("tells a line per event off a terminal, then what was found and what to type next", async () => {
-    const { stderr } = await runProgram(RUN, { cwd: makeProject(files) });
+    const { stderr } = await runHere(RUN, { cwd: makeProject(files) });
     expect(stderr).toMatch(/^workflow:start flow\n/);
     expect(stderr).toContain('tool:call look desk_look {"text":"a"}\n');
     expect(stderr).toContain("route look -> post: only path\n");
@@ -92,12 +93,12 @@ describe("stderr", () => {
   });
 
   it("is silent with --quiet when nothing went wrong", async () => {
-    expect(await runProgram([...RUN, "--quiet"], { cwd: makeProject(files) })).toMatchObject({ code: 0, stderr: "" });
+    expect(await runHere([...RUN, "--quiet"], { cwd: makeProject(files) })).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("says with --quiet what went wrong", async () => {
     const cwd = makeProject({ ...files, "script.json": scriptOf() });
-    const { code, stderr } = await runProgram([...RUN, "--quiet"], { cwd });
+    const { code, stderr } = await runHere([...RUN, "--quiet"], { cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^✘ failed the script has no work reply left for node look\nnext: \S*skillflow resume r\n$/);
   });
@@ -116,13 +117,13 @@ describe("stderr", () => {
       ["skills", "list"],
       ["skills", "show", "desk"],
     ]) {
-      const { stdout, stderr } = await runProgram([...command, ...args], { cwd, env });
+      const { stdout, stderr } = await runHere([...command, ...args], { cwd, env });
       expect(stdout + stderr, command.join(" ")).not.toContain("\u001b");
     }
   });
 
   it("has colours where they are forced", async () => {
-    const { stderr } = await runProgram(RUN, { cwd: makeProject(files), env: { FORCE_COLOR: "1" } });
+    const { stderr } = await runHere(RUN, { cwd: makeProject(files), env: { FORCE_COLOR: "1" } });
     expect(stderr).toContain("\u001b[");
   });
 
@@ -143,7 +144,7 @@ describe("stderr", () => {
   it("has control characters neither of models nor of files in it", async () => {
     const evil = "done\u001b[2J\u001b]0;title\u0007\r\u202egnp.exe";
     const cwd = makeProject({ ...files, "script.json": scriptOf({ text: evil }, { text: evil }) });
-    const { stderr } = await runProgram(RUN, { cwd });
+    const { stderr } = await runHere(RUN, { cwd });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
     expect(stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e]/);
   });
@@ -152,7 +153,7 @@ describe("stderr", () => {
 describe("--out", () => {
   it("is filled with the result, the trace and the reports", async () => {
     const cwd = makeProject(files);
-    const ended = await runProgram([...RUN, "--json", "--out", "made/out", "--report", "mermaid=graph.mmd"], { cwd });
+    const ended = await runHere([...RUN, "--json", "--out", "made/out", "--report", "mermaid=graph.mmd"], { cwd });
     expect(ended.code).toBe(0);
     expect(readdirSync(join(cwd, "made/out")).sort()).toEqual([
       "junit.xml",
@@ -169,17 +170,17 @@ describe("--out", () => {
 
   it("holds the whole run after a resume", async () => {
     const cwd = makeProject(files);
-    await runProgram([...RUN, "--max-steps", "1"], { cwd });
-    const ended = await runProgram(["resume", "r", "--max-steps", "9", "--out", "out"], { cwd });
+    await runHere([...RUN, "--max-steps", "1"], { cwd });
+    const ended = await runHere(["resume", "r", "--max-steps", "9", "--out", "out"], { cwd });
     expect(ended.code).toBe(0);
     expect(readFileSync(join(cwd, "out/trace.jsonl"), "utf8")).toBe(readFileSync(runFile(cwd, "r"), "utf8"));
   });
 
   it("makes a trace that can be replayed anywhere, with every answer from it", async () => {
     const cwd = makeProject(files);
-    await runProgram([...RUN, "--out", "out"], { cwd });
+    await runHere([...RUN, "--out", "out"], { cwd });
     const elsewhere = makeProject({ "trace.jsonl": readFileSync(join(cwd, "out/trace.jsonl"), "utf8") });
-    const ended = await runProgram(["replay", "trace.jsonl", "--json"], { cwd: elsewhere });
+    const ended = await runHere(["replay", "trace.jsonl", "--json"], { cwd: elsewhere });
     expect(ended.code).toBe(0);
     expect(resultOf(ended).results.post?.data).toEqual({ summary: "it is posted" });
     expect(readdirSync(elsewhere)).not.toContain("posts.txt");
@@ -187,25 +188,25 @@ describe("--out", () => {
 
   it("of a replay tells which prompts an edit has changed, and fails unless changes are allowed", async () => {
     const cwd = makeProject(files);
-    await runProgram(RUN, { cwd });
+    await runHere(RUN, { cwd });
     writeFileSync(join(cwd, "flow.yml"), FLOW.replace("Look at the desk.", "Look below the desk."));
-    const ended = await runProgram(["replay", "r", "--json", "--out", "out"], { cwd });
+    const ended = await runHere(["replay", "r", "--json", "--out", "out"], { cwd });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain("2 prompts changed since the recording");
     expect(ended.stderr).toContain("--allow-changes");
     const told = { status: "succeeded", exitCode: 1, error: { code: "replay.changed" } };
     expect(resultOf(ended)).toMatchObject(told);
     expect(JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"))).toMatchObject(told);
-    expect(await runProgram(["replay", "r", "--json", "--allow-changes"], { cwd })).toMatchObject({ code: 0 });
+    expect(await runHere(["replay", "r", "--json", "--allow-changes"], { cwd })).toMatchObject({ code: 0 });
     expect(ended.stderr).toMatch(/-Look at the desk\.\n\s+\+Look below the desk\./);
   });
 
   it("of a run that is answered from a recording only tells which prompts an edit has changed", async () => {
     const cwd = makeProject(files);
-    await runProgram(RUN, { cwd });
+    await runHere(RUN, { cwd });
     writeFileSync(join(cwd, "flow.yml"), FLOW.replace("Look at the desk.", "Look below the desk."));
     const model = ["--model", "replay:.skillflow/runs/r.jsonl"];
-    const ended = await runProgram(["run", "flow.yml", ...model, "--json"], { cwd });
+    const ended = await runHere(["run", "flow.yml", ...model, "--json"], { cwd });
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.stderr).toContain("2 prompts changed since the recording");
   });

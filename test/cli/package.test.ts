@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { openSandbox } from "../../src/sandbox/choose.ts";
 import { sandboxHost } from "../sandbox/host.ts";
-import { makeProject, readEvents, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents } from "./program.ts";
 
 /** Skills Protocol packages in runs of the program. */
 
@@ -39,7 +40,7 @@ const args = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", "--tr
 
 async function result(env: Readonly<Record<string, string>>) {
   const cwd = makeProject(SKILL);
-  await runProgram(args, { cwd, env });
+  await runHere(args, { cwd, env });
   const found = readEvents(cwd, "r").find((event) => event.type === "tool:result");
   return found?.error ?? found?.output;
 }
@@ -47,7 +48,7 @@ async function result(env: Readonly<Record<string, string>>) {
 describe("an action package", () => {
   it("whose secret is not set is left out, saying so", async () => {
     const cwd = makeProject(SKILL);
-    const { stderr } = await runProgram(args, { cwd });
+    const { stderr } = await runHere(args, { cwd });
     expect(stderr).toContain("skills left out: text.count (COUNT_KEY is not set)");
   });
 

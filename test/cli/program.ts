@@ -1,15 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { inject } from "vitest";
 import type { RunEvent } from "../../src/core/event.ts";
 import type { RunResult } from "../../src/core/record/result.ts";
 
 /** The built program as a process, in a project of its own. */
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface ProgramOptions {
   readonly cwd: string;
@@ -87,20 +84,14 @@ export function resultOf({ stdout }: Ended): RunResult {
 }
 
 const made: string[] = [];
-afterAll(() => {
+
+export function removeProjects(): void {
   for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
-});
+}
 
-let installed: { readonly directory: string; readonly bin: string } | undefined;
-
-/** A copy of the built program with one skill more, `desk`, whose tools do what the tests need. */
+/** Where the built program is, with one skill more, `desk`, whose tools do what the tests need. */
 export function installation(): { readonly directory: string; readonly bin: string } {
-  if (installed && existsSync(installed.bin)) return installed;
-  if (!existsSync(join(ROOT, "dist", "bin.js"))) throw new Error("the program is not built: npm run build");
-  const directory = makeProject({ "dist/package.json": { type: "module" }, "home/.keep": "" });
-  cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
-  cpSync(join(ROOT, "test", "cli", "desk"), join(directory, "dist", "skills", "desk"), { recursive: true });
-  symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  installed = { directory, bin: join(directory, "dist", "bin.js") };
-  return installed;
+  const directory = inject("installation");
+  if (directory === undefined) throw new Error("the program is not built: npm run build");
+  return { directory, bin: join(directory, "dist", "bin.js") };
 }

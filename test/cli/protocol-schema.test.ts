@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { makeProject, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject } from "./program.ts";
 
 /** The Skills Protocol's tools, for whoever offers them to a model. */
 
@@ -9,7 +10,7 @@ const NAMES = [
   ...["run_code", "create_blob", "read_blob", "load_skills_protocol_guide"],
 ];
 const schema = async (...args: string[]) => {
-  const { code, stdout, stderr } = await runProgram(["schema", ...args], { cwd: makeProject({}) });
+  const { code, stdout, stderr } = await runHere(["schema", ...args], { cwd: makeProject({}) });
   return { code, stderr, tools: code === 0 ? (JSON.parse(stdout) as Record<string, unknown>[]) : [] };
 };
 

@@ -3,6 +3,7 @@ import type { ChatRequest } from "../services/chat.ts";
 import { startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { FLOW, isPosting, SMALL, work } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { linesOf, makeProject, resultOf, runProgram } from "./program.ts";
 
 const services: ModelService[] = [];
@@ -133,9 +134,9 @@ describe.concurrent("a model server", () => {
         const env = { OPENAI_BASE_URL: healthy.url };
         const run = ["run", "flow.yml", ...MODEL, "--run-id", "r"];
         // Where time is short, it is short for the second node alone.
-        if (flags.length > 0) await runProgram([...run, "--max-steps", "1"], { cwd, env });
+        if (flags.length > 0) await runHere([...run, "--max-steps", "1"], { cwd, env });
         const args = flags.length > 0 ? ["resume", "r", "--max-steps", "9", ...flags] : run;
-        const ended = await runProgram([...args, "--json"], { cwd, env: { OPENAI_BASE_URL: sick.url } });
+        const ended = await runHere([...args, "--json"], { cwd, env: { OPENAI_BASE_URL: sick.url } });
         expect(ended.stderr).toMatch(says);
         expect(ended.stderr).toMatch(/next: \S*skillflow resume r( --timeout \S+)?\n/);
         expect(ended.code).toBe(code);
@@ -143,7 +144,7 @@ describe.concurrent("a model server", () => {
         expect(resultOf(ended).results.look).toMatchObject({ status: "success", data: { summary: "it is broken" } });
 
         const before = healthy.bodies.length;
-        const resumed = await runProgram(["resume", "r", ...resume, "--json"], { cwd, env });
+        const resumed = await runHere(["resume", "r", ...resume, "--json"], { cwd, env });
         expect(resumed).toMatchObject({ code: 0 });
         expect(resultOf(resumed).results.post).toMatchObject({ status: "success", data: { summary: "it is posted" } });
         expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
@@ -177,7 +178,7 @@ describe("a model over the wire", () => {
       return tool ? { text: "done" } : { calls: [{ tool: "desk_post", input: { text: "x" } }] };
     });
     const cwd = makeProject({ "flow.yml": FLOW });
-    const denied = await runProgram(["run", "flow.yml", ...MODEL, "--writes", "deny", "--json"], { cwd, env });
+    const denied = await runHere(["run", "flow.yml", ...MODEL, "--writes", "deny", "--json"], { cwd, env });
     const offered = service.bodies.flatMap((body) => body.tools ?? []).map((tool) => tool.function.name);
     const reading = ["desk_look", "desk_config", "desk_fetch", "desk_fail", "desk_burst", "desk_hang"];
     expect(new Set(offered)).toEqual(new Set(reading));
@@ -186,16 +187,16 @@ describe("a model over the wire", () => {
     service.close();
 
     const { service: allowing, env: other } = await start(() => ({ text: "done" }));
-    await runProgram(["run", "flow.yml", ...MODEL], { cwd, env: other });
+    await runHere(["run", "flow.yml", ...MODEL], { cwd, env: other });
     expect(allowing.bodies[0]?.tools?.map((tool) => tool.function.name)).toContain("desk_post");
   });
 
   it("on this machine is asked with --offline, and no other", async () => {
     const { env } = await start(() => ({ text: "here" }));
     const cwd = makeProject({ "flow.yml": SMALL });
-    expect(await runProgram(["run", "flow.yml", ...MODEL, "--offline"], { cwd, env })).toMatchObject({ code: 0 });
+    expect(await runHere(["run", "flow.yml", ...MODEL, "--offline"], { cwd, env })).toMatchObject({ code: 0 });
     const elsewhere = { OPENAI_BASE_URL: "http://model.example/v1" };
-    const ended = await runProgram(["run", "flow.yml", ...MODEL, "--offline"], { cwd, env: elsewhere });
+    const ended = await runHere(["run", "flow.yml", ...MODEL, "--offline"], { cwd, env: elsewhere });
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain("model.example was not contacted: the run is offline");
   });
@@ -203,7 +204,7 @@ describe("a model over the wire", () => {
   it("cannot make the run longer than --max-tokens allows", async () => {
     const { env } = await start(work);
     const cwd = makeProject({ "flow.yml": FLOW });
-    const ended = await runProgram(["run", "flow.yml", ...MODEL, "--max-tokens", "30", "--json"], { cwd, env });
+    const ended = await runHere(["run", "flow.yml", ...MODEL, "--max-tokens", "30", "--json"], { cwd, env });
     expect(ended.code).toBe(5);
     expect(resultOf(ended).usage).toMatchObject({ modelCalls: 2, inputTokens: 24, outputTokens: 14, costUsd: null });
   });

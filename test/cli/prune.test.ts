@@ -2,19 +2,20 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 
 async function threeRuns(): Promise<string> {
   const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
   for (const run of ["r1", "r2", "r3"]) {
-    await runProgram(["run", "flow.yml", "--model", "script:script.json", "--run-id", run], { cwd });
+    await runHere(["run", "flow.yml", "--model", "script:script.json", "--run-id", run], { cwd });
   }
   return cwd;
 }
 
 const blobs = (cwd: string, run: string) => join(cwd, ".skillflow/runs", `${run}.blobs`);
 const runsOf = async (cwd: string) => {
-  const { runs } = JSON.parse((await runProgram(["runs", "list", "--json"], { cwd })).stdout) as {
+  const { runs } = JSON.parse((await runHere(["runs", "list", "--json"], { cwd })).stdout) as {
     runs: { id: string }[];
   };
   return runs.map(({ id }) => id).sort();
@@ -36,7 +37,7 @@ describe("runs prune", () => {
 
   it("keeps runs that are younger than said", async () => {
     const cwd = await threeRuns();
-    const ended = await runProgram(["runs", "prune", "--older-than", "72h"], { cwd });
+    const ended = await runHere(["runs", "prune", "--older-than", "72h"], { cwd });
     expect(ended).toMatchObject({ code: 0, stdout: "0 runs removed\n" });
     expect(await runsOf(cwd)).toEqual(["r1", "r2", "r3"]);
   });
@@ -48,7 +49,7 @@ describe("runs prune", () => {
     [["--older-than", "long"], "--older-than takes a duration"],
   ])("with %j removes nothing and says why", async (flags, message) => {
     const cwd = makeProject();
-    const ended = await runProgram(["runs", "prune", ...flags], { cwd });
+    const ended = await runHere(["runs", "prune", ...flags], { cwd });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain(message);
   });

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { RunRecord } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/values.ts";
 import { scriptOf } from "./flows.ts";
-import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents, resultOf, runFile } from "./program.ts";
 
 const FLOW = `
 id: reading
@@ -29,7 +30,7 @@ const reads = (node: string, ...inputs: object[]) => ({
 const start = async (replies: object[], ...args: string[]) => {
   const project = makeProject({ ...SKILLS, "script.yml": scriptOf(...replies) });
   const run = ["run", "flow.yml", "--model", "script:script.yml", "--run-id", "r", "--json", ...args];
-  return { project, ended: await runProgram(run, { cwd: project }) };
+  return { project, ended: await runHere(run, { cwd: project }) };
 };
 const callsAt = (ended: Parameters<typeof resultOf>[0], node: string) =>
   resultOf(ended).results[node]?.toolCalls.map(({ output, error }): Json => error ?? output ?? null);
@@ -90,7 +91,7 @@ North is up: references/legend.md.
   ])("are chosen by %s, and the run records it", async (_, env, args, mode) => {
     const project = makeProject({ ...SKILLS, "script.yml": scriptOf({ text: "x" }, { text: "x" }) });
     const run = ["run", "flow.yml", "--model", "script:script.yml", "--run-id", "r", ...args];
-    expect((await runProgram(run, { cwd: project, env })).code).toBe(0);
+    expect((await runHere(run, { cwd: project, env })).code).toBe(0);
     expect(recordOf(project).settings.context_mode).toBe(mode);
   });
 
@@ -108,7 +109,7 @@ North is up: references/legend.md.
     const moved = makeProject({ "script.yml": again });
     const resume = async (...args: string[]) => {
       const model = ["--model", `script:${moved}/script.yml`];
-      const result = await runProgram(["resume", "r", ...model, "--max-steps", "5", "--json", ...args], {
+      const result = await runHere(["resume", "r", ...model, "--max-steps", "5", "--json", ...args], {
         cwd: project,
       });
       expect(result.code, result.stderr).toBe(0);

@@ -43,39 +43,39 @@ describe("what cannot begin, with --json", () => {
     [["replay", "nothing"], 2, "run.unknown", null],
   ] as const)("%j is told as a document of the published schema", async (argv, exitCode, code, workflow) => {
     const ended = await runHere([...argv, "--json"], { cwd: makeProject(FILES) });
-    const told = JSON.parse(ended.out);
+    const told = JSON.parse(ended.stdout);
     expect(isResult(told), JSON.stringify(isResult.errors)).toBe(true);
     const document = { schema: "skillflow.result/1", run: null, workflow, status: "refused", exitCode };
     expect(told).toMatchObject({ ...document, error: { code } });
     expect(ended.code).toBe(exitCode);
-    expect(ended.err).not.toBe("");
+    expect(ended.stderr).not.toBe("");
   });
 
   it("holds what is wrong with the workflow, with its place", async () => {
-    const { out } = await runHere(["run", "broken.yml", ...MODEL, "--json"], { cwd: makeProject(FILES) });
-    const [found] = JSON.parse(out).diagnostics;
+    const { stdout } = await runHere(["run", "broken.yml", ...MODEL, "--json"], { cwd: makeProject(FILES) });
+    const [found] = JSON.parse(stdout).diagnostics;
     expect(found).toMatchObject({ severity: "error", file: "broken.yml", line: 1, field: "entry" });
   });
 
   it("names the workflow of a run that cannot go on", async () => {
     const cwd = makeProject(FILES);
     await runHere(["run", "flow.yml", ...MODEL, "--run-id", "r"], { cwd });
-    const { out } = await runHere(["resume", "r", "--json"], { cwd });
-    expect(JSON.parse(out)).toMatchObject({ workflow: "flow", status: "refused", error: { code: "run.finished" } });
+    const { stdout } = await runHere(["resume", "r", "--json"], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ workflow: "flow", status: "refused", error: { code: "run.finished" } });
     const again = await runHere(["run", "flow.yml", ...MODEL, "--run-id", "r", "--json"], { cwd });
-    expect(JSON.parse(again.out)).toMatchObject({ workflow: "flow", error: { code: "run.exists" } });
+    expect(JSON.parse(again.stdout)).toMatchObject({ workflow: "flow", error: { code: "run.exists" } });
   });
 
   it("is no document for a run that began and whose reports could not be written", async () => {
     const cwd = makeProject(FILES);
     mkdirSync(join(cwd, "out/result.json"), { recursive: true });
-    const { out, code } = await runHere(["run", "flow.yml", ...MODEL, "--out", "out", "--json"], { cwd });
+    const { stdout, code } = await runHere(["run", "flow.yml", ...MODEL, "--out", "out", "--json"], { cwd });
     expect(code).toBe(4);
-    expect(JSON.parse(out)).toMatchObject({ status: "succeeded" });
+    expect(JSON.parse(stdout)).toMatchObject({ status: "succeeded" });
   });
 
   it("leaves the output empty without --json", async () => {
-    expect(await runHere(["run", "broken.yml", ...MODEL], { cwd: makeProject(FILES) })).toMatchObject({ out: "" });
+    expect(await runHere(["run", "broken.yml", ...MODEL], { cwd: makeProject(FILES) })).toMatchObject({ stdout: "" });
   });
 
   it("tells GitHub Actions the status too", async () => {
@@ -99,7 +99,7 @@ describe("a place where nothing can be written", () => {
   ])("%s %s is told before anything runs", async (flag, place) => {
     const cwd = makeProject(FILES);
     const ended = await runHere(["run", "flow.yml", ...MODEL, flag, place, "--json"], { cwd });
-    expect(JSON.parse(ended.out)).toMatchObject({ run: null, status: "refused", exitCode: 4 });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ run: null, status: "refused", exitCode: 4 });
     expect(existsSync(join(cwd, ".skillflow/runs"))).toBe(false);
   });
 
@@ -124,12 +124,12 @@ describe("a slip of the hand", () => {
     [["--input", '{"zzzzzzzzz": "a"}'], 'no input "zzzzzzzzz"; declared are service, count'],
   ])("in the name of an input is a warning: %j", async (flags, message) => {
     const ended = await runHere(["run", "flow.yml", ...MODEL, ...flags], { cwd: makeProject(FILES) });
-    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(message) });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(message) });
   });
 
   it("the program's own fields of the input need no declaration", async () => {
     const ended = await runHere(["run", "flow.yml", ...MODEL, "--dry-run"], { cwd: makeProject(FILES) });
-    expect(ended.err).not.toContain("declares no input");
+    expect(ended.stderr).not.toContain("declares no input");
   });
 
   it.each([
@@ -141,6 +141,6 @@ describe("a slip of the hand", () => {
     [["run", "flow.yml", "--model", "replay:scipt.json"], "did you mean script.json?"],
   ])("in the name of a file is met with the nearest one: %j", async (argv, hint) => {
     const ended = await runHere(argv, { cwd: makeProject(FILES) });
-    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining(hint) });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) });
   });
 });

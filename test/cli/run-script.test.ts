@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/core/values.ts";
 import { runsPython } from "../sandbox/python.ts";
 import { scriptOf } from "./flows.ts";
-import { makeProject, resultOf, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, resultOf } from "./program.ts";
 
 /** Scripts that a plain Agent Skill bundles, run by the built program. */
 
@@ -35,7 +36,7 @@ const run = async (inputs: readonly object[], ...args: string[]) => {
   const script = scriptOf({ node: "a", calls }, { node: "a", text: "done" });
   const cwd = makeProject({ ...FILES, "script.json": script });
   const given = ["run", "flow.yml", "--model", "script:script.json", "--json", ...args];
-  const ended = await runProgram(given, { cwd, env: { HOME: cwd } });
+  const ended = await runHere(given, { cwd, env: { HOME: cwd } });
   return resultOf(ended).results.a?.toolCalls.map(({ output, error }): Json => error ?? output ?? null);
 };
 

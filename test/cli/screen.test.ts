@@ -38,8 +38,8 @@ describe("on a narrow terminal", () => {
     const cwd = project();
     const wide = await runHere(argv, { cwd });
     const narrow = await runHere(argv, { cwd, columns, isTerminal: true });
-    const words = new Set(`${wide.out} ${wide.err}`.split(/\s+/));
-    const lines = stripVTControlCharacters(`${narrow.out}\n${narrow.err}`).split(/[\r\n]/);
+    const words = new Set(`${wide.stdout} ${wide.stderr}`.split(/\s+/));
+    const lines = stripVTControlCharacters(`${narrow.stdout}\n${narrow.stderr}`).split(/[\r\n]/);
     for (const line of lines) expect(line.length <= columns || !line.trim().includes(" "), line).toBe(true);
     if (argv[0] === "doctor") for (const word of lines.join(" ").split(/\s+/)) expect(words).toContain(word);
   });
@@ -58,17 +58,17 @@ describe("on a narrow terminal", () => {
   });
 
   it("output that goes elsewhere is not wrapped", async () => {
-    const { out } = await runHere(["doctor"], { cwd: project(), columns: 40 });
-    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeGreaterThan(60);
+    const { stdout } = await runHere(["doctor"], { cwd: project(), columns: 40 });
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeGreaterThan(60);
   });
 });
 
 describe("a terminal that knows no cursor movement", () => {
   it("gets plain lines", async () => {
     const argv = ["run", "flow.yml", "--model", "script:whole.json"];
-    const { err } = await runHere(argv, { cwd: project(), isTerminal: true, env: { TERM: "dumb" } });
-    expect(err).not.toMatch(/\p{Cc}(?<![\n\t])/u);
-    expect(err).toContain("node:enter look visit=1");
+    const { stderr } = await runHere(argv, { cwd: project(), isTerminal: true, env: { TERM: "dumb" } });
+    expect(stderr).not.toMatch(/\p{Cc}(?<![\n\t])/u);
+    expect(stderr).toContain("node:enter look visit=1");
   });
 });
 
@@ -79,8 +79,12 @@ describe("a resumed run", () => {
   ])("begins with what it is and where it goes on (terminal: %s)", async (isTerminal, header) => {
     const cwd = project();
     await runHere(["run", "flow.yml", "--model", "script:half.json", "--run-id", "r"], { cwd });
-    const { err } = await runHere(["resume", "r", "--model", "script:whole.json"], { cwd, isTerminal, columns: 100 });
-    expect(stripVTControlCharacters(err).trimStart().startsWith(header)).toBe(true);
+    const { stderr } = await runHere(["resume", "r", "--model", "script:whole.json"], {
+      cwd,
+      isTerminal,
+      columns: 100,
+    });
+    expect(stripVTControlCharacters(stderr).trimStart().startsWith(header)).toBe(true);
   });
 });
 
@@ -125,7 +129,7 @@ describe("the list of runs", () => {
     await runHere([...run, "real"], { cwd });
     await runHere([...run, "dry", "--dry-run"], { cwd });
     await runHere(["replay", "real", "--run-id", "again"], { cwd });
-    const listed = JSON.parse((await runHere(["runs", "list", "--json"], { cwd })).out);
+    const listed = JSON.parse((await runHere(["runs", "list", "--json"], { cwd })).stdout);
     expect(listed).toMatchObject({ schema: "skillflow.runs/1" });
     const kinds = listed.runs.map(({ id, kind }: { id: string; kind: string }) => `${id} ${kind}`);
     expect(kinds).toEqual(["again replay", "dry dry-run", "real run"]);
@@ -135,17 +139,17 @@ describe("the list of runs", () => {
       status: "succeeded",
       verdict: null,
     });
-    expect(JSON.parse((await runHere(["runs", "show", "latest", "--json"], { cwd })).out)).toMatchObject({
+    expect(JSON.parse((await runHere(["runs", "show", "latest", "--json"], { cwd })).stdout)).toMatchObject({
       run: "real",
     });
-    const { out } = await runHere(["runs", "list"], { cwd, isTerminal: true, columns: 80 });
-    expect(stripVTControlCharacters(out)).toMatch(/^again +succeeded .* flow ·\s+degraded · replay/m);
+    const { stdout } = await runHere(["runs", "list"], { cwd, isTerminal: true, columns: 80 });
+    expect(stripVTControlCharacters(stdout)).toMatch(/^again +succeeded .* flow ·\s+degraded · replay/m);
   });
 
   it("knows no latest run where there are replays alone", async () => {
     const cwd = project();
     await runHere(["run", "flow.yml", "--model", "script:whole.json", "--run-id", "dry", "--dry-run"], { cwd });
     const ended = await runHere(["runs", "show", "latest"], { cwd });
-    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining("there is no run yet") });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("there is no run yet") });
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { FLOW, isPosting } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
 /** Values that must be seen nowhere but in the requests that they are for. */
@@ -71,7 +72,7 @@ describe("a secret", () => {
       const service = await startChat(parrot);
       const env = { ...SECRETS, OPENAI_BASE_URL: service.url };
       const args = [...RUN, "--input", "@input.json", "--out", "out", flag];
-      const ended = await runProgram(args, { cwd, env }).finally(service.close);
+      const ended = await runHere(args, { cwd, env }).finally(service.close);
       expect(ended.code, ended.stderr).toBe(0);
       expectCleanRun(cwd, ended);
       expect(expectCleanFiles(join(cwd, "out"), "--out")).toBe(5);
@@ -92,8 +93,9 @@ describe("a secret", () => {
     expectCleanRun(cwd, ended);
   });
 
-  it("quoted by a server that refuses it is seen nowhere", async () => {
-    for (const fault of ["key", "forbidden", "server"] as const) {
+  it.concurrent.each(["key", "forbidden", "server"] as const)(
+    "quoted by a server that refuses it (%s) is seen nowhere",
+    async (fault) => {
       const cwd = makeProject(files);
       const raw = {
         type: "application/json",
@@ -103,12 +105,12 @@ describe("a secret", () => {
         isPosting(body) ? parrot(body) : { raw, headers: { "retry-after": "0" } },
       );
       const env = { ...SECRETS, OPENAI_BASE_URL: service.url };
-      const ended = await runProgram([...RUN, "--json", "--timeout", "2s"], { cwd, env }).finally(service.close);
+      const ended = await runHere([...RUN, "--json", "--timeout", "2s"], { cwd, env }).finally(service.close);
       expect(ended.code).not.toBe(0);
       expect(resultOf(ended).status).not.toBe("succeeded");
       expectCleanRun(cwd, ended);
-    }
-  });
+    },
+  );
 
   it.each([
     ["input that is no JSON", ["--input", `{"token": ${SECRETS.GITHUB_TOKEN}}`]],
@@ -123,7 +125,7 @@ describe("a secret", () => {
     const flow = FLOW.replace("type: string,", "type: string, enum: [broken],");
     const cwd = makeProject({ "flow.yml": flow });
     const env = { ...SECRETS, OPENAI_BASE_URL: "http://127.0.0.1:1" };
-    const ended = await runProgram([...RUN, ...args, "--json"], { cwd, env });
+    const ended = await runHere([...RUN, ...args, "--json"], { cwd, env });
     expect(ended.code).toBe(2);
     expect(JSON.parse(ended.stdout)).toMatchObject({ status: "refused" });
     expectClean(ended.stdout + ended.stderr, "the complaint");
@@ -134,10 +136,8 @@ describe("a secret", () => {
     const cwd = makeProject(files);
     const service = await startChat(parrot);
     const env = { ...SECRETS, OPENAI_BASE_URL: service.url };
-    await runProgram([...RUN, "--input", "@input.json", "--max-steps", "1"], { cwd, env });
-    const resumed = await runProgram(["resume", "r", "--max-steps", "9", "--json"], { cwd, env }).finally(
-      service.close,
-    );
+    await runHere([...RUN, "--input", "@input.json", "--max-steps", "1"], { cwd, env });
+    const resumed = await runHere(["resume", "r", "--max-steps", "9", "--json"], { cwd, env }).finally(service.close);
     expect(resumed.code, resumed.stderr).toBe(0);
     expectCleanRun(cwd, resumed);
     for (const args of [
@@ -146,7 +146,7 @@ describe("a secret", () => {
       ["replay", "r", "--json"],
       ["graph", "r"],
     ]) {
-      const { code, stdout, stderr } = await runProgram(args, { cwd });
+      const { code, stdout, stderr } = await runHere(args, { cwd });
       expect(code, args.join(" ")).toBe(0);
       expectClean(stdout + stderr, args.join(" "));
     }
@@ -156,7 +156,7 @@ describe("a secret", () => {
     const cwd = makeProject(files);
     const service = await startChat(parrot);
     const env = { ...SECRETS, OPENAI_BASE_URL: service.url, GITHUB_ACTIONS: "true" };
-    const ended = await runProgram([...RUN, "--json"], { cwd, env }).finally(service.close);
+    const ended = await runHere([...RUN, "--json"], { cwd, env }).finally(service.close);
     const lines = ended.stderr.split("\n");
     const masks = lines.filter((line) => line.startsWith("::add-mask::"));
     expect(masks).toEqual(

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
-import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents, resultOf } from "./program.ts";
 
 /** The count-words example of the Skill Tools document, in a project, with the built program. */
 
@@ -88,7 +89,7 @@ async function runWith(parts: {
     ...parts.files,
   });
   const args = ["run", "w.yml", "--model", "script:script.json", "--json", "--run-id", "r"];
-  const ended = await runProgram([...args, ...(parts.args ?? ["--trust-skill", "count-words"])], {
+  const ended = await runHere([...args, ...(parts.args ?? ["--trust-skill", "count-words"])], {
     cwd,
     ...(parts.env ? { env: parts.env } : {}),
   });

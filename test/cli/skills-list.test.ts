@@ -11,7 +11,7 @@ const files = {
   "skills/count/tools.json": [{ name: "count", description: "Counts.", script: "scripts/count.js" }],
   "skills/count/scripts/count.js": "export default () => 1;",
 };
-const skills = async (...args: readonly string[]) => runProgram(["skills", ...args], { cwd: makeProject(files) });
+const skills = async (...args: readonly string[]) => runHere(["skills", ...args], { cwd: makeProject(files) });
 /** The cells of one skill's line. */
 const lineOf = (stdout: string, id: string) =>
   stdout
@@ -40,7 +40,7 @@ describe("skills list", () => {
       `id: find\nversion: "${version}"\ndescription: Finds\ninput: { type: object }\noutput: {}\n`;
     const versions = ["1.2.0", "1.10.0", "1.9.1"];
     const cwd = makeProject(Object.fromEntries(versions.map((v) => [`skills/find-${v}/contract.yml`, contract(v)])));
-    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd });
+    const { stdout } = await runHere(["skills", "list", "--json"], { cwd });
     const { skills: listed } = JSON.parse(stdout) as { skills: { id: string; version?: string; versions: string[] }[] };
     expect(listed.find(({ id }) => id === "find")).toMatchObject({
       version: "1.10.0",
@@ -60,7 +60,7 @@ describe("skills list", () => {
       "skills/checker/SKILL.md": "---\nname: checker\ndescription: Checks\n---\nRun scripts/check.py.",
       "skills/checker/scripts/check.py": "print(1)",
     });
-    const told = async (...args: readonly string[]) => (await runHere(args, { cwd })).out;
+    const told = async (...args: readonly string[]) => (await runHere(args, { cwd })).stdout;
     expect(lineOf(await told("skills", "list"), "checker")?.slice(3)).toEqual([
       "not needed",
       "instruction, scripts only with --trust-skill checker",
@@ -117,7 +117,7 @@ describe("what shadows a skill, or keeps it away, is told", () => {
     ["a run", ["run", "flow.json", "--model", "script:script.json"]],
     ["doctor", ["doctor", "flow.json"]],
   ])("by %s", async (_, args) => {
-    const { stderr } = await runProgram(args, { cwd });
+    const { stderr } = await runHere(args, { cwd });
     expect(stderr).toMatch(/skill "tips": \S*\.agents\/skills\/tips \(priority \d+\) shadows \S*skills\/tips/);
     expect(stderr).toMatch(/skipped: .+/);
     expect(stderr).toContain("skills/torn/SKILL.md:2");
@@ -129,7 +129,7 @@ describe("folders of skills that are named", () => {
   const skill = (from: string) => `---\nname: tips\ndescription: From ${from}\n---\nDo it.`;
   const cwd = makeProject({ "a/tips/SKILL.md": skill("a"), "b/tips/SKILL.md": skill("b") });
   const tipsOf = async (args: readonly string[], at = cwd) => {
-    const { stdout } = await runProgram(["skills", "show", "tips", "--json", ...args], { cwd: at });
+    const { stdout } = await runHere(["skills", "show", "tips", "--json", ...args], { cwd: at });
     return (JSON.parse(stdout) as { description: string }).description;
   };
 

@@ -1,7 +1,8 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { linesOf, makeProject, readEvents, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { linesOf, makeProject, readEvents } from "./program.ts";
 
 /** A tools.json descriptor, from its folder to the program that it names. */
 
@@ -33,7 +34,7 @@ async function runWith(input: unknown, flags: readonly string[], files: Readonly
   if (!("bin/notesmd-cli" in files)) chmodSync(join(cwd, "bin/notesmd-cli"), 0o755);
   const env = { PATH: `${join(cwd, "bin")}${delimiter}${process.env.PATH}`, CANARY: "secret" };
   const args = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", ...flags];
-  const { code, stdout, stderr } = await runProgram(args, { cwd, env });
+  const { code, stdout, stderr } = await runHere(args, { cwd, env });
   const results = readEvents(cwd, "r").flatMap((event) => (event.type === "tool:result" ? [event] : []));
   return { code, shown: stdout + stderr, results, ran: linesOf(cwd, "calls") };
 }
@@ -74,7 +75,7 @@ describe("the notes of a tools.json", () => {
   it("are missing with the reason where a required program is", async () => {
     const document = "---\nmetadata: { requires: { bins: [no-such-program] } }\n---\nSearch first.\n";
     const files = { "w.yml": WORKFLOW, "skills/notes/SKILL.md": document, "skills/notes/tools.json": NOTES };
-    const { stdout } = await runProgram(["doctor", "w.yml", "--json"], { cwd: makeProject(files) });
+    const { stdout } = await runHere(["doctor", "w.yml", "--json"], { cwd: makeProject(files) });
     expect(stdout).toContain("no-such-program is not on the PATH");
   });
 

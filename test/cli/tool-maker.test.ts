@@ -4,6 +4,7 @@ import { describe, expect, it, test } from "vitest";
 import { unshareSandbox } from "../../src/sandbox/isolation/unshare.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { scriptOf } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
 const FLOW = `
@@ -27,7 +28,7 @@ const done = (node: string) => ({ node, text: "done" });
 const ALLOWED = "--allow-define-tool";
 
 const runIn = (project: string, ...args: string[]) =>
-  runProgram(["run", "flow.yml", "--model", "script:script.yml", "--json", ...args], { cwd: project });
+  runHere(["run", "flow.yml", "--model", "script:script.yml", "--json", ...args], { cwd: project });
 const projectOf = (replies: readonly object[], files = {}) =>
   makeProject({ "flow.yml": FLOW, "script.yml": scriptOf(...replies), ...files });
 const callsAt = (ended: Parameters<typeof resultOf>[0], node: string) =>
@@ -54,7 +55,7 @@ describe("the skill tool-maker", () => {
   test("is in the list, and unavailable until the operator allows it", async () => {
     const project = makeProject();
     const listed = async (...args: string[]) => {
-      const { stdout } = await runProgram(["skills", "list", "--json", ...args], { cwd: project });
+      const { stdout } = await runHere(["skills", "list", "--json", ...args], { cwd: project });
       const { skills } = JSON.parse(stdout) as { skills: { id: string }[] };
       return skills.find(({ id }) => id === "tool-maker");
     };
@@ -113,7 +114,7 @@ describe("a tool that a run defines", () => {
       call("use", ["tool-maker_add_up", { a: 40, b: 2 }], ["tool-maker_probe"]),
       done("use"),
     ]);
-    const ended = await runProgram(
+    const ended = await runHere(
       ["run", "flow.yml", "--model", "script:script.yml", "--json", "--run-id", "r", ALLOWED],
       { cwd: project, env: { DESK_TOKEN: "desk-secret", OTHER: "x" } },
     );
@@ -154,7 +155,7 @@ describe("a tool that a run defines", () => {
     const use = call("use", ["tool-maker_add_up", { a: 2, b: 3 }]);
     const project = projectOf([define(), done("make"), done("plain"), use, done("use")]);
     await runIn(project, ALLOWED, "--run-id", "r", "--max-steps", "2");
-    const resumed = await runProgram(["resume", "r", "--json", "--max-steps", "9"], { cwd: project });
+    const resumed = await runHere(["resume", "r", "--json", "--max-steps", "9"], { cwd: project });
     expect(callsAt(resumed, "use")).toEqual(["the skill tool-maker is no longer available"]);
   });
 
@@ -163,7 +164,7 @@ describe("a tool that a run defines", () => {
     const project = projectOf([define({ persistent: "true" }), done("make"), done("plain"), use, done("use")]);
     const recorded = await runIn(project, ALLOWED, "--run-id", "r");
     rmSync(join(project, "skills"), { recursive: true });
-    const replayed = await runProgram(["replay", "r", "--run-id", "again", "--json"], { cwd: project });
+    const replayed = await runHere(["replay", "r", "--run-id", "again", "--json"], { cwd: project });
     expect(callsAt(replayed, "use")).toEqual(callsAt(recorded, "use"));
     expect(existsSync(join(project, "skills"))).toBe(false);
     const defined = (run: string) => readEvents(project, run).filter((event) => event.type === "tool:defined");
@@ -204,12 +205,12 @@ describe("a tool that is kept", () => {
     mkdirSync(join(project, ".git"));
     mkdirSync(join(project, "deep"));
     const args = ["run", "../flow.yml", "--model", "script:../script.yml", ALLOWED];
-    expect((await runProgram(args, { cwd: join(project, "deep") })).code).toBe(0);
+    expect((await runHere(args, { cwd: join(project, "deep") })).code).toBe(0);
     expect(readFileSync(join(project, "skills/add-up/SKILL.md"), "utf8")).toContain("name: add-up\n");
     expect(JSON.parse(readFileSync(join(project, "skills/add-up/tools.json"), "utf8"))).toMatchObject([
       { name: "add_up", script: "scripts/add_up.js", parameters: JSON.parse(PARAMETERS) },
     ]);
-    const { stdout } = await runProgram(["skills", "list", "--json"], { cwd: project });
+    const { stdout } = await runHere(["skills", "list", "--json"], { cwd: project });
     const { skills } = JSON.parse(stdout) as { skills: { id: string; source: { trusted: boolean } }[] };
     expect(skills.find(({ id }) => id === "add-up")).toMatchObject({ source: { kind: "project", trusted: false } });
   });

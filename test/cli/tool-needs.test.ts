@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/event.ts";
-import { makeProject, runFile, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, runFile } from "./program.ts";
 
 /** A tool that needs more config than its skill is left out alone. */
 
@@ -11,8 +12,8 @@ const SCRIPT = { replies: [{ text: "told" }] };
 
 async function look(env: Readonly<Record<string, string>>) {
   const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": SCRIPT });
-  const { stdout } = await runProgram(["doctor", "w.yml", "--json"], { cwd, env });
-  await runProgram(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], { cwd, env });
+  const { stdout } = await runHere(["doctor", "w.yml", "--json"], { cwd, env });
+  await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], { cwd, env });
   const record = JSON.parse(readFileSync(runFile(cwd, "r"), "utf8").split("\n")[0] ?? "") as RunRecord;
   const { skills } = JSON.parse(stdout) as { skills: { tools: { name: string; state: string; reason: string }[] }[] };
   return { offered: record.skills[0]?.tools.map((tool) => tool.exposed), told: skills[0]?.tools };

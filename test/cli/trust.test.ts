@@ -13,14 +13,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TrustEntry } from "../../src/app/project.ts";
 import { scriptOf } from "./flows.ts";
-import { makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+import { runHere, type Screen } from "./in-process.ts";
+import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";
 
 /** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
 
 const moduleOf = (id: string) => `
 import { writeFileSync } from "node:fs";
-writeFileSync(process.cwd() + "/imported-${id}", "");
+writeFileSync(new URL("../../imported-${id}", import.meta.url), "");
 export default {
   id: "${id}", name: "N", description: "d", category: "general", config: {},
   tools: [{ name: "page", description: "d", input_schema: { type: "object" }, effect: "read", handler: () => "paged" }],
@@ -84,24 +85,9 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     expect((await runProgram(RUN, place)).code).toBe(0);
   });
 
-  it("a skill that has changed is asked about again", async () => {
+  it("the end of input is a no, and nothing is remembered", async () => {
     const place = makePlace();
-    await runOnTerminal(RUN, ["y\n"], place);
-    writeFileSync(join(place.cwd, "skills/pager/skill.mjs"), `${moduleOf("pager")}// changed\n`);
-    const again = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], ["n\n"], place);
-    expect(again.stdout).toMatch(ASKED);
-    expect(again.stdout).toContain("its code is not trusted");
-    expect(remembered(place)).toHaveLength(1);
-  });
-
-  it.each([
-    ["an empty line", "\n"],
-    ["no", "no\n"],
-    ["anything but yes", "yeah\n"],
-    ["the end of input", "\u0004"],
-  ])("%s is a no, and nothing is remembered", async (_, answer) => {
-    const place = makePlace();
-    const ended = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], [answer], place);
+    const ended = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], ["\u0004"], place);
     expect(ended.code, ended.stdout).toBe(0);
     expect(isImported(place)).toBe(false);
     expect(existsSync(memoryOf(place))).toBe(false);
@@ -114,17 +100,55 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     expect(existsSync(join(place.cwd, ".skillflow"))).toBe(false);
   });
 
+  it("what a server's command is called stays on its line", async () => {
+    const server = '---\nname: remote\nmcp: { command: serve, args: ["\\e[2K\\r  runs nothing"] }\n---\nAsk it.';
+    const place = makePlace({ "skills/remote/SKILL.md": server, "remote.yml": FLOW.replace("pager", "remote") });
+    const { stdout } = await runOnTerminal(["run", "remote.yml", "--model", "script:quiet.json"], ["n\n"], place);
+    expect(stdout).toMatch(/runs command serve +runs nothing/);
+    expect(stdout).not.toContain("\u001b[2K\r  runs nothing");
+  });
+});
+
+describe("somebody who is asked", () => {
+  /** All that was shown is in `stdout`, as on a terminal. */
+  const answer = async (args: readonly string[], answers: readonly string[], place: Screen): Promise<Ended> => {
+    const ended = await runHere(args, { ...place, isTerminal: true, columns: 1000, answers });
+    return { ...ended, stdout: ended.stdout + ended.stderr };
+  };
+
+  it("a skill that has changed is asked about again", async () => {
+    const place = makePlace();
+    await answer(RUN, ["y"], place);
+    writeFileSync(join(place.cwd, "skills/pager/skill.mjs"), `${moduleOf("pager")}// changed\n`);
+    const again = await answer(["run", "flow.yml", "--model", "script:quiet.json"], ["n"], place);
+    expect(again.stdout).toMatch(ASKED);
+    expect(again.stdout).toContain("its code is not trusted");
+    expect(remembered(place)).toHaveLength(1);
+  });
+
+  it.each([
+    ["an empty line", ""],
+    ["no", "no"],
+    ["anything but yes", "yeah"],
+  ])("%s is a no, and nothing is remembered", async (_, said) => {
+    const place = makePlace();
+    const ended = await answer(["run", "flow.yml", "--model", "script:quiet.json"], [said], place);
+    expect(ended.code, ended.stdout).toBe(0);
+    expect(isImported(place)).toBe(false);
+    expect(existsSync(memoryOf(place))).toBe(false);
+  });
+
   it("nobody is asked about a skill that is allowed, disabled, or not used, nor where the workflow is wrong", async () => {
     const place = makePlace({
       "skills/other/skill.mjs": moduleOf("other"),
       "broken.yml": FLOW.replace("entry: only", "entry: nowhere"),
     });
     const told = [
-      await runOnTerminal([...RUN, "--trust-skill", "pager"], [], place),
-      await runOnTerminal(["run", "broken.yml", "--model", "script:calls.json"], [], place),
+      await answer([...RUN, "--trust-skill", "pager"], [], place),
+      await answer(["run", "broken.yml", "--model", "script:calls.json"], [], place),
     ];
     writeFileSync(join(place.cwd, ".skillflow.yml"), "skills: { disabled: [pager] }");
-    told.push(await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], [], place));
+    told.push(await answer(["run", "flow.yml", "--model", "script:quiet.json"], [], place));
     for (const { stdout } of told) expect(stdout).not.toContain("[y/N]");
   });
 
@@ -137,7 +161,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     mkdirSync(join(place.env.HOME, "dotfiles"));
     writeFileSync(join(place.env.HOME, "dotfiles/trust.json"), JSON.stringify([other, former]));
     symlinkSync(join(place.env.HOME, "dotfiles/trust.json"), memoryOf(place));
-    const ended = await runOnTerminal(RUN, ["yes\n"], place);
+    const ended = await answer(RUN, ["yes"], place);
     expect(ended.code, ended.stdout).toBe(0);
     expect(remembered(place)).toEqual([other, { ...former, digest: expect.any(String), at: expect.any(String) }]);
     expect(remembered(place)[1]?.digest).not.toBe(former.digest);
@@ -150,7 +174,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     ["would lie in the checkout", (cwd) => ({ HOME: join(cwd, "home") })],
   ])("what cannot be remembered because it %s is allowed for this run", async (_, envOf) => {
     const { cwd } = makePlace({ ".git/HEAD": "" });
-    const ended = await runOnTerminal(RUN, ["y\n"], { cwd, env: envOf(cwd) });
+    const ended = await answer(RUN, ["y"], { cwd, env: envOf(cwd) });
     expect(ended.code, ended.stdout).toBe(0);
     expect(ended.stdout).toContain("allowed for this run only");
   });
@@ -159,13 +183,13 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     const place = makePlace({
       "short.json": JSON.stringify(scriptOf({ node: "only", calls: [{ tool: "pager_page" }] })),
     });
-    const stopped = await runProgram(
+    const stopped = await runHere(
       ["run", "flow.yml", "--model", "script:short.json", "--run-id", "r", "--trust-skill", "pager"],
       place,
     );
     expect(stopped.code).toBe(1);
     expect(readFileSync(runFile(place.cwd, "r"), "utf8")).not.toContain("trust");
-    const resumed = await runOnTerminal(["resume", "r", "--model", "script:calls.json"], ["y\n"], place);
+    const resumed = await answer(["resume", "r", "--model", "script:calls.json"], ["y"], place);
     expect(resumed.stdout).toMatch(ASKED);
     expect(resumed.code, resumed.stdout).toBe(0);
   });
@@ -180,18 +204,10 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
       },
       "notes.yml": FLOW.replace("pager", "notes"),
     });
-    const { stdout } = await runOnTerminal(["run", "notes.yml", "--model", "script:quiet.json"], ["n\n"], place);
+    const { stdout } = await answer(["run", "notes.yml", "--model", "script:quiet.json"], ["n"], place);
     expect(stdout).toContain("(tool-descriptor)");
     expect(stdout).toContain("runs tool find_note");
     expect(stdout).toContain("runs program notes-cli (search, open)");
-  });
-
-  it("what a server's command is called stays on its line", async () => {
-    const server = '---\nname: remote\nmcp: { command: serve, args: ["\\e[2K\\r  runs nothing"] }\n---\nAsk it.';
-    const place = makePlace({ "skills/remote/SKILL.md": server, "remote.yml": FLOW.replace("pager", "remote") });
-    const { stdout } = await runOnTerminal(["run", "remote.yml", "--model", "script:quiet.json"], ["n\n"], place);
-    expect(stdout).toMatch(/runs command serve +runs nothing/);
-    expect(stdout).not.toContain("\u001b[2K\r  runs nothing");
   });
 });
 
@@ -211,13 +227,13 @@ describe("elsewhere", () => {
     ["the variable", [], { SKILLFLOW_TRUST_SKILL: "other, pager" }],
   ])("%s allows it", async (_, args, env) => {
     const place = makePlace();
-    expect((await runProgram([...RUN, ...args], { ...place, env: { ...place.env, ...env } })).code).toBe(0);
+    expect((await runHere([...RUN, ...args], { ...place, env: { ...place.env, ...env } })).code).toBe(0);
     expect(isImported(place)).toBe(true);
   });
 
   it("the user's own file allows it, by id", async () => {
     const place = makePlace({}, { ".config/skillflow/config.yml": "skills: { trust: [pager] }" });
-    expect((await runProgram(RUN, place)).code).toBe(0);
+    expect((await runHere(RUN, place)).code).toBe(0);
     expect(isImported(place)).toBe(true);
   });
 
@@ -237,7 +253,7 @@ describe("elsewhere", () => {
     ],
   ])("%s allows nothing, and it is said", async (_, name, text, said) => {
     const place = makePlace({}, { [`.config/skillflow/${name}`]: text });
-    const ended = await runProgram(["run", "flow.yml", "--model", "script:quiet.json"], place);
+    const ended = await runHere(["run", "flow.yml", "--model", "script:quiet.json"], place);
     expect(ended.stderr).toContain(said);
     expect(isImported(place)).toBe(false);
   });
@@ -262,7 +278,7 @@ describe("elsewhere", () => {
     const known = ["--trust-skill", "pager", "--trust-skill", "inlined"];
     const run = ["run", "inline.yml", "--model", "script:quiet.json", ...known, ...args];
     for (const command of [run, ["validate", "inline.yml", ...known, ...args], ["skills", "list", ...args]]) {
-      const { code, stderr } = await runProgram(command, options);
+      const { code, stderr } = await runHere(command, options);
       expect(code, stderr).toBe(0);
       expect(stderr).toContain(said);
       expect(stderr.match(/no skill has this id/g)).toHaveLength(args.length > 0 ? 1 : 2);
@@ -271,7 +287,7 @@ describe("elsewhere", () => {
 
   it("validate tells it at its place, and doctor with the remedy", async () => {
     const place = makePlace();
-    const validated = await runProgram(["validate", "flow.yml", "--json"], place);
+    const validated = await runHere(["validate", "flow.yml", "--json"], place);
     expect(validated.code).toBe(0);
     expect(JSON.parse(validated.stdout).diagnostics).toMatchObject([
       {
@@ -283,11 +299,11 @@ describe("elsewhere", () => {
         hint: "--trust-skill pager lets it run",
       },
     ]);
-    const strict = await runProgram(["validate", "flow.yml", "--strict"], place);
+    const strict = await runHere(["validate", "flow.yml", "--strict"], place);
     expect(strict.code).toBe(2);
-    const allowed = await runProgram(["validate", "flow.yml", "--strict", "--trust-skill", "pager"], place);
+    const allowed = await runHere(["validate", "flow.yml", "--strict", "--trust-skill", "pager"], place);
     expect(allowed.code).toBe(0);
-    const { stdout } = await runProgram(["doctor", "flow.yml", "--json"], place);
+    const { stdout } = await runHere(["doctor", "flow.yml", "--json"], place);
     const skills = (JSON.parse(stdout) as { skills: { id: string }[] }).skills;
     expect(skills.find(({ id }) => id === "pager")).toMatchObject({
       state: "unavailable",
@@ -299,7 +315,7 @@ describe("elsewhere", () => {
 
   it("a skill with an instruction is there without its tools, and doctor says why", async () => {
     const place = makePlace({ "skills/pager/SKILL.md": "---\nname: pager\n---\nPage them." });
-    const { stdout } = await runProgram(["doctor", "flow.yml", "--json"], place);
+    const { stdout } = await runHere(["doctor", "flow.yml", "--json"], place);
     const skills = (JSON.parse(stdout) as { skills: { id: string }[] }).skills;
     expect(skills.find(({ id }) => id === "pager")).toMatchObject({
       state: "available",

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
 
 const TYPED = `
@@ -65,7 +66,7 @@ describe("a command line", () => {
     [["validate"], /missing required argument/],
   ] as const)("of %j is refused with what to do", async (args, says) => {
     const cwd = makeProject(files);
-    expectRefused(await runProgram(args, { cwd }), says);
+    expectRefused(await runHere(args, { cwd }), says);
     expect(existsSync(join(cwd, ".skillflow", "runs")), "nothing ran").toBe(false);
   });
 
@@ -76,7 +77,7 @@ describe("a command line", () => {
   it.each([["--help"], ["run", "--help"], ["runs", "list", "--help"], ["help", "run"]])(
     "of %s %s %s prints help to stdout",
     async (...args) => {
-      const ended = await runProgram(args, { cwd: makeProject() });
+      const ended = await runHere(args, { cwd: makeProject() });
       expect(ended).toMatchObject({ code: 0, stderr: "" });
       expect(ended.stdout).toMatch(/^Usage: skillflow/);
     },
@@ -103,7 +104,7 @@ describe("a workflow file", () => {
       join(cwd, "binary.yml"),
       Uint8Array.from({ length: 3000 }, (_, index) => index % 256),
     );
-    expectRefused(await runProgram(["run", name, ...OK], { cwd }), says);
+    expectRefused(await runHere(["run", name, ...OK], { cwd }), says);
   });
 
   it("is told all of its problems at once", async () => {
@@ -120,8 +121,8 @@ describe("a workflow file", () => {
 });
 
 describe("the input", () => {
-  const run = (cwd: string, args: readonly string[], stdin?: string) =>
-    runProgram(["run", "typed.yml", ...OK, "--json", ...args], { cwd, ...(stdin === undefined ? {} : { stdin }) });
+  const run = (cwd: string, args: readonly string[], start = runHere) =>
+    start(["run", "typed.yml", ...OK, "--json", ...args], { cwd, stdin: JSON.stringify(GOOD) });
   const inputOf = (cwd: string, ended: Ended) => {
     expect(ended.code, ended.stderr).toBe(0);
     const [record = ""] = readFileSync(join(cwd, ".skillflow/runs", `${resultOf(ended).run}.jsonl`), "utf8").split(
@@ -150,7 +151,6 @@ describe("the input", () => {
     [["--input", "@."], /\. cannot be read/],
     [["--input", "{service:"], /--input is no JSON[\s\S]*a file is given as @FILE/],
     [["--input", "@flow.yml"], /flow\.yml is no JSON/],
-    [["--input", "-"], /standard input is no JSON/],
     [["--input", "[1]"], /the input must be a JSON object/],
     [["--input", "null"], /the input must be a JSON object/],
     [["-i", "service=x", "-i", "count=many"], /input "count" must be a number, not string/],
@@ -160,17 +160,22 @@ describe("the input", () => {
   });
 
   it.each([
-    ["JSON", ["--input", JSON.stringify(GOOD)], undefined],
-    ["a file", ["--input", "@input.json"], undefined],
-    ["standard input", ["--input", "-"], JSON.stringify(GOOD)],
-    ["fields", ["-i", "service=checkout", "-i", "count=2"], undefined],
-  ])("comes from %s", async (_, args, stdin) => {
+    ["JSON", ["--input", JSON.stringify(GOOD)], runHere],
+    ["a file", ["--input", "@input.json"], runHere],
+    ["standard input", ["--input", "-"], runProgram],
+    ["fields", ["-i", "service=checkout", "-i", "count=2"], runHere],
+  ] as const)("comes from %s", async (_, args, start) => {
     const cwd = makeProject({
       ...files,
       "script.json": scriptOf({ text: "done" }),
       "input.json": `\uFEFF${JSON.stringify(GOOD)}`,
     });
-    expect(inputOf(cwd, await run(cwd, args, stdin))).toEqual({ ...GOOD, urgent: false });
+    expect(inputOf(cwd, await run(cwd, args, start))).toEqual({ ...GOOD, urgent: false });
+  });
+
+  it("of standard input is refused where it is no JSON", async () => {
+    const ended = await runHere(["run", "typed.yml", ...OK, "--json", "--input", "-"], { cwd: project(), stdin: "{" });
+    expectRefused(ended, /standard input is no JSON/);
   });
 
   it("takes fields typed by the workflow, over those of --input", async () => {
@@ -198,18 +203,18 @@ describe("file sources", () => {
       "script.json": scriptOf({ text: "x" }),
     });
     const run = ["run", "inner/flow.yml", ...OK];
-    expectRefused(await runProgram(run, { cwd }), /SOURCE_FILE_OUTSIDE_ROOT|secret\.txt is outside/);
+    expectRefused(await runHere(run, { cwd }), /SOURCE_FILE_OUTSIDE_ROOT|secret\.txt is outside/);
     for (const root of [".", "/"]) {
-      expect(await runProgram([...run, "--file-root", root], { cwd })).toMatchObject({ code: 0 });
+      expect(await runHere([...run, "--file-root", root], { cwd })).toMatchObject({ code: 0 });
     }
     mkdirSync(join(cwd, ".git"));
-    expect(await runProgram(run, { cwd })).toMatchObject({ code: 0 });
-    expectRefused(await runProgram([...run, "--file-root", "inner"], { cwd }), /secret\.txt/);
+    expect(await runHere(run, { cwd })).toMatchObject({ code: 0 });
+    expectRefused(await runHere([...run, "--file-root", "inner"], { cwd }), /secret\.txt/);
   });
 
   it("that are missing or outside are told by validate, at their place", async () => {
     const cwd = makeProject({ "flow.yml": `${SMALL}context: [./gone.md, ../out.md]\n` });
-    const { code, stdout } = await runProgram(["validate", "flow.yml", "--json"], { cwd });
+    const { code, stdout } = await runHere(["validate", "flow.yml", "--json"], { cwd });
     const [missing, outside] = ["SOURCE_FILE_NOT_FOUND", "SOURCE_FILE_OUTSIDE_ROOT"].map((found) => ({ code: found }));
     const line = expect.any(Number);
     expect(code).toBe(2);
@@ -217,7 +222,7 @@ describe("file sources", () => {
       { ...missing, field: "context[0]", file: "flow.yml", line },
       { ...outside, field: "context[1]", file: "flow.yml", line },
     ]);
-    const freed = await runProgram(["validate", "flow.yml", "--json", "--file-root", "/"], { cwd });
+    const freed = await runHere(["validate", "flow.yml", "--json", "--file-root", "/"], { cwd });
     expect(JSON.parse(freed.stdout).diagnostics).toMatchObject([missing, missing]);
   });
 
@@ -231,15 +236,15 @@ describe("file sources", () => {
     const inputOf = (file: string) => ["--input", JSON.stringify({ context: [{ file }], rules: "http://x.example" })];
     const run = ["run", "flow.yml", "--model", "script:../script.json"];
     const place = { cwd: join(cwd, "inner") };
-    const data = await runProgram([...run, ...inputOf("../secret.txt"), "--run-id", "data"], place);
+    const data = await runHere([...run, ...inputOf("../secret.txt"), "--run-id", "data"], place);
     expect(data.code, data.stderr).toBe(0);
     expect(data.stderr.match(/--input-sources/g)).toHaveLength(1);
     expect(data.stderr).toContain("input.rules, input.context[0]");
     expect(readFileSync(runFile(place.cwd, "data"), "utf8")).not.toContain("outside");
-    const outside = await runProgram([...run, "--input-sources", ...inputOf("../secret.txt")], place);
+    const outside = await runHere([...run, "--input-sources", ...inputOf("../secret.txt")], place);
     expectRefused(outside, /secret\.txt/);
     const near = ["--input", '{"context":"./near.txt"}', "--input-sources", "--run-id", "near"];
-    expect(await runProgram([...run, ...near], place)).toMatchObject({ code: 0 });
+    expect(await runHere([...run, ...near], place)).toMatchObject({ code: 0 });
     expect(readFileSync(runFile(place.cwd, "near"), "utf8")).toContain('"content":"near"');
   });
 
@@ -248,6 +253,6 @@ describe("file sources", () => {
       "flow.yml": context("https://rules.example/x.md"),
       "script.json": scriptOf({ text: "x" }),
     });
-    expectRefused(await runProgram(["run", "flow.yml", ...OK, "--offline"], { cwd }), /offline/);
+    expectRefused(await runHere(["run", "flow.yml", ...OK, "--offline"], { cwd }), /offline/);
   });
 });

@@ -15,8 +15,8 @@ export interface StoreWorld {
   close(): void;
 }
 
-/** What every store must do. */
-export function describeStore(name: string, makeWorld: () => StoreWorld): void {
+/** What every store must do; it is killed at every record, or at every so many. */
+export function describeStore(name: string, { killsEvery }: { killsEvery: number }, makeWorld: () => StoreWorld): void {
   describe(name, () => {
     const worlds: StoreWorld[] = [];
     afterEach(() => {
@@ -217,7 +217,7 @@ export function describeStore(name: string, makeWorld: () => StoreWorld): void {
       });
     });
 
-    describeKills(open);
+    describeKills(open, killsEvery);
   });
 }
 

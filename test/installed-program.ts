@@ -1,0 +1,27 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where the program is installed for the tests; undefined where it is not built. */
+    installation: string | undefined;
+  }
+}
+
+/** A copy of the built program, for all test files, with one skill more, `desk`, whose tools do what the tests need. */
+export default function install({ provide }: TestProject): (() => void) | undefined {
+  if (!existsSync(join(ROOT, "dist", "bin.js"))) return undefined;
+  const directory = mkdtempSync(join(tmpdir(), "installation-"));
+  mkdirSync(join(directory, "home"));
+  cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
+  writeFileSync(join(directory, "dist", "package.json"), JSON.stringify({ type: "module" }));
+  cpSync(join(ROOT, "test", "cli", "desk"), join(directory, "dist", "skills", "desk"), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
+  provide("installation", directory);
+  return () => rmSync(directory, { recursive: true, force: true });
+}
