@@ -267,7 +267,7 @@ function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): readonly
 }
 
 /** Keeps the answers that a person gave beside their own config file; gives the path. */
-export function rememberTrust({ host }: Project, entries: readonly TrustEntry[]): string {
+export async function rememberTrust({ host }: Project, entries: readonly TrustEntry[]): Promise<string> {
   const path = trustMemoryPath(host.env);
   if (path !== undefined && isInCheckout(path, host.cwd)) throw new Error(`${path} lies in the checkout`);
   return writeTrust(host.env, entries);

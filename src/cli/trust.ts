@@ -77,7 +77,7 @@ function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }:
 
 async function remember(io: Io, project: Project, allowed: readonly TrustEntry[]): Promise<void> {
   try {
-    const path = rememberTrust(project, allowed);
+    const path = await rememberTrust(project, allowed);
     await io.err(`  remembered in ${path}\n`);
   } catch (error) {
     await io.err(`  allowed for this run only, because it could not be remembered: ${messageOf(error)}\n`);

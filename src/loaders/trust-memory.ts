@@ -1,18 +1,9 @@
-import { randomUUID } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Environment } from "../core/config.ts";
 import { messageOf } from "../core/errors.ts";
 import { isObject } from "../core/values.ts";
+import { replaceFile } from "../files.ts";
 import type { Contents } from "./folder/skill-contents.ts";
 import { userConfigPath } from "./project-config.ts";
 
@@ -80,26 +71,13 @@ export function isRemembered(entries: readonly TrustEntry[], id: string, { path,
  * Adds answers to those that are remembered, in place of former ones of the same skill and place; gives the file's path.
  * Written as a whole or not at all. Throws what keeps it from being written.
  */
-export function rememberTrust(env: Environment, added: readonly TrustEntry[]): string {
+export async function rememberTrust(env: Environment, added: readonly TrustEntry[]): Promise<string> {
   const path = trustMemoryPath(env);
   if (path === undefined) throw new Error("neither XDG_CONFIG_HOME nor HOME is set");
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const isReplaced = (entry: TrustEntry) => added.some(({ id, path }) => id === entry.id && path === entry.path);
   const kept = readTrustMemory(env).entries.filter((entry) => !isReplaced(entry));
   // A link, as people have who keep their settings elsewhere, stays one.
   const file = existsSync(path) ? realpathSync(path) : path;
-  replaceFile(file, `${JSON.stringify([...kept, ...added], null, 2)}\n`);
+  await replaceFile(file, `${JSON.stringify([...kept, ...added], null, 2)}\n`);
   return path;
-}
-
-function replaceFile(file: string, text: string): void {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600;
-  const written = `${file}.${randomUUID()}.new`;
-  try {
-    writeFileSync(written, text, { mode: mode & 0o777, flag: "wx" });
-    renameSync(written, file);
-  } catch (error) {
-    rmSync(written, { force: true });
-    throw error;
-  }
 }

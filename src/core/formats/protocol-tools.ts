@@ -15,6 +15,11 @@ export const PROTOCOL_FORMS: Readonly<Record<"protocol" | "openai" | "anthropic"
   anthropic: ({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }),
 };
 
+const NAMED = {
+  name: { type: "string", description: "Skill name" },
+  version: { type: "string", description: "Skill version (omit for latest)" },
+} as const;
+
 export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
   {
     name: "list_skills",
@@ -54,10 +59,7 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
           type: "string",
           description: "Skill name (e.g., 'salesforce.leads.sync')",
         },
-        version: {
-          type: "string",
-          description: "Skill version (omit for latest)",
-        },
+        version: NAMED.version,
         detail: {
           type: "string",
           enum: ["manifest", "summary", "full"],
@@ -74,14 +76,7 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        name: {
-          type: "string",
-          description: "Skill name",
-        },
-        version: {
-          type: "string",
-          description: "Skill version (omit for latest)",
-        },
+        ...NAMED,
         path: {
           type: "string",
           description: "Path to file within skill directory (e.g., 'SKILL.md')",
@@ -96,14 +91,7 @@ export const PROTOCOL_TOOLS: readonly ProtocolTool[] = [
     parameters: {
       type: "object",
       properties: {
-        name: {
-          type: "string",
-          description: "Skill name",
-        },
-        version: {
-          type: "string",
-          description: "Skill version (omit for latest)",
-        },
+        ...NAMED,
         args: {
           type: "object",
           description: "JSON-serializable arguments to pass to the skill",

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../values.ts";
 import { CUT_MARK, createEdgeSearch } from "./cut-edges.ts";
 import { createFormSearch } from "./form-search.ts";
 import { type Form, formsOf, LAST_MARK, MIN_LENGTH, type Secret } from "./secret-forms.ts";
-import { joinedLines, type View, viewsOf } from "./text-view.ts";
+import { joinedDigits, type View, viewsOf } from "./text-view.ts";
 
 export type { Secret } from "./secret-forms.ts";
 
@@ -25,8 +25,9 @@ export interface Unsearched {
 }
 
 /**
- * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, and broken into
- * lines), in hexadecimal digits, URL-encoded and JSON-escaped; of a secret of several lines also each line of 16 or more
+ * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, broken into
+ * lines, and once more in base64), in hexadecimal digits, also as `73:65`, URL-encoded, JSON-escaped, with HTML entities and
+ * quoted-printable; of a secret of several lines also each line of 16 or more
  * characters; and eight or more characters of it where somebody cut the text with `…`. Secrets that overlap become one
  * mark, with the name of the longest. The mark is shorter if a secret could be read in the mark itself. A secret that is
  * one of the words is looked for only if it is no word to people.
@@ -108,7 +109,8 @@ function stainFinder(forms: readonly Form[]): StainFinder {
     const found: Marked[] = [];
     for (const view of viewsOf(text)) {
       look(found, view);
-      for (const lines of joinedLines(view, search.least)) look(found, lines);
+      const joined = joinedDigits(view, search.least);
+      if (joined) look(found, joined);
     }
     return found.length < 2 ? found : merge(found);
   };
@@ -195,8 +197,8 @@ function redactOnce(root: Container, means: Means): Container {
 }
 
 /** Where a text ends like this, what follows it may be read as a part of the escape. */
-const OPEN_ESCAPE = /(?:\\[ux]?[\da-fA-F]{0,3}|%[\da-fA-F]?)$/;
-const LONGEST_ESCAPE = 6;
+const OPEN_ESCAPE = /(?:\\[ux]?[\da-fA-F]{0,3}|[%=][\da-fA-F]?|=\r|&#?\w{0,7})$/;
+const LONGEST_ESCAPE = 9;
 
 const MOST_NEIGHBOURS = 8;
 const LEAST_PIECE = 4;

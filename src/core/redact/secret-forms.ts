@@ -59,26 +59,50 @@ function spellings(text: string): readonly string[] {
       ...base64Forms(bytes, 0),
       ...base64Forms(bytes, 1),
       ...base64Forms(bytes, 2),
+      ...twiceEncoded(bytes),
       hex(bytes),
       hex(bytes).toUpperCase(),
     ]),
   ];
 }
 
+/** Base64 of base64, wherever either begins: what depends on no byte before or after. */
+function twiceEncoded(bytes: Uint8Array): readonly string[] {
+  const once = openForms(bytes).map((form) => new TextEncoder().encode(form));
+  return once.flatMap(openForms);
+}
+
+function openForms(bytes: Uint8Array): readonly string[] {
+  const forms = OFFSETS.map((offset) => openForm(bytes, offset));
+  return [...new Set([...forms, ...forms.map(urlSafe)])];
+}
+
+const OFFSETS = [0, 1, 2] as const;
+
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/**
- * What base64 always makes of `bytes` after `offset` other bytes (modulo 3): the characters that depend on no byte
- * before or after; and those with the end, bare and padded, where nothing follows.
- */
+/** What base64 always makes of `bytes` after `offset` others (modulo 3): also with the end, bare and padded, where nothing follows. */
 function base64Forms(bytes: Uint8Array, offset: 0 | 1 | 2): readonly string[] {
-  const length = offset + bytes.length;
-  const ended = base64([...new Uint8Array(offset), ...bytes]).slice(offset === 0 ? 0 : offset + 1);
-  const open = length % 3 === 0 ? ended : ended.slice(0, -1);
-  const forms = [open, ended, ended + "=".repeat((3 - (length % 3)) % 3)];
-  return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
+  const ended = endedForm(bytes, offset);
+  const padding = "=".repeat((3 - ((offset + bytes.length) % 3)) % 3);
+  const forms = [openForm(bytes, offset), ended, ended + padding];
+  return [...forms, ...forms.map(urlSafe)];
+}
+
+/** The characters that depend on no byte before or after. */
+function openForm(bytes: Uint8Array, offset: 0 | 1 | 2): string {
+  const ended = endedForm(bytes, offset);
+  return (offset + bytes.length) % 3 === 0 ? ended : ended.slice(0, -1);
+}
+
+function endedForm(bytes: Uint8Array, offset: 0 | 1 | 2): string {
+  return base64([...new Uint8Array(offset), ...bytes]).slice(offset === 0 ? 0 : offset + 1);
+}
+
+function urlSafe(text: string): string {
+  return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -14,6 +14,7 @@ const MOST_PATTERN = 200;
 
 const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
 const byText = new Map<string, SchemaCheck>();
+const telling = new WeakMap<JsonSchema, ValidateFunction>();
 const filling = new WeakMap<JsonSchema, ValidateFunction>();
 const instances = new Map<string, Ajv | Ajv2020>();
 
@@ -44,7 +45,7 @@ export interface SchemaProblem {
 
 /** What is wrong with a value by places, as `compileSchema` tells it in words. */
 export function schemaProblems(schema: JsonSchema, value: Json): readonly SchemaProblem[] {
-  return findProblems(compileAlone(schema, { fills: false }), value).slice(0, MOST_PROBLEMS);
+  return findProblems(compileOnce(schema, telling), value).slice(0, MOST_PROBLEMS);
 }
 
 /** A copy of a value with the schema's defaults where it lacks properties, checked against the whole schema. */
@@ -52,10 +53,14 @@ export function fillValue(
   schema: JsonSchema,
   given: Json,
 ): { readonly value: Json; readonly problems: readonly SchemaProblem[] } {
-  const validate = filling.get(schema) ?? compileAlone(schema, { fills: true });
-  filling.set(schema, validate);
   const value = structuredClone(given) as Json;
-  return { value, problems: findProblems(validate, value).slice(0, MOST_PROBLEMS) };
+  return { value, problems: findProblems(compileOnce(schema, filling), value).slice(0, MOST_PROBLEMS) };
+}
+
+function compileOnce(schema: JsonSchema, kept: typeof telling): ValidateFunction {
+  const validate = kept.get(schema) ?? compileAlone(schema, { fills: kept === filling });
+  kept.set(schema, validate);
+  return validate;
 }
 
 /** Every problem once. A schema may be anybody's: one that has no end, or takes too long, fits nothing. */

@@ -18,6 +18,23 @@ function unicodeCodes(text: string): string {
   return text.replace(/[\s\S]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+function entities(text: string, write: (code: number) => string): string {
+  return text.replace(/[\s\S]/g, (character) => write(character.charCodeAt(0)));
+}
+
+/** Every byte that is no letter or digit, and soft ends of lines. */
+function quotedPrintable(text: string, width: number): string {
+  const codes = [...Buffer.from(text)].map((byte) => {
+    const character = String.fromCharCode(byte);
+    return /[a-z\d]/i.test(character) ? character : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  });
+  return codes.map((code, index) => (index > 0 && index % width === 0 ? `=\r\n${code}` : code)).join("");
+}
+
+function spaced(text: string, gap: string): string {
+  return broken(Buffer.from(text).toString("hex"), 2, gap);
+}
+
 describe("one secret", () => {
   test.each([
     ["as it is", TOKEN.value],
@@ -49,10 +66,34 @@ describe("one secret", () => {
     ],
     ["encoded for URLs twice", encodeURIComponent(percentCodes(TOKEN.value))],
     ["in JSON with every character escaped", unicodeCodes(TOKEN.value)],
+    ["with HTML entities", TOKEN.value.replace(/[&<>"'/]/g, (mark) => `&#${mark.charCodeAt(0)};`)],
+    ["with the names of HTML entities", TOKEN.value.replaceAll('"', "&quot;")],
+    ["with every character an HTML entity", entities(TOKEN.value, (code) => `&#${code};`)],
+    ["with hexadecimal HTML entities", entities(TOKEN.value, (code) => `&#x${code.toString(16).padStart(4, "0")};`)],
+    ["with HTML entities in JSON", JSON.stringify(TOKEN.value.replaceAll('"', "&quot;")).slice(1, -1)],
+    ["quoted-printable", quotedPrintable(TOKEN.value, 200)],
+    ["quoted-printable in short lines", quotedPrintable(TOKEN.value, 5)],
+    ["quoted-printable in JSON", JSON.stringify(quotedPrintable(TOKEN.value, 5)).slice(1, -1)],
+    ...[":", " ", "-", ","].map((gap) => [`in bytes with "${gap}" between them`, spaced(TOKEN.value, gap)]),
+    ["in capital bytes with colons between them", spaced(TOKEN.value, ":").toUpperCase()],
+    ["in bytes with blanks between them, in lines", broken(spaced(TOKEN.value, " "), 24, "\n").replace(/ \n/g, "\n")],
     ["in a URL in JSON", JSON.stringify(encodeURIComponent(TOKEN.value)).slice(1, -1)],
   ])("%s is replaced whole", (_form, text) => {
     expect(redactor.text(`before ${text} after`)).toBe("before [redacted:TOKEN] after");
     expect(redactor.text(text)).toBe("[redacted:TOKEN]");
+  });
+
+  test.each([
+    ["as it is", 80, ""],
+    ["of lines", 20, "\n"],
+    ["of something around it", 80, "user:"],
+    ["of something else around it", 80, "x"],
+  ])("in base64 of base64 %s nothing of it is left", (_, width, before) => {
+    const once = Buffer.from(`${before}${TOKEN.value}`).toString("base64");
+    const text = broken(Buffer.from(once).toString("base64"), width, "\n");
+    const [, rest = ""] = redactor.text(text).split("[redacted:TOKEN]");
+    expect(rest.length).toBeLessThanOrEqual(4);
+    expect(redactor.text(text).length).toBeLessThan(40);
   });
 
   test("inside basic authentication it is replaced too", () => {
