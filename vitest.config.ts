@@ -5,8 +5,10 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Rooms whose tests leave nothing behind in their process: they share one, and load what they test once. */
 const SHARING = [
-  ...["core", "models", "run", "loaders", "stores", "skills", "reports"].map((room) => `test/${room}/**/*.test.ts`),
-  "test/cli/*.test.ts",
+  ...["cli", "core", "loaders", "models", "protocol", "run", "skills", "stores"].map(
+    (room) => `test/${room}/**/*.test.ts`,
+  ),
+  "test/*.test.ts",
 ];
 
 export default defineConfig({

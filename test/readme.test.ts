@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parseWorkflow } from "../src/loaders/workflow-file.ts";
+import { runHere } from "./cli/in-process.ts";
 
 /** What the README tells people to type and to write works. */
 
@@ -41,12 +42,13 @@ describe("the README", () => {
     const store = ["--store", join(home, "runs")];
     const alert = ["--input", "@workflows/incidents/checkout-5xx/alert.json"];
     const model = ["--model", "replay:workflows/incident-triage.run.jsonl"];
-    await run(["run", "workflows/incident-triage.yml", ...alert, ...model, ...store]);
+    const place = { cwd: root, env: { HOME: home } };
+    await runHere(["run", "workflows/incident-triage.yml", ...alert, ...model, ...store], place);
     for (const command of commands) {
       const keeps = ["run", "replay", "runs", "graph"].includes(command[0] ?? "");
-      const { code, output } = await run([...command, ...(keeps ? store : [])]);
+      const { code, stdout, stderr } = await runHere([...command, ...(keeps ? store : [])], place);
       const lacksConfig = command[0] === "run" || command[0] === "doctor";
-      expect(code, `${command.join(" ")}\n${output}`).toBe(lacksConfig ? 3 : 0);
+      expect(code, `${command.join(" ")}\n${stdout}${stderr}`).toBe(lacksConfig ? 3 : 0);
     }
   });
 

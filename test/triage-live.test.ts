@@ -1,12 +1,12 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { RunResult } from "../src/core/record/result.ts";
 import type { Script } from "../src/models/script.ts";
+import { runHere } from "./cli/in-process.ts";
+import { runProgram } from "./cli/program.ts";
 import { startAnthropic } from "./services/anthropic.ts";
 import { startChat } from "./services/chat.ts";
 import { startOpenai } from "./services/openai.ts";
@@ -30,21 +30,26 @@ function answer(_body: unknown, index: number): Scripted {
 }
 
 const services = [
-  ["anthropic:claude-sonnet-4-5", startAnthropic, "ANTHROPIC_BASE_URL", { ANTHROPIC_API_KEY: "key-for-the-test" }],
-  ["openai:gpt-5", startOpenai, "OPENAI_BASE_URL", { OPENAI_API_KEY: "key-for-the-test" }],
-  ["openai-compatible:local-model", startChat, "OPENAI_BASE_URL", {}],
+  [
+    "anthropic:claude-sonnet-4-5",
+    startAnthropic,
+    "ANTHROPIC_BASE_URL",
+    { ANTHROPIC_API_KEY: "key-for-the-test" },
+    runProgram,
+  ],
+  ["openai:gpt-5", startOpenai, "OPENAI_BASE_URL", { OPENAI_API_KEY: "key-for-the-test" }, runHere],
+  ["openai-compatible:local-model", startChat, "OPENAI_BASE_URL", {}, runHere],
 ] as const;
 
 describe("the built program with a live model", () => {
-  it.each(services)("triages the incident with %s", async (model, start, variable, keys) => {
-    const service = await start(answer);
+  it.each(services)("triages the incident with %s", async (model, serve, variable, keys, start) => {
+    const service = await serve(answer);
     const args = [
-      ["dist/bin.js", "run", "workflows/incident-triage.yml", "--json", "--quiet", "--no-discover"],
+      ["run", "workflows/incident-triage.yml", "--json", "--quiet", "--no-discover"],
       ["--input", "@workflows/incidents/checkout-5xx/alert.json", "--model", model],
       ["--store", join(scratch, model.replace(":", "-"))],
     ].flat();
-    const env = { PATH: process.env.PATH, HOME: scratch, [variable]: service.url, ...keys };
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env, maxBuffer: 2 ** 26 });
+    const { stdout } = await start(args, { cwd: root, env: { HOME: scratch, [variable]: service.url, ...keys } });
     await service.close();
 
     const result = JSON.parse(stdout) as RunResult;

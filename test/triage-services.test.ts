@@ -6,6 +6,7 @@ import type { JsonObject } from "skillflow";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Script } from "../src/models/script.ts";
+import { runHere } from "./cli/in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runProgram } from "./cli/program.ts";
 import * as betterstack from "./services/betterstack.ts";
 import { type ChatRequest, startChat } from "./services/chat.ts";
@@ -329,7 +330,7 @@ describe.each(trackers)("the triage of a cause that %s knows", (tracker) => {
   it("ends in one comment and one message", async () => {
     const cwd = makeDesk();
     const world = await startWorld(tracker);
-    const ended = await runProgram(RUN, { cwd, env: world.env });
+    const ended = await runHere(RUN, { cwd, env: world.env });
     expectTriaged(ended, world, tracker);
     expect(failuresOf(ended)).toEqual([]);
     expect(resultOf(ended).results["comment"]?.data).toMatchObject({ commented: true });
@@ -348,7 +349,7 @@ describe.each(trackers)("the triage of a cause that %s knows", (tracker) => {
       expect(killed.signal).toBe("SIGKILL");
       expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "tool:call", tool: `${tracker}_add_comment` });
 
-      const ended = await runProgram(["resume", "r", ...OUTPUT], { cwd, env: world.env });
+      const ended = await runHere(["resume", "r", ...OUTPUT], { cwd, env: world.env });
       expectTriaged(ended, world, tracker);
       expect(failuresOf(ended)).toEqual([]);
       const [call] = resultOf(ended).results["comment"]?.toolCalls ?? [];
@@ -366,7 +367,7 @@ describe.each(trackers)("the triage of a cause that %s knows", (tracker) => {
     const world = await startWorld(tracker, onWrite);
     const killed = await runProgram(RUN, { cwd, env: world.env, onStart });
     expect(killed.signal).toBe("SIGKILL");
-    const ended = await runProgram(["resume", "r", ...OUTPUT], { cwd, env: world.env });
+    const ended = await runHere(["resume", "r", ...OUTPUT], { cwd, env: world.env });
     expectTriaged(ended, world, tracker);
     expect(failuresOf(ended)).toEqual([expect.stringMatching(/^slack_send_message: in doubt: /)]);
     expect(resultOf(ended).results["notify"]?.data).toMatchObject({ delivered: false });

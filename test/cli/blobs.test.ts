@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/core/event.ts";
-import { type Loopback, startLoopback } from "../../src/testing.ts";
+import { startLoopback } from "../../src/testing.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
-import type { ModelService, Scripted } from "../services/script.ts";
+import type { Scripted } from "../services/script.ts";
+import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
 /** A log of 50 MB with one line that tells the cause. */
@@ -31,11 +32,6 @@ const FLOW = {
   edges: [{ from: "read", to: "tell" }],
 };
 
-const open: (Loopback | ModelService)[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((service) => service.close()));
-});
-
 /** What a model does that reads only what it is shown. */
 function findLine(address: string) {
   return (body: ChatRequest): Scripted => {
@@ -48,16 +44,17 @@ function findLine(address: string) {
   };
 }
 
-async function runIt(more: readonly string[] = []) {
+async function runIt() {
   const log = hugeLog();
   const service = await startLoopback((_, response) => {
     response.end(log);
   });
   const model = await startChat(findLine(`${service.url}/orders.log`));
-  open.push(service, model);
   const project = makeProject({ "flow.json": FLOW });
-  const args = ["run", "flow.json", "--model", "openai-compatible:test", "--json", "--run-id", "r1", ...more];
+  const report = ["--report", "html=report.html"];
+  const args = ["run", "flow.json", "--model", "openai-compatible:test", "--json", "--run-id", "r1", ...report];
   const ended = await runProgram(args, { cwd: project, env: { OPENAI_BASE_URL: model.url } });
+  await Promise.all([service.close(), model.close()]);
   return { ended, model, project };
 }
 
@@ -65,8 +62,13 @@ const resultsOf = (events: readonly RunEvent[]) =>
   events.flatMap((event) => (event.type === "tool:result" ? [event] : []));
 
 describe("a log of 50 MB", () => {
-  it("costs a prompt a few hundred tokens, and its one line is found", async () => {
-    const { ended, model, project } = await runIt(["--report", "html=report.html"]);
+  let run: Awaited<ReturnType<typeof runIt>>;
+  beforeAll(async () => {
+    run = await runIt();
+  });
+
+  it("costs a prompt a few hundred tokens, and its one line is found", () => {
+    const { ended, model, project } = run;
     expect(ended).toMatchObject({ code: 0 });
     expect(resultOf(ended).results.read?.data).toEqual({ summary: `Found: ${CAUSE}` });
 
@@ -83,9 +85,8 @@ describe("a log of 50 MB", () => {
     expect(readFileSync(join(project, "report.html"), "utf8")).toContain("r1.blobs/");
   });
 
-  it("brings tools only where there are some, and only once there is a blob", async () => {
-    const { model } = await runIt();
-    const offered = model.bodies.map((body) => body.tools?.map((tool) => tool.function.name) ?? []);
+  it("brings tools only where there are some, and only once there is a blob", () => {
+    const offered = run.model.bodies.map((body) => body.tools?.map((tool) => tool.function.name) ?? []);
     const [before, after, , without] = offered;
     expect(before).not.toContain("read_blob");
     expect(after?.filter((name) => name.endsWith("_blob"))).toEqual(["read_blob", "search_blob"]);
@@ -93,8 +94,8 @@ describe("a log of 50 MB", () => {
   });
 
   it("is replayed without the blob", async () => {
-    const { project } = await runIt();
-    const replay = await runProgram(["replay", "r1", "--json", "--run-id", "r2"], { cwd: project });
+    const { project } = run;
+    const replay = await runHere(["replay", "r1", "--json", "--run-id", "r2"], { cwd: project });
     expect(replay.code).toBe(0);
     expect(resultOf(replay).results.read?.data).toEqual({ summary: `Found: ${CAUSE}` });
     expect(existsSync(join(project, ".skillflow/runs/r2.blobs"))).toBe(false);

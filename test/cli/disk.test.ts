@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { linesOf, makeProject, resultOf, runFile, runProgram } from "./program.ts";
 
 const files = { "flow.yml": FLOW, "script.json": WORKING };
@@ -20,12 +21,12 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))("a disk that is full", () => {
       /error: .*r\.jsonl cannot be written: the disk is full|cannot be recorded: the disk is full/,
     );
     expect(readdirSync(join(cwd, ".skillflow", "runs"))).toEqual([".gitignore"]);
-    expect(await runProgram(RUN, { cwd })).toMatchObject({ code: 0 });
+    expect(await runHere(RUN, { cwd })).toMatchObject({ code: 0 });
   });
 
   it("in the middle of a record stops the run with 4, which goes on once there is space", async () => {
     const calm = makeProject(files);
-    const undisturbed = await runProgram(RUN, { cwd: calm });
+    const undisturbed = await runHere(RUN, { cwd: calm });
     const lines = readFileSync(runFile(calm, "r"), "utf8").trimEnd().split("\n");
     let size = Buffer.byteLength(`${lines[0]}\n`);
     for (const [index, line] of lines.slice(1).entries()) {
@@ -40,7 +41,7 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))("a disk that is full", () => {
       expect(resultOf(full), `within ${limit} bytes`).toMatchObject(told);
       expect(full.stderr).toContain("error: the run cannot be recorded: the disk is full");
       expect(full.stderr).toContain("free some space, then resume the run");
-      const resumed = await runProgram(["resume", "r", "--json"], { cwd });
+      const resumed = await runHere(["resume", "r", "--json"], { cwd });
       expect(resumed.code, resumed.stderr).toBe(0);
       expect(resultOf(resumed).trace).toEqual(resultOf(undisturbed).trace);
       expect(linesOf(cwd, "posts.txt").length, "no write happens twice").toBeLessThanOrEqual(1);

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { FLOW, isPosting, scriptOf, work } from "./flows.ts";
+import { runHere } from "./in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
 const MODEL = ["--model", "openai-compatible:test"];
@@ -25,9 +26,9 @@ async function runHanging(cwd: string, args: readonly string[], act: (child: Chi
   return runProgram(args, { cwd, env, onStart }).finally(service.close);
 }
 
-async function resumeHealthy(cwd: string) {
+async function resumeHealthy(cwd: string, start = runHere) {
   const service = await startChat(work);
-  return runProgram(["resume", "r", "--json"], { cwd, env: { OPENAI_BASE_URL: service.url } }).finally(service.close);
+  return start(["resume", "r", "--json"], { cwd, env: { OPENAI_BASE_URL: service.url } }).finally(service.close);
 }
 
 function expectWhole(cwd: string, ended: Awaited<ReturnType<typeof runProgram>>) {
@@ -61,7 +62,7 @@ describe("a run", () => {
         { type: "node:exit", node: "post", unfinished: true },
         { type: "workflow:end", status: "interrupted" },
       ]);
-      expectWhole(cwd, await resumeHealthy(cwd));
+      expectWhole(cwd, await resumeHealthy(cwd, runProgram));
     },
   );
 
@@ -159,7 +160,7 @@ describe("a run", () => {
       const [owner = ""] = readdirSync(lock);
       const [, host, ...rest] = owner.split("@");
       renameSync(join(lock, owner), join(lock, [process.pid, host, ...rest].join("@")));
-      expectWhole(cwd, await resumeHealthy(cwd));
+      expectWhole(cwd, await resumeHealthy(cwd, runProgram));
     },
   );
 
@@ -199,10 +200,10 @@ describe("a run", () => {
     await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
     const service = await startChat(work);
     const env = { OPENAI_BASE_URL: service.url };
-    const limited = await runProgram(["resume", "r", "--max-tokens", "1", "--json"], { cwd, env });
+    const limited = await runHere(["resume", "r", "--max-tokens", "1", "--json"], { cwd, env });
     expect(limited.code).toBe(5);
     const other = ["--model", "openai-compatible:other", "--max-tokens", "100000"];
-    const ended = await runProgram(["resume", "r", ...other, "--json"], { cwd, env }).finally(service.close);
+    const ended = await runHere(["resume", "r", ...other, "--json"], { cwd, env }).finally(service.close);
     expectWhole(cwd, ended);
     expect(service.bodies.map((body) => body.model)).toEqual(["other", "other"]);
   });

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
+import { runHere } from "./in-process.ts";
 import { type Ended, linesOf, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 
 /** Six nodes in a row and a loop over them, each with reads side by side, a mark and a post. */
@@ -89,7 +90,7 @@ describe("a run of the built program", () => {
         return answer(body);
       });
       const env = { OPENAI_BASE_URL: service.url };
-      const undisturbed = await runProgram(RUN, { cwd: calm, env });
+      const undisturbed = await runHere(RUN, { cwd: calm, env });
       expect(undisturbed.code).toBe(0);
 
       const roll = dice(seed);

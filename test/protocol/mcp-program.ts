@@ -1,7 +1,7 @@
 import type { Stream } from "node:stream";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { programCommand } from "../cli/program.ts";
 
 /** `skillflow mcp` as a process, and stock clients that speak with it. */
@@ -19,11 +19,6 @@ interface Started {
   readonly env?: Readonly<Record<string, string>>;
   readonly client?: ClientOptions;
 }
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
 
 function listen(stream: Stream | null): Program {
   let text = "";
@@ -54,7 +49,7 @@ export async function connectStdio({ cwd, args = [], env = {}, client: options }
   const transport = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });
   const client = new Client({ name: "test", version: "1" }, options);
   const told = listen(transport.stderr);
-  open.push(client);
+  onTestFinished(() => client.close());
   await client.connect(transport);
   return { client, transport, ...told };
 }
@@ -64,11 +59,9 @@ export async function startHttp({ cwd, args = [], env = {} }: Started) {
   const program = programCommand(["mcp", "--http", "--port", "0", ...args]);
   const holder = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });
   const told = listen(holder.stderr);
-  open.push({
-    async close() {
-      if (holder.pid !== null) process.kill(holder.pid, "SIGTERM");
-      await holder.close();
-    },
+  onTestFinished(async () => {
+    if (holder.pid !== null) process.kill(holder.pid, "SIGTERM");
+    await holder.close();
   });
   await holder.start();
   const [, url = ""] = await told.said(/serving \d+ tools at (\S+)/);
@@ -79,6 +72,6 @@ export async function connectHttp(url: string, options?: ClientOptions, headers:
   const client = new Client({ name: "test", version: "1" }, options);
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
   await client.connect(transport);
-  open.push(client);
+  onTestFinished(() => client.close());
   return client;
 }
