@@ -1,4 +1,4 @@
-import { linkProgram } from "../src/core/engine/program.ts";
+import { linkProgram } from "../src/core/engine/link.ts";
 import type { State } from "../src/core/engine/state.ts";
 import type { RunRecord } from "../src/core/event.ts";
 import type { Journal, Model, Store } from "../src/core/ports.ts";

@@ -1,14 +1,14 @@
+import type { Call } from "../src/core/call.ts";
 import { fold } from "../src/core/engine/fold.ts";
 import { next } from "../src/core/engine/interpreter.ts";
-import { linkProgram } from "../src/core/engine/program.ts";
+import { linkProgram } from "../src/core/engine/link.ts";
 import { begin, type State } from "../src/core/engine/state.ts";
-import type { Call, Step } from "../src/core/engine/step.ts";
+import type { Step } from "../src/core/engine/step.ts";
 import { callEvents } from "../src/core/engine/turn-calls.ts";
 import type { Diagnostic } from "../src/core/errors.ts";
 import { fieldPath } from "../src/core/errors.ts";
-import type { EventBody, EventOf, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
+import type { EventBody, EventOf, Purpose, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
-import type { Purpose } from "../src/core/ports.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";
 import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
 import type { Json, JsonObject } from "../src/core/values.ts";

@@ -1,6 +1,6 @@
+import type { Blobs } from "../core/blobs.ts";
 import { messageOf } from "../core/errors.ts";
 import { TOOL_MAKER } from "../core/own/tool-maker.ts";
-import type { Blobs } from "../core/ports.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";

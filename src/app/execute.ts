@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
+import type { Blobs } from "../core/blobs.ts";
 import { cutText } from "../core/cut.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
-import type { Blobs } from "../core/ports.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import { schemaProblems } from "../core/schema/schema.ts";
 import type { Failure, Skill } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
-import { keepMade, type RunnablePackage, type RunOutcome, runCode, runPackage } from "../loaders/folder/package-run.ts";
+import type { RunnablePackage } from "../loaders/folder/format.ts";
+import { keepMade, type RunOutcome, runCode, runPackage } from "../loaders/folder/package-run.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";
 import { cleanBlobs } from "../run/call.ts";
 import { holdLarge } from "../run/large.ts";

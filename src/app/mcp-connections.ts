@@ -1,9 +1,9 @@
 import { cutText } from "../core/cut.ts";
-import { defined } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isReservedTool } from "../core/own/own-tools.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { exposedName, type Skill, type Tool } from "../core/skill.ts";
+import { defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection } from "../loaders/mcp/client.ts";
 import { type Host, processesOf, type SkillEntries, type SkillEntry } from "./project.ts";

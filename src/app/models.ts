@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
-import { defined } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import { type Provider, parseModel, requireKey } from "../core/model-name.ts";
 import type { Model, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt } from "../core/prompt.ts";
+import { defined } from "../core/values.ts";
 import type { Resumed } from "../models/replay.ts";
 import type { Script } from "../models/script.ts";
 import { digestPrompt } from "../run/digest.ts";

@@ -1,9 +1,9 @@
-import type { Call } from "../core/engine/step.ts";
+import type { Blobs } from "../core/blobs.ts";
+import type { Call } from "../core/call.ts";
 import type { RunRecord } from "../core/event.ts";
 import { describeReading } from "../core/own/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../core/own/tool-maker.ts";
-import type { Blobs } from "../core/ports.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { ScriptWanted } from "../loaders/folder/skill-script.ts";

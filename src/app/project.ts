@@ -3,12 +3,14 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Environment, ProjectConfig } from "../core/config.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import type { Diagnostic } from "../core/errors.ts";
-import type { ProcessMark, Sandbox } from "../core/ports.ts";
+import type { ProcessMark } from "../core/ports.ts";
+import type { Sandbox } from "../core/sandbox.ts";
 import { setTimeBound } from "../core/schema/time-bound.ts";
 import { parseSkillReference } from "../core/skill-reference.ts";
 import { nearest } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import type { LoaderHost } from "../loaders/folder/host.ts";
+import type { SkillLevel } from "../loaders/folder/level.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
 import { askAgent } from "../loaders/formats/contract/agent-call.ts";
 import { mcpCaller } from "../loaders/mcp/call.ts";
@@ -24,9 +26,8 @@ import {
   projectRoot,
   userConfigPath,
 } from "../loaders/project-config.ts";
-import type { SkillLevel } from "../loaders/registry/discover.ts";
-import type { InlineSkills, SkillEntry } from "../loaders/registry/entry.ts";
-import { knownSkills, openSkillSet, type SkillSet } from "../loaders/registry/open.ts";
+import { knownSkills, openSkillSet } from "../loaders/registry/open.ts";
+import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources.ts";
 import {

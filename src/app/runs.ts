@@ -3,14 +3,8 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { cutText } from "../core/cut.ts";
 import { chooseBounds } from "../core/engine/bounds.ts";
-import { linkProgram } from "../core/engine/program.ts";
-import {
-  changedSettings,
-  chooseSettings,
-  defined,
-  type RunChoices,
-  recordedSettings,
-} from "../core/engine/settings.ts";
+import { linkProgram } from "../core/engine/link.ts";
+import { changedSettings, chooseSettings, type RunChoices, recordedSettings } from "../core/engine/settings.ts";
 import type { State } from "../core/engine/state.ts";
 import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "../core/errors.ts";
 import type { EventOf, RunEvent, RunRecord, Settings, SkillRecord } from "../core/event.ts";
@@ -24,12 +18,14 @@ import { createRedactor, type Redactor, type Secret } from "../core/redact/redac
 import { describeTools, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
 import { describeAbsence } from "../core/skill-reference.ts";
 import type { JsonObject } from "../core/values.ts";
+import { defined } from "../core/values.ts";
 import { checkInput } from "../core/workflow/check.ts";
 import { isDryRun } from "../core/workflow/inputs.ts";
 import { checkOutputSchemas } from "../core/workflow/output-schemas.ts";
 import { likeSources } from "../core/workflow/source.ts";
 import type { Workflow } from "../core/workflow.ts";
-import { handlerConfig, offeredTools, recordSkill, type SkillEntry } from "../loaders/registry/entry.ts";
+import { handlerConfig, offeredTools, recordSkill } from "../loaders/registry/entry.ts";
+import type { SkillEntry } from "../loaders/registry/skill-set.ts";
 import { loadSources } from "../loaders/sources.ts";
 import { priceOf } from "../models/prices.ts";
 import { createAsk } from "../run/ask.ts";

@@ -3,7 +3,7 @@ import type { Environment } from "../core/config.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { FormatOptions } from "../loaders/folder/host.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
-import type { ServerChoice } from "../loaders/registry/entry.ts";
+import type { ServerChoice } from "../loaders/registry/skill-set.ts";
 import type { Trust, TrustEntry, TrustMemory } from "../loaders/trust-memory.ts";
 
 /** What a command line says about skills; what it leaves open is undefined. */

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { Report } from "../reports/visits.ts";
 import { annotationsOfRun, maskCommands, outputsOf, stepSummary } from "./github.ts";
-import type { Io } from "./main.ts";
+import type { Io } from "./io.ts";
 import type { WrittenFile } from "./outputs.ts";
 
 /** What GitHub Actions is told of a run (cli "In CI"); its commands go to stderr, so that stdout stays what was asked for. */

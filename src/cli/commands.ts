@@ -1,5 +1,5 @@
 import { FORMATS } from "../core/skill.ts";
-import type { Action } from "./main.ts";
+import type { Action } from "./io.ts";
 
 /** The command line as data. Nothing here is loaded before it is asked for. */
 export interface CommandSpec {

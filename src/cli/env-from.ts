@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Environment } from "../core/config.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { Flags, Io } from "./main.ts";
+import type { Flags, Io } from "./io.ts";
 
 /** The environment with the variables of the file that `--env-from` names; what is set already stays. */
 export function withEnvFrom(io: Io, flags: Flags): Io {

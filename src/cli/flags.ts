@@ -6,7 +6,7 @@ import type { RunChoices } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
-import type { Flags, Io } from "./main.ts";
+import type { Flags, Io } from "./io.ts";
 
 /** Flags as the program knows them: checked, and typed. */
 

@@ -1,13 +1,12 @@
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { projectFolder } from "../app/project.ts";
-import { defined } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { nearest } from "../core/values.ts";
+import { defined, nearest } from "../core/values.ts";
 import { makeFolder, replaceFile } from "../files.ts";
 import type { Report } from "../reports/visits.ts";
 import { list, text } from "./flags.ts";
-import type { Flags, Io } from "./main.ts";
+import type { Flags, Io } from "./io.ts";
 
 export interface Outputs {
   readonly out: string | undefined;

@@ -6,7 +6,7 @@ import { redactRefusal } from "../core/record/content.ts";
 import { describeRefusal } from "../core/record/refusal.ts";
 import { describeResult, type RunResult } from "../core/record/result.ts";
 import { githubActions } from "./ci.ts";
-import type { Action, Flags, Io } from "./main.ts";
+import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal.ts";
 
 /** What is known of a run as it begins. */

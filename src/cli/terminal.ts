@@ -3,7 +3,7 @@ import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
 import type { JsonObject } from "../core/values.ts";
 import { isObject } from "../core/values.ts";
 import { logJson, plainLine, plainText } from "../reports/inert.ts";
-import type { Flags, Io } from "./main.ts";
+import type { Flags, Io } from "./io.ts";
 
 export type Format = Parameters<typeof styleText>[0];
 export type Paint = (format: Format, text: string) => string;

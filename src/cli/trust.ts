@@ -11,7 +11,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { plainLine } from "../reports/inert.ts";
 import { projectOptions } from "./flags.ts";
-import type { Flags, Io } from "./main.ts";
+import type { Flags, Io } from "./io.ts";
 import { painter } from "./terminal.ts";
 
 /** What people are asked about: a workflow that is to run, and what it brings along. */

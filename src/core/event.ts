@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { Purpose, StepKey } from "./ports.ts";
-import type { Part, ToolAnswer } from "./prompt.ts";
+import type { Part } from "./prompt.ts";
 import { INPUT_DIALECTS } from "./skill.ts";
 import type { Json, JsonObject } from "./values.ts";
 import { type Workflow, workflowSchema } from "./workflow.ts";
@@ -283,4 +282,8 @@ export interface RunRecord extends Omit<z.infer<typeof runRecordSchema>, "workfl
   readonly workflow: Workflow;
 }
 
-export type { Purpose, ToolAnswer };
+/** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */
+export type StepKey = string;
+
+/** Why a model is asked. Only `work` carries tools (D8). */
+export type Purpose = "work" | "route" | "judge" | "reflect";

@@ -1,5 +1,5 @@
 import type { ZodType, z } from "zod";
-import type { BlobInfo, Blobs } from "./ports.ts";
+import type { BlobInfo, Blobs } from "./blobs.ts";
 import { sha256 } from "./sha256.ts";
 import type { Json, JsonObject, JsonSchema } from "./values.ts";
 

@@ -123,3 +123,8 @@ function editDistance(a: string, b: string, limit: number): number {
   }
   return row[b.length] ?? limit;
 }
+
+/** A member that is there only when it has a value. */
+export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}

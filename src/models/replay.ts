@@ -1,10 +1,10 @@
 import { fold } from "../core/engine/fold.ts";
 import { next } from "../core/engine/interpreter.ts";
-import { linkProgram } from "../core/engine/program.ts";
+import { linkProgram } from "../core/engine/link.ts";
 import { begin } from "../core/engine/state.ts";
 import { isErrorCode, SkillflowError } from "../core/errors.ts";
-import type { EventOf, RunEvent } from "../core/event.ts";
-import type { Model, StepKey, StoredRun } from "../core/ports.ts";
+import type { EventOf, RunEvent, StepKey } from "../core/event.ts";
+import type { Model, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt, Prompt } from "../core/prompt.ts";
 
 /** A step that the recorded run took again when it was resumed: answered as it was each time, or as it was in the end. */

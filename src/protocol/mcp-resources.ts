@@ -7,8 +7,8 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { SkillEntry } from "../app/project.ts";
 import { readSkillFile } from "../app/skill-file.ts";
-import { isBlobId } from "../core/blob.ts";
-import type { BlobInfo, Blobs } from "../core/ports.ts";
+import type { BlobInfo, Blobs } from "../core/blobs.ts";
+import { isBlobId } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 
 /** What can be read: skills' instructions, the files that they bundle, and large results. Instructions are prompts too. */

@@ -6,9 +6,10 @@ import type { CallToolResult, Server, ServerContext } from "@modelcontextprotoco
 import { openBlobs } from "../app/execute.ts";
 import type { Project } from "../app/project.ts";
 import { FileRefused } from "../app/skill-file.ts";
+import type { Blobs } from "../core/blobs.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import type { Diagnostic } from "../core/errors.ts";
-import type { Blobs, Observer } from "../core/ports.ts";
+import type { Observer } from "../core/ports.ts";
 import type { Logger } from "../core/skill.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { isNestedBeyond, type JsonObject, nearest } from "../core/values.ts";

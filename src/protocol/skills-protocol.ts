@@ -1,9 +1,9 @@
 import type { Execution, RunnablePackage } from "../app/execute.ts";
 import type { SkillEntry } from "../app/project.ts";
 import { FileRefused, readSkillFile } from "../app/skill-file.ts";
-import { isBlobKind, wholeText } from "../core/blob.ts";
+import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
-import type { BlobInfo, Blobs } from "../core/ports.ts";
+import { isBlobKind, wholeText } from "../core/own/blob.ts";
 import { describeTools } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";

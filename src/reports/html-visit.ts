@@ -1,5 +1,5 @@
+import type { BlobInfo } from "../core/blobs.ts";
 import type { EvalResult, NodeResult } from "../core/event.ts";
-import type { BlobInfo } from "../core/ports.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { type Showing, valueHtml } from "./html-value.ts";
 import { html, type Markup } from "./markup.ts";

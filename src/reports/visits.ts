@@ -1,5 +1,5 @@
+import type { BlobInfo } from "../core/blobs.ts";
 import type { CallUsage, EventOf, NodeResult, RunEvent, RunRecord } from "../core/event.ts";
-import type { BlobInfo } from "../core/ports.ts";
 import type { RunResult } from "../core/record/result.ts";
 import type { Json } from "../core/values.ts";
 

@@ -1,6 +1,6 @@
-import { wholeText } from "../core/blob.ts";
+import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
-import type { BlobInfo, Blobs } from "../core/ports.ts";
+import { wholeText } from "../core/own/blob.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../core/schema/time-bound.ts";
 import type { JsonObject } from "../core/values.ts";
 

@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { blobsIn } from "../core/blob.ts";
+import type { Blobs } from "../core/blobs.ts";
+import type { Call } from "../core/call.ts";
 import { cutText } from "../core/cut.ts";
-import type { Call } from "../core/engine/step.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Blobs } from "../core/ports.ts";
+import { blobsIn } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { compileSchema } from "../core/schema/schema.ts";
 import type { Logger, Outcome, Tool } from "../core/skill.ts";

@@ -1,13 +1,14 @@
+import type { Call } from "../core/call.ts";
 import { cutText } from "../core/cut.ts";
 import { fold } from "../core/engine/fold.ts";
 import { attemptTimeLeft, next, runTimeLeft } from "../core/engine/interpreter.ts";
 import type { Program } from "../core/engine/program.ts";
 import { begin, type State } from "../core/engine/state.ts";
-import { type Call, type Step, timeoutMessage } from "../core/engine/step.ts";
+import { type Step, timeoutMessage } from "../core/engine/step.ts";
 import { callEvents } from "../core/engine/turn-calls.ts";
 import { messageOf } from "../core/errors.ts";
-import type { EventBody, EventOf, RunEvent } from "../core/event.ts";
-import type { Journal, Observer, StepKey } from "../core/ports.ts";
+import type { EventBody, EventOf, RunEvent, StepKey } from "../core/event.ts";
+import type { Journal, Observer } from "../core/ports.ts";
 import { redactDecision, redactOutcome } from "../core/record/content.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import type { Outcome } from "../core/skill.ts";

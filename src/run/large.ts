@@ -1,7 +1,7 @@
-import { describeBlob, wholeText } from "../core/blob.ts";
+import type { Blobs } from "../core/blobs.ts";
 import { cutText } from "../core/cut.ts";
 import { SkillflowError } from "../core/errors.ts";
-import type { Blobs } from "../core/ports.ts";
+import { describeBlob, wholeText } from "../core/own/blob.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 
 /** Results with more than this many characters of JSON do not stand in a prompt: they become blobs. */

@@ -1,6 +1,6 @@
 import type { Step } from "../core/engine/step.ts";
-import type { Envelope, EventBody, EventOf, RunEvent } from "../core/event.ts";
-import type { StepKey, StoredRun } from "../core/ports.ts";
+import type { Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/event.ts";
+import type { StoredRun } from "../core/ports.ts";
 
 /** What a recorded run did at a step, where a replay does not have it done again; undefined where it has. */
 export type Recall = (step: Step) => readonly EventBody[] | undefined;

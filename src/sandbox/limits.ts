@@ -1,5 +1,5 @@
 import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/sandbox.ts";
 import { quoteTheirs } from "../core/voice.ts";
 import type { TreeEnd } from "./tree.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox } from "../core/ports.ts";
+import type { ForeignCommand, ForeignResult, Sandbox } from "../core/sandbox.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import type { SandboxHost } from "./host.ts";
 import { checkCommand } from "./isolation/command.ts";

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { SkillflowError } from "../core/errors.ts";
-import type { JavaScriptCall, JavaScriptEnd } from "../core/ports.ts";
+import type { JavaScriptCall, JavaScriptEnd } from "../core/sandbox.ts";
 import { parseJson } from "../core/values.ts";
 
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;

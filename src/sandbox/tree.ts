@@ -3,7 +3,7 @@ import type { Duplex, Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/ports.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
 import { findMembers, inheritedFiles, livingProcess, type Usage, usageInside, usageOf } from "./processes.ts";
 

@@ -2,9 +2,9 @@ import { createHash, type Hash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isBlobId } from "../core/blob.ts";
+import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { BlobInfo, Blobs } from "../core/ports.ts";
+import { isBlobId } from "../core/own/blob.ts";
 import { isObject, parseJson } from "../core/values.ts";
 import { openPlain, replaceFile } from "../files.ts";
 

@@ -22,7 +22,7 @@ import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, ProcessMark, Store, StoredRun } from "../core/ports.ts";
 import { faultOfRecording, faultOfShape } from "../core/record/recording.ts";
-import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/record/run-summary.ts";
+import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/skim.ts";
 import { isObject } from "../core/values.ts";
 import { makeFolder, openPlainNow, realFolder } from "../files.ts";
 import { createJournal, newestFirst } from "./journal.ts";

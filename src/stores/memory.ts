@@ -1,7 +1,7 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, Store } from "../core/ports.ts";
-import { skimEvent } from "../core/record/run-summary.ts";
+import { skimEvent } from "../core/skim.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 
 export interface MemoryStore extends Store {

@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { withEnvFrom } from "../../src/cli/env-from.ts";
-import type { Io } from "../../src/cli/main.ts";
+import type { Io } from "../../src/cli/io.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, programCommand, runProgram } from "../cli/program.ts";
 

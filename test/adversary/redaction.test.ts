@@ -15,7 +15,7 @@ import {
   startRun,
   type Watch,
 } from "../../src/app/runs.ts";
-import { linkProgram } from "../../src/core/engine/program.ts";
+import { linkProgram } from "../../src/core/engine/link.ts";
 import type { RunEvent } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
 import type { Part } from "../../src/core/prompt.ts";

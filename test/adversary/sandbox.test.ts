@@ -25,7 +25,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isRefusedAddress } from "../../src/core/address.ts";
-import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/ports.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/sandbox.ts";
 import { seccompFilter } from "../../src/sandbox/isolation/seccomp.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Call } from "../../src/core/call.ts";
 import { fold } from "../../src/core/engine/fold.ts";
-import { linkProgram } from "../../src/core/engine/program.ts";
+import { linkProgram } from "../../src/core/engine/link.ts";
 import { begin, type State } from "../../src/core/engine/state.ts";
-import type { Call } from "../../src/core/engine/step.ts";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Journal, Observer, Store } from "../../src/core/ports.ts";
 import { describeResult } from "../../src/core/record/result.ts";

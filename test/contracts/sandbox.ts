@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox } from "../../src/core/ports.ts";
+import type { ForeignCommand, ForeignResult, Sandbox } from "../../src/core/sandbox.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { EventBody } from "../../src/core/event.ts";
 import type { Journal, Store } from "../../src/core/ports.ts";
-import { skimEvent } from "../../src/core/record/run-summary.ts";
+import { skimEvent } from "../../src/core/skim.ts";
 import { describeKills } from "./kills.ts";
 import { recordOf } from "./triage.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { linkProgram } from "../../src/core/engine/program.ts";
+import { defaultFeedback, judgePrompt, reflectPrompt } from "../../src/core/engine/judge-prompt.ts";
+import { linkProgram } from "../../src/core/engine/link.ts";
 import { begin } from "../../src/core/engine/state.ts";
-import { defaultFeedback, judgePrompt, openingTexts, reflectPrompt, renderContext } from "../../src/core/prompt.ts";
+import { openingTexts, renderContext } from "../../src/core/prompt.ts";
 import { calls, gives, OPS, play, recordOf, skillOf, toolOf, workflowOf } from "../harness.ts";
 
 const firstPrompt = (...args: Parameters<typeof recordOf>) => {

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { toolMakerSkill } from "../../src/loaders/own/tool-maker.ts";
-import { type InlineSkills, recordSkill } from "../../src/loaders/registry/entry.ts";
-import { openSkillSet, type SkillSetOptions } from "../../src/loaders/registry/open.ts";
+import { recordSkill } from "../../src/loaders/registry/entry.ts";
+import { openSkillSet } from "../../src/loaders/registry/open.ts";
+import type { InlineSkills, SkillSetOptions } from "../../src/loaders/registry/skill-set.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
 /** Skills that the program itself carries out, names that are its own, and files that skills bundle. */

@@ -2,10 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import type { SkillLevel } from "../../src/loaders/folder/level.ts";
 import { openSkillFolder, readSkillDocument } from "../../src/loaders/folder/skill-folder.ts";
-import type { SkillLevel } from "../../src/loaders/registry/discover.ts";
-import { handlerConfig, type InlineSkills, recordSkill, type ServerChoice } from "../../src/loaders/registry/entry.ts";
-import { openSkillSet, type SkillSetOptions } from "../../src/loaders/registry/open.ts";
+import { handlerConfig, recordSkill } from "../../src/loaders/registry/entry.ts";
+import { openSkillSet } from "../../src/loaders/registry/open.ts";
+import type { InlineSkills, ServerChoice, SkillSetOptions } from "../../src/loaders/registry/skill-set.ts";
 import type { Trust, TrustEntry } from "../../src/loaders/trust-memory.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { blobsIn, wholeText } from "../../src/core/blob.ts";
+import { blobsIn, wholeText } from "../../src/core/own/blob.ts";
 import { readBlob, searchBlob } from "../../src/run/blob-tools.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 

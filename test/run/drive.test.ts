@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { linkProgram } from "../../src/core/engine/program.ts";
+import { linkProgram } from "../../src/core/engine/link.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { linkProgram } from "../../src/core/engine/program.ts";
-import type { Call } from "../../src/core/engine/step.ts";
+import type { Call } from "../../src/core/call.ts";
+import { linkProgram } from "../../src/core/engine/link.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { EventBody, EventOf, RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JavaScriptCall } from "../../src/core/ports.ts";
+import type { JavaScriptCall } from "../../src/core/sandbox.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";
 
 function call(module: string, parts: Partial<JavaScriptCall> = {}) {

@@ -19,7 +19,7 @@ import { exposedName } from "../../core/skill.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { projectOptions } from "../flags.ts";
-import type { Action, Io } from "../main.ts";
+import type { Action, Io } from "../io.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "../terminal.ts";
 import { allSkills, HELD_SCRIPTS } from "./skills.ts";
 

@@ -8,7 +8,7 @@ import { SkillflowError } from "../../core/errors.ts";
 import { describeResult } from "../../core/record/result.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "../../reports/mermaid.ts";
 import { projectOptions, text } from "../flags.ts";
-import type { Action } from "../main.ts";
+import type { Action } from "../io.ts";
 import { findRecording } from "./runs.ts";
 
 export const graph: Action = async (io, [given = ""], flags) => {

@@ -4,7 +4,7 @@ import { openProject, type Project } from "../../app/project.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
 import { nearest } from "../../core/values.ts";
 import { projectOptions } from "../flags.ts";
-import type { Action, Io } from "../main.ts";
+import type { Action, Io } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 interface Problem extends Diagnostic {

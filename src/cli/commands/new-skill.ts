@@ -6,7 +6,7 @@ import { FORMATS, type Format } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";
 import { makeFolder } from "../../files.ts";
 import { projectOptions, text } from "../flags.ts";
-import type { Action, Flags, Io } from "../main.ts";
+import type { Action, Flags, Io } from "../io.ts";
 import { painter, programName } from "../terminal.ts";
 import { fillTemplate, SKILL_TEMPLATES } from "./skill-templates.ts";
 

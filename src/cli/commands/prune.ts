@@ -4,7 +4,7 @@ import { durationOf } from "../../core/engine/bounds.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { Store } from "../../core/ports.ts";
 import { flagValue, integer, projectOptions } from "../flags.ts";
-import type { Action } from "../main.ts";
+import type { Action } from "../io.ts";
 import { amount, describeFailure, jsonText } from "../terminal.ts";
 
 /** Removes runs that nobody needs; one that is being driven stays. */

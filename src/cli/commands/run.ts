@@ -24,7 +24,7 @@ import type { Workflow } from "../../core/workflow.ts";
 import { plainLine, plainText } from "../../reports/inert.ts";
 import { githubActions } from "../ci.ts";
 import { projectOptions, readInput, runChoices, sourceChoices, text } from "../flags.ts";
-import type { Flags, Io } from "../main.ts";
+import type { Flags, Io } from "../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../outputs.ts";
 import { liveProgress, plainProgress } from "../progress.ts";
 import { type Beginning, tellingRefusal } from "../refused.ts";

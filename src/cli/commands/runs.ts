@@ -11,7 +11,7 @@ import { nearest } from "../../core/values.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { formatCost } from "../../reports/preview.ts";
 import { projectOptions } from "../flags.ts";
-import type { Action } from "../main.ts";
+import type { Action } from "../io.ts";
 import { describeFailure, duration, jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
 import { describeVerdict } from "../verdict.ts";
 

@@ -3,7 +3,7 @@ import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../../core/formats/protocol-tool
 import { publishedSchemas } from "../../core/published.ts";
 import { nearest } from "../../core/values.ts";
 import { text } from "../flags.ts";
-import type { Action, Io } from "../main.ts";
+import type { Action, Io } from "../io.ts";
 import { jsonText } from "../terminal.ts";
 
 export const printSchema: Action = async (io, [name = ""], flags) => {

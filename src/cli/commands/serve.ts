@@ -5,7 +5,7 @@ import { SkillflowError } from "../../core/errors.ts";
 import { isLoopback } from "../../protocol/http-server.ts";
 import { openService } from "../../protocol/service.ts";
 import { projectOptions, text } from "../flags.ts";
-import type { Action, Flags, Io } from "../main.ts";
+import type { Action, Flags, Io } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 /** What is under way when the service is told to stop may take this long. */

@@ -6,7 +6,7 @@ import { describeTools } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { projectOptions } from "../flags.ts";
-import type { Action, Io } from "../main.ts";
+import type { Action, Io } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {

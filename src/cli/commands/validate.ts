@@ -10,7 +10,7 @@ import { documentSecrets } from "../../app/secrets.ts";
 import { type Diagnostic, fieldPath } from "../../core/errors.ts";
 import { logJson } from "../../reports/inert.ts";
 import { projectOptions, sourceChoices, text } from "../flags.ts";
-import type { Action } from "../main.ts";
+import type { Action } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {

@@ -1,10 +1,10 @@
+import type { MadeTool } from "../call.ts";
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
 import { type Part, textOf } from "../prompt.ts";
 import type { JsonObject } from "../values.ts";
 import {
   type Leaving,
   type Lesson,
-  type MadeTool,
   type PendingCall,
   type State,
   toolCallOf,

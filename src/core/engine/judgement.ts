@@ -1,8 +1,8 @@
 import type { EvalResult, EventBody, NodeResult } from "../event.ts";
-import { defaultFeedback, judgePrompt, reflectPrompt } from "../prompt.ts";
 import { isObject, type JsonObject } from "../values.ts";
 import type { Evaluator, WorkflowNode } from "../workflow.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
+import { defaultFeedback, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 import { leave } from "./leave.ts";
 import { toolsAt } from "./offer.ts";
 import type { Program } from "./program.ts";

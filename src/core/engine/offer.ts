@@ -1,28 +1,12 @@
-import { BLOB_TOOLS } from "../blob.ts";
-import type { Settings, SkillRecord } from "../event.ts";
+import type { SkillRecord } from "../event.ts";
+import { BLOB_TOOLS } from "../own/blob.ts";
 import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
 import type { WorkflowNode } from "../workflow.ts";
-import type { Program } from "./program.ts";
+import type { Offering, Program, ToolSet } from "./program.ts";
 import type { State } from "./state.ts";
-
-/** What decides, beside the node itself, which tools it has: a state does. */
-export interface Offering {
-  readonly settings: Pick<Settings, "writes" | "context_mode">;
-  readonly made: State["made"];
-  readonly holdsBlobs: boolean;
-}
-
-export interface ToolSet {
-  /** Also those that the node keeps away. */
-  readonly all: readonly ToolDescriptor[];
-  readonly offered: readonly ToolDescriptor[];
-  find(name: string): ToolDescriptor | undefined;
-  /** Whether a name in a filter or evaluator means the called one (D52). */
-  same(written: string, called: string): boolean;
-}
 
 /** The tools that a node has now: those of its skills, the executor's own, and such as the run itself brought about. */
 export function toolsAt(program: Program, state: State, node: string): ToolSet {

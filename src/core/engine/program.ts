@@ -1,9 +1,7 @@
-import type { RunRecord, SkillRecord } from "../event.ts";
-import { skillSections } from "../own/disclosure.ts";
-import { READ_SKILL } from "../own/own-tools.ts";
-import { parseSkillReference } from "../skill-reference.ts";
-import type { Edge, NodeSources, Workflow, WorkflowNode } from "../workflow.ts";
-import { type Offering, selectTools, type ToolSet } from "./offer.ts";
+import type { RunRecord, Settings, SkillRecord } from "../event.ts";
+import type { ToolDescriptor } from "../skill.ts";
+import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
+import type { State } from "./state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */
 export interface Program {
@@ -27,125 +25,18 @@ export interface NumberedEdge extends Edge {
   readonly index: number;
 }
 
-/** Joins a run's record into a program. */
-export function linkProgram(record: RunRecord): Program {
-  const { workflow } = record;
-  const nodes = new Map(Object.entries(workflow.nodes));
-  const skills = new Map(record.skills.map((skill) => [skill.id, skill]));
-  const edges = groupEdges(workflow.edges);
-  const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
-  const shared = {
-    rules: [...listOf(record, "input.rules"), ...listOf(record, "rules")],
-    context: [...listOf(record, "input.context"), ...listOf(record, "context")],
-  };
-
-  const nodeOf = (id: string): WorkflowNode => {
-    const node = nodes.get(id);
-    if (!node) throw new RangeError(`the workflow has no node ${id}`);
-    return node;
-  };
-  const available = (id: string) => {
-    const listed = (nodeOf(id).skills ?? []).flatMap((name) => skills.get(name) ?? []);
-    return onceEach(listed.filter((skill) => skill.available));
-  };
-
-  const tools = (id: string, now: Offering) => {
-    const { writes, context_mode } = now.settings;
-    const sets = toolSets.get(now.made) ?? new Map<string, ToolSet>();
-    toolSets.set(now.made, sets);
-    const key = `${writes} ${context_mode} ${now.holdsBlobs} ${id}`;
-    const known = sets.get(key) ?? selectTools(nodeOf(id), available(id), now).set;
-    sets.set(key, known);
-    return known;
-  };
-  /** A list to read from is of use only together with the tool that reads. */
-  const told = (id: string, now: Offering) => {
-    const { context_mode } = now.settings;
-    if (context_mode === "readOnDemand" && !tools(id, now).find(READ_SKILL)) return [];
-    return skillSections(available(id), context_mode);
-  };
-
-  return {
-    record,
-    workflow,
-    node: nodeOf,
-    edgesFrom: (id) => edges.get(id) ?? [],
-    skills: available,
-    tools,
-    preface: (id, now) => [
-      ...sourceSection(
-        "## Rules — You MUST Follow These",
-        ownSources(record, id, nodeOf(id).rules, "rules", shared.rules),
-      ),
-      ...sourceSection("## Background Context", ownSources(record, id, nodeOf(id).context, "context", shared.context)),
-      ...told(id, now),
-    ],
-    instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
-    warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings(id, node, available(id), record)))],
-  };
+/** What decides, beside the node itself, which tools it has: a state does. */
+export interface Offering {
+  readonly settings: Pick<Settings, "writes" | "context_mode">;
+  readonly made: State["made"];
+  readonly holdsBlobs: boolean;
 }
 
-/** A skill that a node lists under several references is one: the first counts. */
-function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
-  const found = new Map<string, SkillRecord>();
-  for (const skill of skills) {
-    const { id, range } = parseSkillReference(skill.id);
-    const known = skill.version === undefined && range !== undefined ? skill.id : `${id}@${skill.version ?? ""}`;
-    if (!found.has(known)) found.set(known, skill);
-  }
-  return [...found.values()];
-}
-
-function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {
-  const groups = new Map<string, NumberedEdge[]>();
-  for (const [index, edge] of edges.entries()) {
-    const when = edge.when?.trim() ? edge.when : undefined;
-    const group = groups.get(edge.from) ?? [];
-    group.push({ ...edge, when, index });
-    groups.set(edge.from, group);
-  }
-  return groups;
-}
-
-function toolWarnings(
-  id: string,
-  node: WorkflowNode,
-  skills: readonly SkillRecord[],
-  { settings }: RunRecord,
-): string[] {
-  if (skills.length === 0) return [];
-  return selectTools(node, skills, { settings, made: [], holdsBlobs: false }).warnings.map(
-    (warning) => `node ${id}: ${warning}`,
-  );
-}
-
-function sourceSection(heading: string, all: readonly string[]): string[] {
-  const contents = all.filter((content) => content.trim() !== "");
-  return contents.length === 0 ? [] : [`${heading}\n\n${contents.join("\n\n")}`];
-}
-
-/** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
-function ownSources(
-  record: RunRecord,
-  id: string,
-  own: NodeSources | undefined,
-  field: "rules" | "context",
-  shared: readonly string[],
-): readonly string[] {
-  if (own === undefined) return shared;
-  const only = !Array.isArray(own) && own.only === true;
-  const contents = listOf(record, `nodes.${id}.${field}`);
-  return only ? contents : [...shared, ...contents];
-}
-
-function listOf(record: RunRecord, place: string): string[] {
-  const contents: string[] = [];
-  while (Object.hasOwn(record.sources, `${place}[${contents.length}]`)) {
-    contents.push(contentOf(record, `${place}[${contents.length}]`));
-  }
-  return contents;
-}
-
-function contentOf(record: RunRecord, place: string): string {
-  return record.sources[place]?.content ?? "";
+export interface ToolSet {
+  /** Also those that the node keeps away. */
+  readonly all: readonly ToolDescriptor[];
+  readonly offered: readonly ToolDescriptor[];
+  find(name: string): ToolDescriptor | undefined;
+  /** Whether a name in a filter or evaluator means the called one (D52). */
+  same(written: string, called: string): boolean;
 }

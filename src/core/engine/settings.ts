@@ -2,7 +2,7 @@ import type { Environment, ProjectConfig } from "../config.ts";
 import { SkillflowError } from "../errors.ts";
 import type { RunEvent, Settings } from "../event.ts";
 import { checkModels, defaultJudge, defaultModel } from "../model-name.ts";
-import { deepEqual } from "../values.ts";
+import { deepEqual, defined } from "../values.ts";
 import type { Workflow } from "../workflow.ts";
 import { type BoundChoices, chooseBounds, resumeBounds, type Writes } from "./bounds.ts";
 
@@ -80,9 +80,4 @@ export function changedSettings(
     ...defined("context_mode", choices.contextMode),
     ...(deepEqual(limits, recorded.limits) ? {} : { limits: { ...recorded.limits, ...limits } }),
   };
-}
-
-/** A member that is there only when it has a value. */
-export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }

@@ -1,4 +1,5 @@
-import type { EventOf, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
+import type { MadeTool } from "../call.ts";
+import type { NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
 import type { RunContext, Turn } from "../prompt.ts";
 import type { Json } from "../values.ts";
 
@@ -49,9 +50,6 @@ export interface State {
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
 }
-
-/** A tool that the run itself defined, with the body of its handler. */
-export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;
 
 interface PathStep {
   readonly node: string;

@@ -1,9 +1,7 @@
-import type { EventBody } from "../event.ts";
-import type { Purpose, StepKey } from "../ports.ts";
+import type { Call } from "../call.ts";
+import type { EventBody, Purpose, StepKey } from "../event.ts";
 import type { Prompt } from "../prompt.ts";
-import type { ToolDescriptor } from "../skill.ts";
-import type { Json } from "../values.ts";
-import type { MadeTool, State } from "./state.ts";
+import type { State } from "./state.ts";
 
 /** What has to happen next. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers. */
 export type Step =
@@ -17,15 +15,6 @@ export type Step =
       readonly prompt: Prompt;
     }
   | { readonly kind: "call"; readonly key: StepKey; readonly node: string; readonly calls: readonly Call[] };
-
-/** A call to carry out: its input fits its tool's schema. */
-export interface Call {
-  readonly key: StepKey;
-  readonly tool: ToolDescriptor;
-  readonly input: Json;
-  /** The tool, defined by the run itself, that it runs or removes. */
-  readonly made?: MadeTool;
-}
 
 /** Limits are checked before each model call (O8). */
 export function ask(state: State, step: Omit<Extract<Step, { kind: "ask" }>, "kind">): Step {

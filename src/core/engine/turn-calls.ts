@@ -1,13 +1,14 @@
+import type { Call } from "../call.ts";
 import type { EventBody } from "../event.ts";
 import { answerFromAbove, readingProblem } from "../own/disclosure.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Outcome, ToolDescriptor } from "../skill.ts";
 import type { WorkflowNode } from "../workflow.ts";
 import { leaveFailed } from "./leave.ts";
-import { type ToolSet, toolsAt } from "./offer.ts";
-import type { Program } from "./program.ts";
+import { toolsAt } from "./offer.ts";
+import type { Program, ToolSet } from "./program.ts";
 import type { PendingCall, State, Visit } from "./state.ts";
-import type { Call, Step } from "./step.ts";
+import type { Step } from "./step.ts";
 import { misfitOf } from "./tool-input.ts";
 
 /** The tool calls that a turn asked for. */

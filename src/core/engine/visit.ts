@@ -1,9 +1,10 @@
 import type { EventBody, NodeResult } from "../event.ts";
-import { joinSections, type Prompt, previousAttempt } from "../prompt.ts";
+import { joinSections, type Prompt } from "../prompt.ts";
 import type { Json, JsonObject } from "../values.ts";
 import type { WorkflowNode } from "../workflow.ts";
 import { readAnswer } from "./answer.ts";
 import { checkValues, evalsByName } from "./evaluate.ts";
+import { previousAttempt } from "./judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
 import { toolsAt } from "./offer.ts";

@@ -1,5 +1,5 @@
-import { BLOB_TOOLS } from "../blob.ts";
 import { alike, EXECUTOR, exposedName } from "../skill.ts";
+import { BLOB_TOOLS } from "./blob.ts";
 
 /** The executor's own tools: core describes them, `src/app/own-tools.ts` carries them out. */
 

@@ -1,5 +1,4 @@
-import type { MadeTool } from "../engine/state.ts";
-import type { Call } from "../engine/step.ts";
+import type { Call, MadeTool } from "../call.ts";
 import type { EventBody } from "../event.ts";
 import { parameterSchema } from "../formats/parameter-map.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "../skill.ts";

@@ -1,7 +1,8 @@
 import { addUsage } from "../engine/fold.ts";
 import { recordedSettings } from "../engine/settings.ts";
 import { noUsage } from "../engine/state.ts";
-import type { Envelope, EventOf, RunEvent, RunRecord } from "../event.ts";
+import type { RunRecord } from "../event.ts";
+import type { Skimmed, SkimmedRun } from "../skim.ts";
 import { costOf, degradedSkills, type RunResult, statusOf } from "./result.ts";
 
 /** A run on a line of a list (`skillflow.runs/1`). */
@@ -22,25 +23,6 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly durationMs: number;
-}
-
-/** The events that a summary is made of; of all others it takes the time alone. */
-const TELLING = ["node:enter", "model:reply", "workflow:end", "run:resume"] as const;
-
-type Moment = Pick<Envelope, "at" | "epoch"> & { readonly type: "other" };
-export type Skimmed = (EventOf<(typeof TELLING)[number]> & Envelope) | Moment;
-
-export interface SkimmedRun {
-  readonly record: RunRecord;
-  readonly events: readonly Skimmed[];
-}
-
-export function isTelling(type: string): boolean {
-  return TELLING.some((telling) => telling === type);
-}
-
-export function skimEvent(event: RunEvent): Skimmed {
-  return isTelling(event.type) ? (event as Skimmed) : { type: "other", at: event.at, epoch: event.epoch };
 }
 
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {

@@ -1,5 +1,5 @@
-import { defined } from "../engine/settings.ts";
 import type { JsonObject, JsonSchema } from "../values.ts";
+import { defined } from "../values.ts";
 import type { InputField, Workflow } from "../workflow.ts";
 
 /** A workflow's inputs as JSON Schema: what fits it passes the input check, undeclared keys included (W26). */

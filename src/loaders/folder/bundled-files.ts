@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { wholeText } from "../../core/blob.ts";
+import { wholeText } from "../../core/own/blob.ts";
 import { openInside, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
 

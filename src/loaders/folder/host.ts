@@ -1,49 +1,8 @@
 import type { Environment } from "../../core/config.ts";
-import type { Diagnostic } from "../../core/errors.ts";
-import type { JavaScriptCall, JavaScriptEnd, ProcessMark, Sandbox } from "../../core/ports.ts";
-import type { Format, McpServerConfig, Skill, SkillKind, ToolContext } from "../../core/skill.ts";
+import type { ProcessMark } from "../../core/ports.ts";
+import type { JavaScriptCall, JavaScriptEnd, Sandbox } from "../../core/sandbox.ts";
+import type { McpServerConfig, ToolContext } from "../../core/skill.ts";
 import type { Json, JsonObject } from "../../core/values.ts";
-import type { SkillPackage } from "../formats/skills-protocol/skill-package.ts";
-import type { RunnablePackage } from "./package-run.ts";
-import type { SkillFolder } from "./skill-folder.ts";
-
-/** One way to write a skill as a folder. */
-export interface FolderFormat {
-  readonly format: Format;
-  /** Decides by the folder's file names, and by a file's outer shape where names are not enough (skill-formats 6.1). */
-  recognises(folder: SkillFolder): boolean;
-  /** Reads the folder; nothing of it is imported or run. The diagnostic says why the whole skill is skipped. */
-  load(folder: SkillFolder, host: LoaderHost): LoadedSkill | Diagnostic;
-}
-
-/** A skill as its folder has it. */
-export interface LoadedSkill {
-  /** Handlers start what they need when they are called, and not before. */
-  readonly skill: Skill;
-  readonly format: Format;
-  readonly kind: SkillKind;
-  /** As written, unknown keys kept; empty where there is none. */
-  readonly frontmatter: { readonly [key: string]: unknown };
-  /** Its tools run code of the folder, or programs that the folder names: needs trust (trust 6). */
-  readonly runsCode: boolean;
-  /** Other skills that its tools call. */
-  readonly calls?: readonly string[];
-  /** The tool of another skill that its own tool passes every call on to. */
-  readonly boundTo?: Pick<Invocation, "skill" | "tool">;
-  /** What can be run by itself; Skills Protocol packages alone. */
-  readonly package?: SkillPackage;
-  /** Its Python, as code that was written for one run imports it. */
-  readonly mounts?: readonly RunnablePackage[];
-  /** What it lacks beside config, such as a program on the PATH. */
-  readonly unavailable?: string;
-  /** What trust lets run beside the tools, as people are told before they give it. */
-  readonly code?: readonly string[];
-  /** A server that its own tool starts or asks, and the folder where a command starts. */
-  readonly server?: { readonly config: McpServerConfig; readonly cwd: string };
-  /** The skill that the folder's module defines: imported on the first call, which only trust allows. */
-  readonly importCode?: () => Promise<Skill>;
-  readonly diagnostics: readonly Diagnostic[];
-}
 
 /** How descriptors behave where the document and today's practice differ, and what the operator allows. */
 export interface FormatOptions {

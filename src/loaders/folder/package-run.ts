@@ -3,37 +3,16 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmdirSync } from "node
 import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isBlobKind } from "../../core/blob.ts";
+import type { Blobs } from "../../core/blobs.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { Blobs, ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../../core/ports.ts";
+import { isBlobKind } from "../../core/own/blob.ts";
+import type { ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../../core/sandbox.ts";
 import { temporaryName } from "../../core/temporary-name.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/values.ts";
 import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
+import type { PackageRuntime, RunnablePackage } from "./format.ts";
 import type { LoaderHost } from "./host.ts";
 import { runnersFolder, withRefusals } from "./script-handler.ts";
-import type { Contents } from "./skill-contents.ts";
-
-/** A package as far as running goes. */
-export interface RunnablePackage {
-  /** Dotted. */
-  readonly name: string;
-  /** Absolute and real. */
-  readonly directory: string;
-  readonly contents: Pick<Contents, "check">;
-  /** Undefined for an instruction. */
-  readonly runtime: PackageRuntime | undefined;
-  /** The variables that it may see. */
-  readonly secrets: readonly string[];
-  /** The hosts that it may reach. */
-  readonly network: false | readonly string[];
-}
-
-export interface PackageRuntime {
-  readonly language: "python" | "javascript";
-  /** From the package's folder. */
-  readonly entrypoint: string;
-  readonly export: string;
-}
 
 /**
  * A function of a Python file of any skill, to be imported: `word-count` is `skills.word_count`. Without secrets and

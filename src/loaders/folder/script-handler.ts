@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount } from "../../core/ports.ts";
+import type { ForeignCommand, ForeignResult, Mount } from "../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/values.ts";
 import { quoteTheirs } from "../../core/voice.ts";

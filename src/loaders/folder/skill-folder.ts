@@ -5,9 +5,9 @@ import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } fro
 import { isObject } from "../../core/values.ts";
 import { mcpServerSchema } from "../../core/workflow.ts";
 import { isWithin, openPlainNow } from "../../files.ts";
-import { readNetwork } from "../declared-network.ts";
 import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
+import { readNetwork } from "./declared-network.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 
 /** A skill's folder, whatever its format. */

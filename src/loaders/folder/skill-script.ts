@@ -1,9 +1,9 @@
 import { extname } from "node:path";
-import type { ForeignCommand } from "../../core/ports.ts";
+import type { ForeignCommand } from "../../core/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
-import { readNetwork } from "../declared-network.ts";
 import { resolveInside } from "./contain.ts";
+import { readNetwork } from "./declared-network.ts";
 import type { LoaderHost } from "./host.ts";
 import { declaredEnv, isExecutable } from "./script-handler.ts";
 import type { Contents } from "./skill-contents.ts";

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import type { Mount } from "../../core/ports.ts";
+import type { Mount } from "../../core/sandbox.ts";
 import { isWithin } from "../../files.ts";
 import type { LoaderHost } from "./host.ts";
 

@@ -1,11 +1,11 @@
+import type { Blobs } from "../../core/blobs.ts";
 import { CODE, CODE_TOOL } from "../../core/own/code.ts";
-import type { Blobs } from "../../core/ports.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
 import type { Json, JsonObject } from "../../core/values.ts";
-import { keepMade, type MountedBlob, type RunnablePackage, type RunOutcome, runCode } from "../folder/package-run.ts";
-import type { SkillEntry } from "../registry/entry.ts";
-import type { SkillSet } from "../registry/open.ts";
+import type { RunnablePackage } from "../folder/format.ts";
+import { keepMade, type MountedBlob, type RunOutcome, runCode } from "../folder/package-run.ts";
+import type { SkillEntry, SkillSet } from "../registry/skill-set.ts";
 
 /** What packages are found and run with. */
 type Registry = Pick<SkillSet, "find" | "host">;

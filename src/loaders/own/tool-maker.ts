@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MadeTool } from "../../core/engine/state.ts";
+import type { MadeTool } from "../../core/call.ts";
 import { messageOf } from "../../core/errors.ts";
 import { MAKER_TOOLS, skillOf, TOOL_MAKER } from "../../core/own/tool-maker.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";

@@ -4,8 +4,9 @@ import { type Diagnostic, messageOf } from "../../core/errors.ts";
 import { isReservedTool } from "../../core/own/own-tools.ts";
 import type { Skill } from "../../core/skill.ts";
 import { isWithin } from "../../files.ts";
-import type { FolderFormat, LoadedSkill, LoaderHost } from "../folder/host.ts";
-import type { Contents } from "../folder/skill-contents.ts";
+import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { LoaderHost } from "../folder/host.ts";
+import type { Discovery, FoundSkill, SkillLevel } from "../folder/level.ts";
 import {
   openRealFolder,
   openSkillFolder,
@@ -14,33 +15,6 @@ import {
   skipped,
   UNNAMED,
 } from "../folder/skill-folder.ts";
-
-/** A place where skills are looked for. */
-export interface SkillLevel {
-  readonly kind: "extra" | "module" | "project" | "user" | "builtin";
-  /** Absolute: a directory of skill folders, or a skill folder itself. Of a module also its file, or a package's name. */
-  readonly path: string;
-  /** Whether skills found here are the operator's own (trust 6). */
-  readonly trusted: boolean;
-  /** Folders of this level may not be links that lead out of here; undefined where they may. */
-  readonly root?: string;
-  /** Of a module: the folder that its package is installed for. */
-  readonly from?: string;
-  /** Of a module: the config file that names it, and as which of its modules. */
-  readonly named?: { readonly file: string; readonly index: number };
-}
-
-export interface FoundSkill {
-  readonly path: string;
-  readonly loaded: LoadedSkill;
-  /** All that its code is. */
-  readonly contents: Contents;
-}
-
-export interface Discovery {
-  readonly found: readonly FoundSkill[];
-  readonly diagnostics: readonly Diagnostic[];
-}
 
 const MOST_FOLDERS = 2000;
 const MOST_DEPTH = 4;

@@ -1,14 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  configValues,
-  isReservedVariable,
-  missingConfig,
-  missingForTool,
-  type ResolvedField,
-  resolveConfig,
-} from "../../core/config.ts";
-import { defined } from "../../core/engine/settings.ts";
+import { configValues, isReservedVariable, missingConfig, missingForTool, resolveConfig } from "../../core/config.ts";
 import { type Diagnostic, messageOf } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event.ts";
 import {
@@ -17,100 +9,17 @@ import {
   type Format,
   type McpServerConfig,
   type Skill,
-  type SkillKind,
   type Tool,
 } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
-import { isObject } from "../../core/values.ts";
-import type { InlineSkill, Workflow } from "../../core/workflow.ts";
+import { defined, isObject } from "../../core/values.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
-import type { RunnablePackage } from "../folder/package-run.ts";
-import type { Contents } from "../folder/skill-contents.ts";
 import type { SkillScripts } from "../folder/skill-script.ts";
-import type { SkillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { openServerContents } from "../mcp/contents.ts";
-import { leaveOutReserved, type SkillLevel } from "./discover.ts";
+import { leaveOutReserved } from "./discover.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
-import type { SkillSetOptions } from "./open.ts";
+import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
 import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
-
-/** One skill of the set, all its layers joined (D32), and whether it can be used. */
-export interface SkillEntry {
-  readonly skill: Skill;
-  readonly format: Format;
-  readonly kind: SkillKind;
-  readonly source: SkillSource;
-  /** A built-in skill has this id, and keeps its tools. */
-  readonly isBuiltin: boolean;
-  /** Where lower layers of the same id are. */
-  readonly shadows: readonly string[];
-  readonly fields: readonly ResolvedField[];
-  /** Why it is unavailable; undefined when it is available. */
-  readonly unavailable: string | undefined;
-  /** Why its code does not run, or its server is not connected, although the rest is there; undefined where nothing is held back. */
-  readonly withheld: string | undefined;
-  /** What would happen if it were not held back, in words: `runs tool page`, `asks https://…`. */
-  readonly heldBack: readonly string[];
-  /** Its tools as its files declare them, where they are held back. */
-  readonly heldTools: readonly Tool[];
-  readonly frontmatter: { readonly [key: string]: unknown } | undefined;
-  /** The folder whose files belong to its instruction; undefined where there are none. */
-  readonly bundle: Bundle | undefined;
-  /** Its scripts, where it has some that no manifest makes handlers of, and they are trusted. */
-  readonly scripts: SkillScripts | undefined;
-  /** It has such scripts, and they wait for trust; nothing else of it does because of them. */
-  readonly holdsScripts: boolean;
-  /** References of other skills that its tools call. */
-  readonly calls: readonly string[];
-  /** What can be run and mounted by itself, where it is trusted. */
-  readonly package: SkillPackage | undefined;
-  /** Its Python, to be imported by code that was written for one run. */
-  readonly mounts: readonly RunnablePackage[];
-  /** What its own server is, for as long as it may be started. */
-  readonly contents: Contents | undefined;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-export interface OwnSkill {
-  readonly skill: Skill;
-  /** Why the operator's choices keep it away. */
-  readonly unavailable: string | undefined;
-}
-
-export interface ServerChoice {
-  readonly config: McpServerConfig;
-  /** The file that says so. */
-  readonly path: string;
-  readonly kind: "project" | "user";
-  /** Whether that file is the operator's own. */
-  readonly trusted: boolean;
-}
-
-/** The skills that a workflow brings along. */
-export interface InlineSkills {
-  readonly skills: Workflow["skills"];
-  /** Whether the document is the operator's own (workflow-format D64). */
-  readonly trusted: boolean;
-}
-
-export interface SkillSource {
-  readonly kind: "inline" | SkillLevel["kind"];
-  readonly path: string | null;
-  /** Of two skills of one id the higher one wins. */
-  readonly priority: number;
-  /** Whether code of it may run. */
-  readonly trusted: boolean;
-}
-
-interface Bundle {
-  readonly directory: string;
-  /** Names of the files that a model may read. */
-  readonly files: readonly string[];
-}
-
-export interface OwnedInline extends InlineSkill {
-  readonly trusted: boolean;
-}
 
 export interface Layers {
   readonly inline: OwnedInline | undefined;

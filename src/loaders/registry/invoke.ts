@@ -4,8 +4,8 @@ import { describeAbsence, parseSkillReference } from "../../core/skill-reference
 import { type Json, toJson } from "../../core/values.ts";
 import type { Invocation, Invoke, LoaderHost } from "../folder/host.ts";
 import { UNCONNECTED } from "../mcp/call.ts";
-import { calledTool, handlerConfig, type SkillEntry } from "./entry.ts";
-import type { SkillSet } from "./open.ts";
+import { calledTool, handlerConfig } from "./entry.ts";
+import type { SkillEntry, SkillSet } from "./skill-set.ts";
 
 /** What one invocation means. */
 export interface Chosen {

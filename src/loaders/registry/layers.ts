@@ -1,18 +1,20 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isReservedVariable } from "../../core/config.ts";
-import { defined } from "../../core/engine/settings.ts";
 import type { Diagnostic } from "../../core/errors.ts";
 import { reservedName } from "../../core/own/own-tools.ts";
 import { describeTools, type Skill, type Tool } from "../../core/skill.ts";
-import type { FolderFormat, LoadedSkill, LoaderHost } from "../folder/host.ts";
+import { defined } from "../../core/values.ts";
+import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { LoaderHost } from "../folder/host.ts";
+import type { SkillLevel } from "../folder/level.ts";
 import { type Contents, joinContents } from "../folder/skill-contents.ts";
 import { openSkillFolder, readSkillDocument, skipped } from "../folder/skill-folder.ts";
 import { discoverModule } from "../formats/module/module-folder.ts";
 import { loadSkillModule } from "../formats/module/skill-module.ts";
 import { openServerContents } from "../mcp/contents.ts";
-import { discoverSkills, type SkillLevel } from "./discover.ts";
-import type { SkillSetOptions } from "./open.ts";
+import { discoverSkills } from "./discover.ts";
+import type { SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, repeatedVersions } from "./versions.ts";
 
 /** One skill of one id, found at one level. */

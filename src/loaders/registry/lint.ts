@@ -2,7 +2,9 @@ import { join } from "node:path";
 import type { Diagnostic } from "../../core/errors.ts";
 import type { Format } from "../../core/skill.ts";
 import { isObject } from "../../core/values.ts";
-import type { FolderFormat, LoadedSkill, LoaderHost } from "../folder/host.ts";
+import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { LoaderHost } from "../folder/host.ts";
+import type { SkillLevel } from "../folder/level.ts";
 import { checkContents } from "../folder/lint-contents.ts";
 import { openManifest } from "../folder/lint-manifest.ts";
 import { openSkillFolder, type SkillFolder } from "../folder/skill-folder.ts";
@@ -14,7 +16,7 @@ import { checkSkillTools } from "../formats/skill-tools/lint.ts";
 import { checkSkillsProtocol } from "../formats/skills-protocol/lint.ts";
 import { checkToolDescriptor } from "../formats/tool-descriptor/lint.ts";
 import { parseFrontmatter } from "../text/frontmatter.ts";
-import { loadFolder, type SkillLevel, skillFolders } from "./discover.ts";
+import { loadFolder, skillFolders } from "./discover.ts";
 
 export interface LintedSkill {
   /** Its id where it can be read, else its folder's name. */

@@ -1,32 +1,21 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Environment } from "../../core/config.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill-reference.ts";
-import type { FolderFormat, LoaderHost } from "../folder/host.ts";
+import type { FolderFormat } from "../folder/format.ts";
+import type { LoaderHost } from "../folder/host.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
 import { skillContract } from "../formats/contract/skill-contract.ts";
 import { moduleFolder } from "../formats/module/module-folder.ts";
 import { skillTools } from "../formats/skill-tools/skill-tools.ts";
 import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
-import type { Trust } from "../trust-memory.ts";
-import type { SkillLevel } from "./discover.ts";
-import {
-  calledTool,
-  type InlineSkills,
-  joinLayers,
-  type OwnedInline,
-  type OwnSkill,
-  partsOf,
-  type ServerChoice,
-  type SkillEntry,
-} from "./entry.ts";
+import { calledTool, joinLayers, partsOf } from "./entry.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
-import type { LintedSkill } from "./lint.ts";
+import type { InlineSkills, OwnedInline, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
-import { describeWithheld, heldOf, type Withheld } from "./withheld.ts";
+import { describeWithheld, heldOf } from "./withheld.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
 export const FORMATS: readonly FolderFormat[] = [
@@ -37,50 +26,6 @@ export const FORMATS: readonly FolderFormat[] = [
   moduleFolder,
   skillDocument,
 ];
-
-export interface SkillSetOptions {
-  /** The folder of the built-in skills. */
-  readonly builtin: string;
-  /** Built-in skills whose tools the program itself carries out. */
-  readonly own: readonly OwnSkill[];
-  /** Where skills are looked for, highest first. */
-  readonly levels: readonly SkillLevel[];
-  /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */
-  readonly servers: ReadonlyMap<string, ServerChoice>;
-  readonly disabled: readonly string[];
-  /** Skills whose code the operator lets run. */
-  readonly trust: Trust;
-  /** Variables handed to a skill beside those that it declares. */
-  readonly variables: ReadonlyMap<string, readonly string[]>;
-  readonly overrides: ReadonlyMap<string, string>;
-  readonly env: Environment;
-  readonly host: Omit<LoaderHost, "env" | "invoke">;
-}
-
-/** Every skill there is, found once and read when asked for. */
-export interface SkillSet {
-  /** Checks skills by the strict rules of their formats: those at the paths, without any all that are not built in. */
-  lint(paths?: readonly string[]): Promise<readonly LintedSkill[]>;
-  readonly ids: ReadonlySet<string>;
-  /** Where the skills of all levels were found, links followed. */
-  readonly folders: readonly string[];
-  readonly diagnostics: readonly Diagnostic[];
-  /** What the tools of foreign skills are carried out with. */
-  readonly host: LoaderHost;
-  /** What is held back of the skill and why (trust 6), told without running any; undefined where nothing is. */
-  withheld(reference: string, inline?: InlineSkills): Withheld | undefined;
-  /**
-   * By id, or by `id@range` for one of its versions; undefined for what nobody declares. `inline` are the skills of one
-   * workflow, the highest layer.
-   */
-  find(reference: string, inline?: InlineSkills): Promise<SkillEntry | undefined>;
-  /** The versions of an id at all levels, newest first. */
-  versions(id: string): readonly string[];
-  /** What was found where the skill is looked for: whom it shadows, and folders of its name that were skipped. */
-  about(reference: string, inline?: InlineSkills): readonly Diagnostic[];
-  /** The same skills where no server is connected and no agent asked (fine-print T45). */
-  unconnected(): SkillSet;
-}
 
 /** The skills of a set as references name them. */
 export function knownSkills({ ids, versions }: SkillSet): KnownSkills {

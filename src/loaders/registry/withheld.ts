@@ -1,5 +1,5 @@
 import type { McpServerConfig } from "../../core/skill.ts";
-import type { LoadedSkill } from "../folder/host.ts";
+import type { LoadedSkill } from "../folder/format.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import { handedVariables } from "../mcp/variables.ts";
 import { isRemembered, type Trust } from "../trust-memory.ts";

@@ -1,8 +1,9 @@
-import type { Sandbox } from "../../core/ports.ts";
+import type { Sandbox } from "../../core/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { seccompFilter } from "./seccomp.ts";
-import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
+import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
+import type { ViewStep } from "./view-step.ts";
 
 /** Through bubblewrap, whose program is `bwrap`. Its start costs a few milliseconds. */
 export function bubblewrapSandbox(host: SandboxHost, bwrap: string): Sandbox {

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync }
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../core/ports.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../core/sandbox.ts";
 import { temporaryName } from "../../core/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { withLimits } from "../limits.ts";
@@ -13,7 +13,8 @@ import { openEgress } from "./egress.ts";
 import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
 import { protectNames } from "./protection.ts";
 import { hostsOf, relayPrefix, socketIn, withRelay } from "./relay.ts";
-import { describeView, type ViewStep } from "./view.ts";
+import { describeView } from "./view.ts";
+import type { ViewStep } from "./view-step.ts";
 
 /** A launcher that makes a view come true, and then becomes or starts what follows its arguments. */
 export interface Enclosure {

@@ -13,9 +13,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ForeignCommand } from "../../core/ports.ts";
+import type { ForeignCommand } from "../../core/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
-import type { ViewStep } from "./view.ts";
+import type { ViewStep } from "./view-step.ts";
 
 /** Whom the kernel takes a program for, whatever its own user namespace says. */
 export interface KernelUser {

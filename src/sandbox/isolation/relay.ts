@@ -1,9 +1,9 @@
 import { realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { ForeignCommand, SandboxLimits } from "../../core/ports.ts";
+import type { ForeignCommand, SandboxLimits } from "../../core/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
-import type { ViewStep } from "./view.ts";
+import type { ViewStep } from "./view-step.ts";
 
 /**
  * The way out of a sandbox without a network: a socket of the proxy (egress.ts), and inside a small program that offers

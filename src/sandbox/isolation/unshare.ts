@@ -1,12 +1,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Sandbox } from "../../core/ports.ts";
+import type { Sandbox } from "../../core/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcesses } from "../processes.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { hostsOf } from "./relay.ts";
 import { filterLoader, seccompFilter } from "./seccomp.ts";
-import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
+import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
+import type { ViewStep } from "./view-step.ts";
 
 /**
  * Through the tools of util-linux, which every Linux has. Slower than bubblewrap; the filter of system calls is loaded by

@@ -1,17 +1,10 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, Mount } from "../../core/ports.ts";
+import type { ForeignCommand, Mount } from "../../core/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { hostsOf, proxyVariables, showRelay } from "./relay.ts";
-
-/** One step in making the files that a program sees, beginning with an empty root. */
-export type ViewStep =
-  | { readonly kind: "show"; readonly mount: Mount }
-  | { readonly kind: "link"; readonly path: string; readonly to: string }
-  | { readonly kind: "folder"; readonly path: string }
-  /** Memory that the program may write to. */
-  | { readonly kind: "scratch"; readonly path: string; readonly bytes: number };
+import type { ViewStep } from "./view-step.ts";
 
 /** The program's user as it sees itself. */
 export const INNER_ID = 1000;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { linkProgram, type NumberedEdge } from "../../../src/core/engine/program.ts";
+import { linkProgram } from "../../../src/core/engine/link.ts";
+import type { NumberedEdge } from "../../../src/core/engine/program.ts";
 import {
   chooseRoute,
   liveEdges,

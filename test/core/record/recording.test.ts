@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fold } from "../../../src/core/engine/fold.ts";
 import { next } from "../../../src/core/engine/interpreter.ts";
-import { linkProgram } from "../../../src/core/engine/program.ts";
+import { linkProgram } from "../../../src/core/engine/link.ts";
 import { begin } from "../../../src/core/engine/state.ts";
 import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
 import { faultOfRecording } from "../../../src/core/record/recording.ts";

@@ -4,7 +4,8 @@ import { fold } from "../../../src/core/engine/fold.ts";
 import { begin } from "../../../src/core/engine/state.ts";
 import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
-import { skimEvent, summarizeRun } from "../../../src/core/record/run-summary.ts";
+import { summarizeRun } from "../../../src/core/record/run-summary.ts";
+import { skimEvent } from "../../../src/core/skim.ts";
 
 const [record, ...events] = readFileSync("workflows/incident-triage.run.jsonl", "utf8")
   .trimEnd()

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../../src/core/errors.ts";
-import type { ForeignCommand } from "../../../src/core/ports.ts";
+import type { ForeignCommand } from "../../../src/core/sandbox.ts";
 import type { Json, JsonObject } from "../../../src/core/values.ts";
 import type { LoaderHost } from "../../../src/loaders/folder/host.ts";
 import { callScript, declaredEnv, type Script, type ScriptCall } from "../../../src/loaders/folder/script-handler.ts";

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../../src/core/errors.ts";
 import type { JsonObject } from "../../../src/core/values.ts";
 import { codeSkill } from "../../../src/loaders/own/code.ts";
-import { openSkillSet, type SkillSet } from "../../../src/loaders/registry/open.ts";
+import { openSkillSet } from "../../../src/loaders/registry/open.ts";
+import type { SkillSet } from "../../../src/loaders/registry/skill-set.ts";
 import { toolContext } from "../../../src/testing.ts";
 import { foreignHost, makeFolder } from "../foreign.ts";
 

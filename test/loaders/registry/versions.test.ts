@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { SkillLevel } from "../../../src/loaders/registry/discover.ts";
+import type { SkillLevel } from "../../../src/loaders/folder/level.ts";
 import { recordSkill } from "../../../src/loaders/registry/entry.ts";
-import { knownSkills, openSkillSet, type SkillSet } from "../../../src/loaders/registry/open.ts";
+import { knownSkills, openSkillSet } from "../../../src/loaders/registry/open.ts";
+import type { SkillSet } from "../../../src/loaders/registry/skill-set.ts";
 import { chooseVersion, listVersions, type Versioned } from "../../../src/loaders/registry/versions.ts";
 import { toolContext } from "../../../src/testing.ts";
 import { foreignHost, makeFolder } from "../foreign.ts";

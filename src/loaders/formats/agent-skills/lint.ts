@@ -6,7 +6,7 @@ import { type Diagnostic, messageOf } from "../../../core/errors.ts";
 import { CATEGORIES, type Format } from "../../../core/skill.ts";
 import { isObject } from "../../../core/values.ts";
 import { mcpServerSchema } from "../../../core/workflow.ts";
-import { readNetwork } from "../../declared-network.ts";
+import { readNetwork } from "../../folder/declared-network.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, checkShape, complainer, unknownKey } from "../../folder/lint-manifest.ts";
 import { isSkillId, type SkillFolder } from "../../folder/skill-folder.ts";

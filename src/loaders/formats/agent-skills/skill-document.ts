@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/errors.ts";
 import type { Skill } from "../../../core/skill.ts";
-import type { FolderFormat, LoadedSkill } from "../../folder/host.ts";
+import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import { readSkillDocument, type SkillDocument } from "../../folder/skill-folder.ts";
 
 /** A folder that is a SKILL.md and what it refers to: Agent Skills, and the workflow format's custom skills. */

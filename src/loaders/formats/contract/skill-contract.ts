@@ -4,7 +4,8 @@ import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
-import type { FolderFormat, LoadedSkill, LoaderHost } from "../../folder/host.ts";
+import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
+import type { LoaderHost } from "../../folder/host.ts";
 import { type Manifest, readManifest } from "../../folder/manifest.ts";
 import { mountOf } from "../../folder/package-run.ts";
 import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";

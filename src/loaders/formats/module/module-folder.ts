@@ -1,10 +1,10 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { type Diagnostic, messageOf } from "../../../core/errors.ts";
 import { resolveInside } from "../../folder/contain.ts";
-import type { FolderFormat, LoadedSkill } from "../../folder/host.ts";
+import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
+import type { Discovery, SkillLevel } from "../../folder/level.ts";
 import { openContents } from "../../folder/skill-contents.ts";
 import { openSkillFolder, readSkillDocument, type SkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
-import type { Discovery, SkillLevel } from "../../registry/discover.ts";
 import { parseYaml } from "../../text/yaml-text.ts";
 import { findModule, type ModulePlace, type NoModule, skillFile } from "./module-place.ts";
 import { readModuleId } from "./module-source.ts";

@@ -12,9 +12,17 @@ import {
 } from "../../../core/formats/skill-package.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill.ts";
-import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
-import type { FolderFormat, LoadedSkill, LoaderHost } from "../../folder/host.ts";
-import { keepMade, type PackageRuntime, type RunnablePackage, runPackage } from "../../folder/package-run.ts";
+import { isObject, type JsonObject } from "../../../core/values.ts";
+import type {
+  FolderFormat,
+  LoadedSkill,
+  PackageDocument,
+  PackageRuntime,
+  RunnablePackage,
+  SkillPackage,
+} from "../../folder/format.ts";
+import type { LoaderHost } from "../../folder/host.ts";
+import { keepMade, runPackage } from "../../folder/package-run.ts";
 import { type SkillFolder, skipped } from "../../folder/skill-folder.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";
 import { readYaml } from "../../text/yaml-text.ts";
@@ -30,29 +38,6 @@ export const skillPackage: FolderFormat = {
 };
 
 const MANIFEST = "skill.toml";
-
-/** A package, read: all that there is to list, describe and run. */
-export interface SkillPackage extends RunnablePackage {
-  readonly version: string;
-  readonly description: string;
-  readonly kind: "action" | "instruction";
-  readonly namespace: string;
-  readonly input: JsonSchema;
-  /** As written. */
-  readonly manifest: { readonly [key: string]: unknown };
-  readonly document: PackageDocument;
-  /** What is wrong with it; with an error among them it cannot be run. */
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** SKILL.md, whose frontmatter is not that of Agent Skills: its name is for people. */
-export interface PackageDocument {
-  readonly title: string | undefined;
-  readonly shortDescription: string | undefined;
-  readonly tags: readonly string[];
-  readonly frontmatter: { readonly [key: string]: unknown };
-  readonly body: string;
-}
 
 /** Reads a folder with a skill.toml; the diagnostic says why it is no package at all. */
 export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {

@@ -1,8 +1,6 @@
 import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { wholeText } from "../../../core/blob.ts";
-import { defined } from "../../../core/engine/settings.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type {
   Allowlist,
@@ -26,9 +24,11 @@ import {
   withDefaults,
 } from "../../../core/formats/descriptor-argv.ts";
 import { addHints, limitLines } from "../../../core/formats/descriptor-output.ts";
-import type { ForeignResult, Mount } from "../../../core/ports.ts";
+import { wholeText } from "../../../core/own/blob.ts";
+import type { ForeignResult, Mount } from "../../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill.ts";
 import type { Json, JsonObject } from "../../../core/values.ts";
+import { defined } from "../../../core/values.ts";
 import { type Inside, openInside, type Refused, resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { declaredEnv } from "../../folder/script-handler.ts";

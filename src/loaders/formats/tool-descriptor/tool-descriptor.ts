@@ -3,7 +3,7 @@ import type { Diagnostic } from "../../../core/errors.ts";
 import type { DescribedTool } from "../../../core/formats/descriptor.ts";
 import type { Tool } from "../../../core/skill.ts";
 import { isObject, type Json } from "../../../core/values.ts";
-import type { FolderFormat, LoadedSkill } from "../../folder/host.ts";
+import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import { findRequiredPrograms } from "../../folder/required-programs.ts";
 import { readConfig, type SkillFolder, skipped } from "../../folder/skill-folder.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openFetch } from "../../../../src/app/fetch.ts";
-import type { LoadedSkill, LoaderHost } from "../../../../src/loaders/folder/host.ts";
+import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
+import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
 import { askAgent } from "../../../../src/loaders/formats/contract/agent-call.ts";
 import { skillContract } from "../../../../src/loaders/formats/contract/skill-contract.ts";

@@ -5,12 +5,13 @@ import type { Environment } from "../../../../src/core/config.ts";
 import type { Diagnostic } from "../../../../src/core/errors.ts";
 import type { Skill } from "../../../../src/core/skill.ts";
 import type { Json, JsonObject } from "../../../../src/core/values.ts";
-import type { Invocation, LoadedSkill, LoaderHost, McpInvocation } from "../../../../src/loaders/folder/host.ts";
+import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
+import type { Invocation, LoaderHost, McpInvocation } from "../../../../src/loaders/folder/host.ts";
+import type { SkillLevel } from "../../../../src/loaders/folder/level.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
 import { skillContract } from "../../../../src/loaders/formats/contract/skill-contract.ts";
-import type { SkillLevel } from "../../../../src/loaders/registry/discover.ts";
-import type { OwnSkill } from "../../../../src/loaders/registry/entry.ts";
-import { openSkillSet, type SkillSet } from "../../../../src/loaders/registry/open.ts";
+import { openSkillSet } from "../../../../src/loaders/registry/open.ts";
+import type { OwnSkill, SkillSet } from "../../../../src/loaders/registry/skill-set.ts";
 import { toolContext } from "../../../../src/testing.ts";
 import { foreignHost, makeFolder } from "../../foreign.ts";
 

@@ -6,14 +6,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Diagnostic } from "../../../../src/core/errors.ts";
 import type { JsonObject } from "../../../../src/core/values.ts";
+import type { SkillPackage } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { keepMade, type PackageRun, runCode, runPackage } from "../../../../src/loaders/folder/package-run.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
-import {
-  readPackage,
-  type SkillPackage,
-  skillPackage,
-} from "../../../../src/loaders/formats/skills-protocol/skill-package.ts";
+import { readPackage, skillPackage } from "../../../../src/loaders/formats/skills-protocol/skill-package.ts";
 import { firstThatWorks } from "../../../../src/sandbox/choose.ts";
 import { memoryBlobs } from "../../../../src/stores/blobs.ts";
 import { toolContext } from "../../../../src/testing.ts";

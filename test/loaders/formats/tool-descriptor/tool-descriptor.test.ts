@@ -12,10 +12,11 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { ForeignCommand } from "../../../../src/core/ports.ts";
+import type { ForeignCommand } from "../../../../src/core/sandbox.ts";
 import type { ToolContext } from "../../../../src/core/skill.ts";
 import type { Json } from "../../../../src/core/values.ts";
-import type { FormatOptions, LoadedSkill, LoaderHost } from "../../../../src/loaders/folder/host.ts";
+import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
+import type { FormatOptions, LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
 import { toolDescriptor } from "../../../../src/loaders/formats/tool-descriptor/tool-descriptor.ts";
 import { processSandbox } from "../../../../src/sandbox/process.ts";

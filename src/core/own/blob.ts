@@ -1,6 +1,6 @@
-import type { BlobInfo } from "./ports.ts";
-import { EXECUTOR, type ToolDescriptor } from "./skill.ts";
-import { isObject, type Json, type JsonObject, type JsonSchema } from "./values.ts";
+import type { BlobInfo } from "../blobs.ts";
+import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema } from "../values.ts";
 
 /** What a model sees of a blob, and how it reads on. */
 

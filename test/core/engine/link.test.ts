@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Offering } from "../../../src/core/engine/offer.ts";
-import { linkProgram } from "../../../src/core/engine/program.ts";
+import { linkProgram } from "../../../src/core/engine/link.ts";
+import type { Offering } from "../../../src/core/engine/program.ts";
 import { exposedName } from "../../../src/core/skill.ts";
 import { type NodeParts, OPS, recordOf, skillOf, toolOf, workflowOf } from "../../harness.ts";
 

@@ -1,5 +1,5 @@
-import { faultOfHost, parseDeclaredHost } from "../core/declared-host.ts";
-import { isObject } from "../core/values.ts";
+import { faultOfHost, parseDeclaredHost } from "../../core/declared-host.ts";
+import { isObject } from "../../core/values.ts";
 
 /** The hosts that `metadata.network` of a SKILL.md names, with spaces between them. */
 export interface DeclaredNetwork {

@@ -1,0 +1,44 @@
+import type { Host } from "../app/project.ts";
+import type { Redactor } from "../core/redact/redact.ts";
+
+/** The process as the commands see it: everything printed passes one place. */
+export interface Io {
+  readonly host: Host;
+  /** What was asked for: a result, a document, a stream. */
+  out(text: string): Promise<void>;
+  /** Text for people. */
+  err(text: string): Promise<void>;
+  /** Text for people in place of the line that is there now: on a terminal alone. */
+  redraw(line: string): Promise<void>;
+  /** Whether the text for people goes to a terminal. */
+  readonly isTerminal: boolean;
+  readonly columns: number;
+  /** Of the terminal that the output goes to; undefined where it goes elsewhere, which wraps nothing. */
+  readonly outColumns: number | undefined;
+  /** What was asked for, in words for people. */
+  outText(text: string): Promise<void>;
+  /** A workflow command for the CI system, which reads the text for people. */
+  command(line: string): Promise<void>;
+  /**
+   * From now on secrets are kept out of all that is for people (trust 5). A document of `out` is made of what was redacted
+   * where it was said: its own structure stays as it is.
+   */
+  protect(redactor: Redactor): void;
+  /** A text without the secrets that are known by now. */
+  clean(text: string): string;
+  readInput(): Promise<string>;
+  /** The input as it arrives. */
+  input(): AsyncIterable<Uint8Array>;
+  /** From now on nothing but `out` reaches the output: what code of skills prints there is text for people. */
+  reserveOutput(): void;
+  /** Asks the person at the terminal; an empty answer where they gave none. Undefined where there is nobody to ask. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
+  onInterrupt(stop: (reason: string) => void): void;
+  /** Told of what is thrown where nobody waits for it; what it does not take ends the program. */
+  onStray(take: (error: unknown) => boolean): void;
+}
+
+export type Flags = Readonly<Record<string, unknown>>;
+
+/** What a command does: its positional arguments and flags; gives the exit code. */
+export type Action = (io: Io, args: readonly string[], flags: Flags) => Promise<number>;

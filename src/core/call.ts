@@ -1,0 +1,15 @@
+import type { EventOf, StepKey } from "./event.ts";
+import type { ToolDescriptor } from "./skill.ts";
+import type { Json } from "./values.ts";
+
+/** A tool that the run itself defined, with the body of its handler. */
+export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;
+
+/** A call to carry out: its input fits its tool's schema. */
+export interface Call {
+  readonly key: StepKey;
+  readonly tool: ToolDescriptor;
+  readonly input: Json;
+  /** The tool, defined by the run itself, that it runs or removes. */
+  readonly made?: MadeTool;
+}
