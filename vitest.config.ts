@@ -22,7 +22,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: 2,
-    maxConcurrency: 10,
+    maxConcurrency: 20,
     globalSetup: "./test/installed-program.ts",
     setupFiles: "./test/setup.ts",
     server: { deps: { external: [/\/installation-\w+\/dist\//] } },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Loopback } from "../../src/testing.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
-import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
+import { makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
 import { hasTerminal, runOnTerminal } from "../cli/pseudo-terminal.ts";
 import { httpServer } from "../services/mcp.ts";
 
@@ -232,7 +232,7 @@ describe("a dry run", () => {
   });
 });
 
-describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
+describe("on a terminal", () => {
   const files = {
     ".git/HEAD": "",
     "serve.cjs": 'require("fs").writeFileSync("ran-served", "");',
@@ -248,27 +248,38 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
   };
   const RUN = ["run", "flow.yml", ...MODEL];
 
-  it("a run asks about the workflow's own server, shows it, and a yes counts until what it names changes", async () => {
+  const answer = (
+    answers: readonly string[],
+    cwd: string,
+    env: Record<string, string>,
+    args: readonly string[] = RUN,
+  ) => runInside(args, { cwd: realpathSync(cwd), env, isTerminal: true, answers });
+
+  it.skipIf(!hasTerminal)("a run asks about the workflow's own server and shows it (python3 makes one)", async () => {
     const cwd = makeProject(files);
-    const place = { cwd, env: { HOME: makeProject({ ".keep": "" }) } };
-    const first = await runOnTerminal(RUN, ["y\n"], place);
-    expect(first.stdout).toContain("runs command node ./serve.cjs");
-    expect(first.stdout).toContain("hands TOKEN to it");
+    const asked = await runOnTerminal(RUN, ["y\n"], { cwd, env: { HOME: makeProject({ ".keep": "" }) } });
+    expect(asked.stdout).toContain("runs command node ./serve.cjs");
+    expect(asked.stdout).toContain("hands TOKEN to it");
     expect(marks(cwd)).toEqual(["ran-served"]);
-    const again = await runOnTerminal(RUN, [], place);
-    expect(again.stdout).not.toContain("[y/N]");
+  });
+
+  it("a yes counts until what the server names changes", async () => {
+    const cwd = makeProject(files);
+    const env = { HOME: makeProject({ ".keep": "" }) };
+    expect((await answer(["y"], cwd, env)).stderr).toContain("[y/N]");
+    expect(marks(cwd)).toEqual(["ran-served"]);
+    expect((await answer([], cwd, env)).stderr).not.toContain("[y/N]");
     writeFileSync(join(cwd, "serve.cjs"), "// changed\n");
-    const changed = await runOnTerminal(RUN, ["n\n"], place);
-    expect(changed.stdout).toContain("[y/N]");
+    expect((await answer(["n"], cwd, env)).stderr).toContain("[y/N]");
   });
 
   it("another server under the same id is asked about again", async () => {
     const cwd = makeProject(files);
-    const place = { cwd, env: { HOME: makeProject({ ".keep": "" }) } };
-    await runOnTerminal(RUN, ["y\n"], place);
+    const env = { HOME: makeProject({ ".keep": "" }) };
+    await answer(["y"], cwd, env);
     const other = JSON.stringify(files["flow.yml"]).replace('"TOKEN":"t"', '"OTHER":"t"');
     writeFileSync(join(cwd, "flow.yml"), other);
-    expect((await runOnTerminal(RUN, ["n\n"], place)).stdout).toContain("[y/N]");
+    expect((await answer(["n"], cwd, env)).stderr).toContain("[y/N]");
   });
 
   it.each<[string, readonly string[], Record<string, string>]>([
@@ -279,8 +290,8 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     const cwd = makeProject(files);
     const HOME = makeProject({ ".keep": "" });
     if (args.includes("r")) await runInside([...RUN, "--run-id", "r"], { cwd });
-    const { stdout } = await runOnTerminal(args, [], { cwd: realpathSync(cwd), env: { HOME, ...more } });
-    expect(stdout).not.toContain("[y/N]");
-    expect(linesOf(cwd, "ran-served")).toEqual([]);
+    const { stdout, stderr } = await answer(["y"], cwd, { HOME, ...more }, args);
+    expect(stdout + stderr).not.toContain("[y/N]");
+    expect(marks(cwd)).toEqual([]);
   });
 });

@@ -142,7 +142,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
       "def main():\n    while True: pass",
       "def main(): return 'x' * (3 * 1024 ** 3)",
       "import sys\ndef main():\n    while True: print('x' * 100000)",
-    ].map((code) => call(code, { limits: { timeout_ms: 4000 } }));
+    ].map((code) => call(code, { limits: { timeout_ms: 2000 } }));
     const environment = call("import os\ndef main(): return sorted(os.environ)");
     const others = call(
       "import os\ndef main(): return [open(f'/proc/{p}/environ').read() for p in os.listdir('/proc') if p.isdigit()]",

@@ -11,6 +11,10 @@ export interface Screen {
   /** Beside PATH and a HOME of its own, as with `runProgram`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** What arrives bit by bit, in place of `stdin`. */
+  readonly input?: AsyncIterable<Uint8Array>;
+  /** Told of what is printed, as it is printed. */
+  readonly onText?: (stream: "stdout" | "stderr", text: string) => void;
   readonly columns?: number;
   /** Whether both streams go to a terminal. */
   readonly isTerminal?: boolean;
@@ -25,6 +29,10 @@ export interface Screen {
 export async function runHere(argv: readonly string[], screen: Screen): Promise<Ended> {
   const { cwd, stdin = "", columns = 80, isTerminal = false, answers } = screen;
   const shown = { stdout: "", stderr: "" };
+  const show = (stream: "stdout" | "stderr") => async (text: string) => {
+    shown[stream] += text;
+    screen.onText?.(stream, text);
+  };
   const waiting = [...(answers ?? [])];
   const terminal: Terminal = {
     runtime: { node: process.version, platform: process.platform },
@@ -37,17 +45,13 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
       uid: process.geteuid?.(),
       kill: (pid, signal) => void reaches(pid, signal),
     },
-    out: async (text) => {
-      shown.stdout += text;
-    },
-    err: async (text) => {
-      shown.stderr += text;
-    },
+    out: show("stdout"),
+    err: show("stderr"),
     isTerminal,
     columns,
     outColumns: isTerminal ? columns : undefined,
     readInput: async () => stdin,
-    input: () => Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
+    input: () => screen.input ?? Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
     reserveOutput: () => undefined,
     ask:
       answers &&

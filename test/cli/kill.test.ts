@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, watch } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
+import { sliceOf } from "../long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { runHere } from "./in-process.ts";
@@ -79,7 +80,7 @@ function reaper(cwd: string, kind: "request" | "record", count: number): Reaper 
 const MOST_KILLS = 12;
 
 describe("a run of the built program", () => {
-  it.each([1, 2])(
+  it.each(sliceOf([1, 2]))(
     "that is killed again and again ends as if nothing had happened (%i)",
     async (seed) => {
       const files = { "chain.yml": CHAIN };

@@ -6,7 +6,10 @@ import { linesOf, makeProject, readEvents } from "./program.ts";
 
 /** A tools.json descriptor, from its folder to the program that it names. */
 
-const NOTES = readFileSync(join(import.meta.dirname, "..", "loaders", "data", "notes-tools.json"), "utf8");
+const NOTES = readFileSync(
+  join(import.meta.dirname, "../loaders/formats/tool-descriptor/data/notes-tools.json"),
+  "utf8",
+);
 const WORKFLOW =
   "id: w\nname: W\nentry: a\nnodes:\n  a: { name: A, instruction: Find my note., skills: [notes] }\nedges: []\n";
 const PROGRAM = `#!/bin/sh

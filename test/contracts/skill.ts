@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonObject, JsonSchema, SkillDefinition, ToolContext } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
@@ -129,8 +129,13 @@ export async function callTool(
 
 /** Whether an input passes the schema, as the executor checks it before the handler runs. */
 export function fits(inputSchema: unknown, input: JsonObject): boolean {
-  return new Ajv2020({ strict: false }).validate(schemaOf(inputSchema), input);
+  const validate = validators.get(inputSchema as object) ?? ajv.compile(schemaOf(inputSchema));
+  validators.set(inputSchema as object, validate);
+  return validate(input);
 }
+
+const ajv = new Ajv2020({ strict: false });
+const validators = new WeakMap<object, ValidateFunction>();
 
 export async function failureOf(work: () => Promise<unknown>): Promise<Error> {
   try {

@@ -1,7 +1,15 @@
-import type { Stream } from "node:stream";
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { PassThrough, type Stream } from "node:stream";
+import {
+  Client,
+  type ClientOptions,
+  ReadBuffer,
+  StreamableHTTPClientTransport,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { onTestFinished } from "vitest";
+import { runHere } from "../cli/in-process.ts";
 import { programCommand } from "../cli/program.ts";
 
 /** `skillflow mcp` as a process, and stock clients that speak with it. */
@@ -49,6 +57,38 @@ export async function connectStdio({ cwd, args = [], env = {}, client: options }
   const transport = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });
   const client = new Client({ name: "test", version: "1" }, options);
   const told = listen(transport.stderr);
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  return { client, transport, ...told };
+}
+
+/** The same in this process, where nothing depends on the process itself. */
+export async function connectHere({ cwd, args = [], env = {}, client: options }: Started) {
+  const [input, errors] = [new PassThrough(), new PassThrough()];
+  const told = listen(errors);
+  const answers = new ReadBuffer();
+  let ended: Promise<unknown> = Promise.resolve();
+  const transport: Transport = {
+    async start() {
+      ended = runHere(["mcp", ...args], {
+        cwd,
+        env,
+        input,
+        onText(stream, text) {
+          if (stream === "stderr") return void errors.write(text);
+          answers.append(Buffer.from(text));
+          for (let next = answers.readMessage(); next; next = answers.readMessage()) transport.onmessage?.(next);
+        },
+      });
+    },
+    send: async (message) => void input.write(serializeMessage(message)),
+    async close() {
+      input.end();
+      await ended;
+      transport.onclose?.();
+    },
+  };
+  const client = new Client({ name: "test", version: "1" }, options);
   onTestFinished(() => client.close());
   await client.connect(transport);
   return { client, transport, ...told };

@@ -3,9 +3,10 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scriptOf } from "../cli/flows.ts";
+import { runHere } from "../cli/in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../cli/program.ts";
 import { stdioServer } from "../services/mcp.ts";
-import { connectHttp, connectStdio, startHttp } from "./mcp-program.ts";
+import { connectHere, connectHttp, connectStdio, startHttp } from "./mcp-program.ts";
 
 const GREET = `
 id: greet-all
@@ -116,7 +117,7 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
 
   it("runs a workflow, is told how it goes, and gets the gist of its result", async () => {
     const cwd = makeProject(FILES);
-    const { client } = await connectStdio({ cwd, args: MODEL, ...(options ? { client: options } : {}) });
+    const { client } = await connectHere({ cwd, args: MODEL, ...(options ? { client: options } : {}) });
     const told: string[] = [];
     const result = await client.callTool(
       { name: "run_greet_all", arguments: { who: "Ada" } },
@@ -140,7 +141,7 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
   });
 
   it("reads the skills' instructions and files, as resources and as prompts", async () => {
-    const { client } = await connectStdio({ cwd: makeProject(FILES), ...(options ? { client: options } : {}) });
+    const { client } = await connectHere({ cwd: makeProject(FILES), ...(options ? { client: options } : {}) });
     const { resources } = await client.listResources();
     const addresses = resources.map(({ uri }) => uri);
     expect(addresses).toContain("skillflow://skills/manners");
@@ -163,7 +164,7 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
 
 describe("over the standard streams", () => {
   it("describes the inputs of a workflow, and whether it can write", async () => {
-    const { client } = await connectStdio({ cwd: makeProject(FILES) });
+    const { client } = await connectHere({ cwd: makeProject(FILES) });
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "run_greet_all")).toMatchObject({
       title: "Greet",
@@ -207,14 +208,14 @@ describe("over the standard streams", () => {
       { type: "workflow:end", status: "interrupted" },
     ]);
     expect((await client.listTools()).tools.length).toBeGreaterThan(0);
-    const resumed = await runProgram(["resume", run, "--from", "wait", "--json"], { cwd });
+    const resumed = await runHere(["resume", run, "--from", "wait", "--json"], { cwd });
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(resultOf(resumed).status).toBe("succeeded");
   });
 
   it("tells failures as results: of a tool, of arguments that do not fit, of a run, of an input", async () => {
     const script = { "script.json": scriptOf({ node: "wait", text: "waited" }) };
-    const { client } = await connectStdio({ cwd: makeProject({ ...FILES, ...script }), args: MODEL });
+    const { client } = await connectHere({ cwd: makeProject({ ...FILES, ...script }), args: MODEL });
     const call = (name: string, args?: Record<string, unknown>) =>
       client.callTool({ name, ...(args ? { arguments: args } : {}) });
     expect(await call("desk_fail", { text: "the desk is on fire" })).toMatchObject({
@@ -232,7 +233,7 @@ describe("over the standard streams", () => {
   });
 
   it("refuses what it does not have by name, and goes on", async () => {
-    const { client } = await connectStdio({ cwd: makeProject(FILES) });
+    const { client } = await connectHere({ cwd: makeProject(FILES) });
     const refused = { code: -32602 };
     await expect(client.callTool({ name: "desk_lok" })).rejects.toMatchObject(refused);
     await expect(client.callTool({ name: "desk_lok" })).rejects.toThrow("did you mean desk_look?");
@@ -253,7 +254,7 @@ describe("over the standard streams", () => {
   });
 
   it("keeps a large result as a blob, which is read whole, in ranges and by tools", async () => {
-    const { client } = await connectStdio({ cwd: makeProject(FILES) });
+    const { client } = await connectHere({ cwd: makeProject(FILES) });
     const text = `${"a line of text\n".repeat(10_000)}the end`;
     const result = await client.callTool({ name: "desk_look", arguments: { text } });
     const link = result.content.find((part) => part.type === "resource_link");
@@ -295,7 +296,7 @@ describe("over the standard streams", () => {
   it("offers the tools of a skill's MCP server, and says which server cannot be reached", async () => {
     const servers = { mcpServers: { tracker: stdioServer({}), gone: { command: "no-such-program-here" } } };
     const HOME = makeProject({ ".config/skillflow/config.yml": servers });
-    const { client, said } = await connectStdio({ cwd: makeProject(FILES), env: { HOME } });
+    const { client, said } = await connectHere({ cwd: makeProject(FILES), env: { HOME } });
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "tracker_look")?.annotations).toMatchObject({ readOnlyHint: false });
     expect(tools.some(({ name }) => name.startsWith("gone"))).toBe(false);
@@ -320,7 +321,7 @@ describe("over the standard streams", () => {
 
   it("hides tools that write with --writes deny, and runs workflows without them", async () => {
     const cwd = makeProject(FILES);
-    const { client } = await connectStdio({ cwd, args: [...MODEL, "--writes", "deny"] });
+    const { client } = await connectHere({ cwd, args: [...MODEL, "--writes", "deny"] });
     const { tools } = await client.listTools();
     expect(tools.filter(({ annotations }) => annotations?.readOnlyHint !== true)).toEqual([]);
     await expect(client.callTool({ name: "desk_post", arguments: {} })).rejects.toThrow("there is no tool desk_post");
@@ -336,7 +337,7 @@ describe("over the standard streams", () => {
       "more/broken.yml": "id: broken\nnodes: {}\n",
       "more/other.yml": "replies: []\n",
     };
-    const { client, said } = await connectStdio({ cwd: makeProject(files), args: ["workflows/greet.yml", "more"] });
+    const { client, said } = await connectHere({ cwd: makeProject(files), args: ["workflows/greet.yml", "more"] });
     const { tools } = await client.listTools();
     const runs = tools.filter(({ name }) => name.startsWith("run_"));
     expect(runs.map(({ name, title }) => [name, title])).toEqual([
@@ -397,7 +398,7 @@ describe("over the standard streams", () => {
     [["nowhere.yml"], 2, "there is no workflow nowhere.yml"],
     [["--http", "--host", "0.0.0.0"], 3, "needs a token"],
   ])("refuses %j", async (args, code, message) => {
-    const ended = await runProgram(["mcp", ...args], { cwd: makeProject(FILES) });
+    const ended = await runHere(["mcp", ...args], { cwd: makeProject(FILES) });
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(message);
     expect(ended.stdout).toBe("");

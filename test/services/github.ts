@@ -111,12 +111,17 @@ function faultOf({ operation, parameters }: Match, request: LoopbackRequest): st
 }
 
 function validatorOf(key: string, schema: JsonSchema): ValidateFunction {
-  const isBody = key.endsWith("body");
-  const ajv = new Ajv2020({ strict: false, coerceTypes: !isBody });
-  addFormats.default(ajv);
-  const known = validators.get(key) ?? ajv.compile({ type: "object", unevaluatedProperties: false, ...schema });
+  const known =
+    validators.get(key) ??
+    compilerOf(!key.endsWith("body")).compile({ type: "object", unevaluatedProperties: false, ...schema });
   validators.set(key, known);
   return known;
+}
+
+function compilerOf(coerceTypes: boolean): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, coerceTypes });
+  addFormats.default(ajv);
+  return ajv;
 }
 
 function bodyOf({ body }: LoopbackRequest): JsonObject {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Json, JsonObject, JsonSchema } from "skillflow";
 import { type Loopback, type LoopbackHandler, type LoopbackRequest, startLoopback } from "skillflow/testing";
@@ -143,6 +143,7 @@ function describedOperations(): Operation[] {
 
 const ajv = new Ajv2020({ strict: false, coerceTypes: true });
 addFormats.default(ajv);
+const validators = new Map<string, ValidateFunction>();
 
 function faultOf(
   { name, parameters, body }: Operation,
@@ -153,16 +154,22 @@ function faultOf(
     const schema = parameters.find((parameter) => parameter.name === key)?.schema;
     return [key, schema?.["type"] === "array" ? search.getAll(key) : search.get(key)];
   });
-  const query = ajv.compile({
+  const query = validatorOf(`${name} query`, () => ({
     type: "object",
     properties: Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter.schema])),
     required: parameters.filter(({ required }) => required).map((parameter) => parameter.name),
     additionalProperties: false,
-  });
+  }));
   if (!query(Object.fromEntries(values))) return `${name}: ${JSON.stringify(query.errors)}`;
   if (!body) return request.body ? `${name} takes no body` : undefined;
-  const fits = ajv.compile({ ...closed(body), minProperties: 1 });
+  const fits = validatorOf(`${name} body`, () => ({ ...closed(body), minProperties: 1 }));
   return fits(JSON.parse(request.body || "{}")) ? undefined : `${name}: ${JSON.stringify(fits.errors)}`;
+}
+
+function validatorOf(key: string, schemaOf: () => JsonSchema): ValidateFunction {
+  const known = validators.get(key) ?? ajv.compile(schemaOf());
+  validators.set(key, known);
+  return known;
 }
 
 /** The description calls every member of a body required; the service takes any of them, and no other. */

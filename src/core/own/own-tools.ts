@@ -32,3 +32,8 @@ export function reservedName(skill: string, exposed: readonly string[]): string 
   const taken = exposed.find((name) => OWN_TOOLS.includes(name));
   return taken && `its tool would be offered as ${taken}, which is the name of a tool of skillflow itself`;
 }
+
+/** What becomes of one. */
+export function describeReserved(tool: string): string {
+  return `the tool ${tool} is left out: skillflow itself has one of that name`;
+}

@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../../core/errors.ts";
-import { isReservedTool } from "../../core/own/own-tools.ts";
+import { describeReserved, isReservedTool } from "../../core/own/own-tools.ts";
 import type { Skill } from "../../core/skill.ts";
 import { isWithin } from "../../files.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
@@ -66,7 +66,7 @@ export function leaveOutReserved(skill: Skill, place: (tool: string) => Partial<
   const findings = skill.tools
     .filter((tool) => !tools.includes(tool))
     .map(({ name }): Diagnostic => {
-      const message = `the tool ${name} is left out: skillflow itself has one of that name`;
+      const message = describeReserved(name);
       return { severity: "error", code: "TOOL_RESERVED", path: ["tools", name], message, ...place(name) };
     });
   return { skill: findings.length === 0 ? skill : { ...skill, tools }, findings };

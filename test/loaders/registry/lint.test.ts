@@ -316,7 +316,7 @@ describe("a tools.json descriptor", () => {
       '"positional", "resolveCommand": { "script": "../x" }',
       "error RESOLVE_COMMAND tools.json:19",
     ],
-    ["tools.json", '"positional"', '"positional", "resolveCommand": {}', "error RESOLVE_COMMAND tools.json:19"],
+    ["tools.json", '"positional"', '"positional", "resolveCommand": {}', "warning RESOLVE_COMMAND tools.json:19"],
     ["SKILL.md", "metadata:", "homepage: https://example.com\nmetadata:"],
     ["SKILL.md", "name: word-count\n", ""],
     ["SKILL.md", "name: word-count", "name: other", "warning SKILL_FOLDER_NAME SKILL.md:2"],

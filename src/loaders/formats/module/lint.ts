@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Diagnostic, messageOf } from "../../../core/errors.ts";
 import { type DefinitionFault, definitionFaults } from "../../../core/formats/skill-definition.ts";
+import { describeReserved, isReservedTool } from "../../../core/own/own-tools.ts";
 import { compileSchema } from "../../../core/schema/schema.ts";
 import { isObject, type JsonSchema } from "../../../core/values.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
@@ -32,10 +33,22 @@ export function checkModule(folder: SkillFolder): Diagnostic[] {
     const unsaid = refuse("MODULE_ID", `the id of the skill does not stand in ${name}`, `id: "${folder.name}"`);
     const isSaid = hasId(told?.value) || /\bid\s*:\s*["'`][^"'`]+["'`]/.test(told ? "" : text);
     const ids = others.length < faults.length ? [unsaid] : isSaid ? [] : [{ ...unsaid, severity: "warning" as const }];
-    return [...ids, ...others.map(({ message }) => refuse("MODULE_DEFINITION", `${name}: ${message}`))];
+    return [
+      ...ids,
+      ...others.map(({ message }) => refuse("MODULE_DEFINITION", `${name}: ${message}`)),
+      ...reservedTools(told?.value, folder.name).map((tool) => refuse("TOOL_RESERVED", describeReserved(tool))),
+    ];
   } catch (error) {
     return [refuse("MODULE_UNREADABLE", messageOf(error))];
   }
+}
+
+/** Names of its tools that are our own. */
+function reservedTools(value: unknown, folder: string): string[] {
+  if (!isObject(value) || !Array.isArray(value.tools)) return [];
+  const id = typeof value.id === "string" ? value.id : folder;
+  const names = (value.tools as unknown[]).map((tool) => (isObject(tool) ? tool.name : undefined));
+  return names.filter((name) => typeof name === "string").filter((name) => isReservedTool(id, name));
 }
 
 function hasId(value: unknown): boolean {

@@ -124,7 +124,8 @@ function checkResolve(folder: SkillFolder, { problem }: Manifest, resolve: Entry
   const refuse = (message: string) => [problem("error", "RESOLVE_COMMAND", path, message)];
   if (script === undefined) {
     const isWhole = typeof binary === "string" && typeof subcommand === "string";
-    return isWhole ? [] : refuse("resolveCommand needs a script, or a binary and a subcommand");
+    const message = "resolveCommand resolves nothing without a script, or a binary and a subcommand";
+    return isWhole ? [] : [problem("warning", "RESOLVE_COMMAND", path, message)];
   }
   if (typeof script !== "string" || /\.\.|[/\\]/.test(script)) {
     return refuse("a script is the name of a file in scripts/, without folders");
