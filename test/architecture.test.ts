@@ -66,6 +66,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   testing: ["core", "models", "stores"],
 };
 
+/** The rooms inside a room, lowest first: each knows itself and those before it. `.` are the files of the room itself. */
+const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
+  core: [".", "address", "redact", "schema", "workflow", "formats", "own", "engine", "record", "published.ts"],
+  loaders: ["text", "folder", ".", "mcp", "formats", "registry", "own"],
+};
+/** Files that a room opens on. */
+const MOST_DOORS = 20;
+
 const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
@@ -86,6 +94,7 @@ const IMPURE = [
 function violations(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) => [
     ...importViolations(file),
+    ...orderViolations(file),
     ...purityViolations(file),
     ...processViolations(file),
     ...placeViolations(file),
@@ -96,8 +105,9 @@ function violations(files: readonly SourceFile[]): string[] {
 function importViolations({ path, text }: SourceFile): string[] {
   const room = roomOf(path);
   return importsOf(text).flatMap(({ target, kind }) => {
-    if (target.startsWith(".")) {
-      const other = roomOf(relative(".", join(path, "..", target)).replaceAll("\\", "/"));
+    const inside = targetOf(path, target);
+    if (inside !== undefined) {
+      const other = roomOf(inside);
       const allowed = other === room || (MAY_IMPORT[room] ?? []).includes(other);
       return allowed ? [] : [`${path}: ${room} may not import ${other}`];
     }
@@ -107,6 +117,57 @@ function importViolations({ path, text }: SourceFile): string[] {
     if (room.startsWith("skills/") && !isForSkills(target)) return [`${path}: a skill may not use ${target}`];
     return [];
   });
+}
+
+function orderViolations({ path, text }: SourceFile): string[] {
+  const room = roomOf(path);
+  const order = INNER_ORDER[room];
+  if (!order) return [];
+  return importsOf(text).flatMap(({ target }) => {
+    const other = targetOf(path, target);
+    if (other === undefined || roomOf(other) !== room) return [];
+    const [from, to] = [innerRoomOf(path, order), innerRoomOf(other, order)];
+    return order.indexOf(to) <= order.indexOf(from) ? [] : [`${path}: ${room}/${from} may not import ${room}/${to}`];
+  });
+}
+
+/** `src/core/engine/fold.ts` -> `engine`. */
+function innerRoomOf(path: string, order: readonly string[]): string {
+  const [, , inner = "", file] = path.split("/");
+  return file !== undefined || order.includes(inner) ? inner : ".";
+}
+
+function targetOf(path: string, target: string): string | undefined {
+  return target.startsWith(".") ? relative(".", join(path, "..", target)).replaceAll("\\", "/") : undefined;
+}
+
+/** Each group of files that import each other, types included. */
+function circles(files: readonly SourceFile[]): string[] {
+  const imports = new Map(
+    files.map(({ path, text }) => {
+      const known = importsOf(text).filter(({ kind }) => kind !== "lazy");
+      return [path, known.flatMap(({ target }) => targetOf(path, target) ?? [])];
+    }),
+  );
+  const found: string[] = [];
+  const done = new Set<string>();
+  const walk = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) found.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (done.has(path)) return;
+    done.add(path);
+    for (const next of imports.get(path) ?? []) walk(next, [...way, path]);
+  };
+  for (const { path } of files) walk(path, []);
+  return found;
+}
+
+function crowdedRooms(files: readonly SourceFile[]): string[] {
+  const doors = new Map<string, number>();
+  for (const { path } of files) {
+    const room = path.slice(0, path.lastIndexOf("/"));
+    doors.set(room, (doors.get(room) ?? 0) + 1);
+  }
+  return [...doors].filter(([, count]) => count > MOST_DOORS).map(([room, count]) => `${room} opens on ${count} files`);
 }
 
 function isForSkills(target: string): boolean {
@@ -157,8 +218,27 @@ describe("the architecture", () => {
     expect(violations(files)).toEqual([]);
   });
 
+  it("has no circle of imports, of types neither", () => {
+    expect(circles(readSources())).toEqual([]);
+    const [a, b] = ['import { b } from "./b.ts";', 'import type { A } from "./a.ts";'];
+    expect(
+      circles([
+        { path: "src/a.ts", text: a ?? "" },
+        { path: "src/b.ts", text: b ?? "" },
+      ]),
+    ).toEqual(["src/a.ts -> src/b.ts -> src/a.ts"]);
+  });
+
+  it("keeps each room small enough to be looked through", () => {
+    expect(crowdedRooms(readSources())).toEqual([]);
+    const crowd = Array.from({ length: MOST_DOORS + 1 }, (_, n) => ({ path: `src/run/${n}.ts`, text: "" }));
+    expect(crowdedRooms(crowd)).toHaveLength(1);
+  });
+
   it.each<[string, string, string]>([
     ["core that imports a sibling", "src/core/a.ts", 'import { x } from "../run/drive.ts";'],
+    ["a noun that knows the engine", "src/core/a.ts", 'import type { State } from "./engine/state.ts";'],
+    ["a folder that knows the registry", "src/loaders/folder/a.ts", 'import { b } from "../registry/open.ts";'],
     ["core that imports node", "src/core/a.ts", 'import { readFileSync } from "node:fs";'],
     ["core that imports an SDK", "src/core/a.ts", 'import type OpenAI from "openai";'],
     ["core that awaits", "src/core/a.ts", "export const f = async () => await g();"],

@@ -2,14 +2,7 @@ import { createRedactor, type Json, patiently, type ToolContext, trim } from "sk
 import { explain, type Purpose, pauseAfter, Refusal } from "./failure.ts";
 import { explaining404, onlyOrganization } from "./organization.ts";
 import { baseUrl, isOrganizationToken, knownOrganization, tokenOf } from "./place.ts";
-
-export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
-
-export interface Answer<Data> {
-  readonly data: Data;
-  /** Where the next page begins. */
-  readonly nextCursor: string | undefined;
-}
+import type { Answer, Ask, Query, Requests } from "./request.ts";
 
 /** One organization in Sentry for one tool call. Paths begin behind the organization's and are given by segment. */
 export interface Sentry {
@@ -39,15 +32,6 @@ export async function withSentry(
     throw new Error(createRedactor([{ name: "SENTRY_AUTH_TOKEN", value: token }]).text(text));
   }
 }
-
-export interface Ask extends Purpose {
-  readonly method: "GET" | "PUT" | "POST";
-  readonly path: readonly string[];
-  readonly query?: Query | undefined;
-  readonly body?: object;
-}
-
-export type Requests = (ask: Ask) => Promise<Answer<unknown>>;
 
 function sentryOf(request: Requests, organization: string): Sentry {
   const within = (path: readonly string[]) => ["organizations", organization, ...path];

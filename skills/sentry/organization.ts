@@ -1,5 +1,5 @@
-import type { Requests } from "./client.ts";
 import { Refusal } from "./failure.ts";
+import type { Requests } from "./request.ts";
 
 /** The organization that is meant where nothing names one: the only one that the token sees. */
 export async function onlyOrganization(request: Requests): Promise<string> {

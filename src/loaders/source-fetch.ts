@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { connect, isIP, isIPv6, type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectSecurely } from "node:tls";
-import { isLocalName, isRefusedAddress } from "../core/address.ts";
+import { isLocalName, isRefusedAddress } from "../core/address/address.ts";
 import type { SourceProblem } from "../core/workflow/source.ts";
 
 /** Name resolution and connections: the seam between the rules of egress and the world. */

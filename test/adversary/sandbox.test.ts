@@ -24,7 +24,7 @@ import { hostname, networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { isRefusedAddress } from "../../src/core/address.ts";
+import { isRefusedAddress } from "../../src/core/address/address.ts";
 import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/sandbox.ts";
 import { seccompFilter } from "../../src/sandbox/isolation/seccomp.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";

@@ -1,4 +1,4 @@
-import { faultOfHost, parseDeclaredHost } from "../../core/declared-host.ts";
+import { faultOfHost, parseDeclaredHost } from "../../core/address/declared-host.ts";
 import { isObject } from "../../core/values.ts";
 
 /** The hosts that `metadata.network` of a SKILL.md names, with spaces between them. */

@@ -1,4 +1,4 @@
-import { parseDeclaredHost } from "../../core/declared-host.ts";
+import { parseDeclaredHost } from "../../core/address/declared-host.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { ForeignCommand } from "../../core/sandbox.ts";
 

@@ -4,7 +4,7 @@ import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, isIPv6, type LookupFunction, type Socket } from "node:net";
 import { pipeline } from "node:stream";
-import { isLocalName, isRefusedAddress } from "../../core/address.ts";
+import { isLocalName, isRefusedAddress } from "../../core/address/address.ts";
 import {
   type DeclaredHost,
   declarationOf,
@@ -12,7 +12,7 @@ import {
   isDeclared,
   parseDeclaredHost,
   parseEndpoint,
-} from "../../core/declared-host.ts";
+} from "../../core/address/declared-host.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { VOICE } from "../../core/voice.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/declared-host.ts";
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
 import { type Diagnostic, messageOf } from "../../../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../../../core/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill.ts";

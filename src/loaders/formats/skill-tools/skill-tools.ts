@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { describeNetwork } from "../../../core/declared-host.ts";
+import { describeNetwork } from "../../../core/address/declared-host.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { ForeignCommand } from "../../../core/sandbox.ts";
 import type { Tool, ToolContext } from "../../../core/skill.ts";

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
-import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/declared-host.ts";
+import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
 import { type Diagnostic, messageOf } from "../../../core/errors.ts";
 import {
   isPackageName,

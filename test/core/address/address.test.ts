@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isLocalName, isRefusedAddress } from "../../src/core/address.ts";
+import { isLocalName, isRefusedAddress } from "../../../src/core/address/address.ts";
 
 const REFUSED = [
   ["0.0.0.0", "0.255.255.255"],

@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { declarationOf, isDeclared, parseDeclaredHost, parseEndpoint } from "../../src/core/declared-host.ts";
+import {
+  declarationOf,
+  isDeclared,
+  parseDeclaredHost,
+  parseEndpoint,
+} from "../../../src/core/address/declared-host.ts";
 
 describe("a declared host", () => {
   test.each<[string, object]>([
