@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
-import type { Host } from "../app/project.ts";
+import type { Host } from "../app/host.ts";
 import type { Environment } from "../core/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import type { Redactor } from "../core/redact/redact.ts";

@@ -1,6 +1,6 @@
 import type { Execution, RunnablePackage } from "../app/execute.ts";
-import type { SkillEntry } from "../app/project.ts";
 import { FileRefused, readSkillFile } from "../app/skill-file.ts";
+import type { SkillEntry } from "../app/workspace.ts";
 import { isBlobKind, wholeText } from "../core/blob.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { BlobInfo, Blobs } from "../core/ports.ts";
