@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { openProject, type Project } from "../src/app/project.ts";
+import { openWorkspace, type Workspace } from "../src/app/workspace.ts";
 import type { BenchRow } from "./logs.ts";
 
 /** The Skills Protocol as a service: the built program as one process, the load on it as another. */
@@ -61,8 +61,8 @@ function discoveryRow(folder: string): BenchRow {
   return row("finding 1,000 skills against reading their files", `${ratio.toFixed(2)}x`, "3x", 3 / ratio);
 }
 
-function projectOf(folder: string): Project {
-  return openProject(
+function projectOf(folder: string): Workspace {
+  return openWorkspace(
     {
       env: {},
       cwd: folder,

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import type { Host } from "./app/project.ts";
+import type { Host } from "./app/host.ts";
 
 /**
  * The only file that touches the process: arguments, environment, streams, signals, exit code. The `--` of the first

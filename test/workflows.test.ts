@@ -3,8 +3,11 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Host, openProject } from "../src/app/project.ts";
-import { openRecording, prepareReplay, startRun } from "../src/app/runs.ts";
+import type { Host } from "../src/app/host.ts";
+import { prepareReplay } from "../src/app/replay.ts";
+import { startRun } from "../src/app/runs.ts";
+import { openRecording } from "../src/app/stores.ts";
+import { openWorkspace } from "../src/app/workspace.ts";
 import { fold } from "../src/core/engine/fold.ts";
 import { begin } from "../src/core/engine/state.ts";
 import { SkillflowError } from "../src/core/errors.ts";
@@ -30,7 +33,7 @@ const host: Host = {
 const shipped = readdirSync(join(root, "workflows")).filter((name) => name.endsWith(".run.jsonl"));
 
 async function replayRecording(name: string, tools: "live" | "recorded") {
-  const project = openProject(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+  const project = openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
   const recording = openRecording(project, join("workflows", name));
   if (!recording) throw new SkillflowError("recording.invalid", `${name} is gone`);
   const prepared = await prepareReplay(project, recording, { runId: "again", tools, connect: undefined });

@@ -12,8 +12,9 @@ import { createCall } from "../run/call.ts";
 import { inTurn } from "../run/queue.ts";
 import { openFetch } from "./fetch.ts";
 import { connectServers, type Servers } from "./mcp-connections.ts";
-import { gatherCalled, type Project, type SkillEntry } from "./project.ts";
 import { secretsOf } from "./secrets.ts";
+import { gatherCalled } from "./skill-entries.ts";
+import type { SkillEntry, Workspace } from "./workspace.ts";
 
 export interface InvokeOptions {
   readonly timeoutMs: number;
@@ -31,11 +32,11 @@ export interface InvokeOptions {
  * One call of one skill, the same whatever carries it out: redacted, limited and answered as a call in a run is. What
  * keeps it from being made is an outcome too, but that too many calls wait already: `calls.full`.
  */
-export function invokeSkill(project: Project, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+export function invokeSkill(project: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
   return inTurn(() => invoke(project, call, options), options.signal);
 }
 
-async function invoke(project: Project, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+async function invoke(project: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
   const { skills, host } = project;
   const named = call.version === undefined ? [] : [`${call.skill}@${call.version}`];
   const entries = await gatherCalled(skills, [call.skill, ...named]);
@@ -67,7 +68,7 @@ async function invoke(project: Project, call: Invocation, options: InvokeOptions
 }
 
 /** A skill with the tools that its MCP server has now; one that cannot be reached makes it unavailable. */
-export async function listServerTools(project: Project, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
+export async function listServerTools(project: Workspace, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
   const { host } = project;
   const redactor = createRedactor(secretsOf(host.env, [entry], project));
   const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal };
@@ -77,7 +78,7 @@ export async function listServerTools(project: Project, entry: SkillEntry, signa
 }
 
 async function callTool(
-  { host }: Project,
+  { host }: Workspace,
   { entry, tool, misfit }: Chosen,
   { arguments: input }: Invocation,
   { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
@@ -107,7 +108,7 @@ export interface OfferedSkill {
  * tell of servers that cannot be reached, and of code that is not trusted.
  */
 export async function offeredSkills(
-  project: Project,
+  project: Workspace,
   { offline, signal }: { readonly offline: boolean; readonly signal: AbortSignal },
 ): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
   const { host, skills } = project;

@@ -15,8 +15,8 @@ import { holdLarge } from "../run/large.ts";
 import { inTurn } from "../run/queue.ts";
 import { fileBlobs } from "../stores/blobs.ts";
 import { invokeSkill, listServerTools } from "./call-skill.ts";
-import type { Project, SkillEntry } from "./project.ts";
 import { secretsOf } from "./secrets.ts";
+import type { SkillEntry, Workspace } from "./workspace.ts";
 
 export type { RunnablePackage };
 
@@ -65,7 +65,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 const LOG_PREVIEW = 4000;
 
-export function openExecution(project: Project, blobs: Blobs): Execution {
+export function openExecution(project: Workspace, blobs: Blobs): Execution {
   const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(project, entry, signal));
   const underWay = new Set<Promise<unknown>>();
   const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
@@ -125,7 +125,7 @@ function timeoutOf({ timeoutMs }: Wanted): number {
 }
 
 /** A tool of any other skill, called as a run would. */
-async function callTool(project: Project, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
+async function callTool(project: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
   const logs: string[] = [];
   const note = (message: string) => logs.push(message);
   const { skill } = wanted.entry;
@@ -159,7 +159,7 @@ function typeOf({ fault }: Failure): string {
 }
 
 interface Reporting {
-  readonly project: Project;
+  readonly project: Workspace;
   /** Undefined for code that is no skill's. */
   readonly entry: SkillEntry | undefined;
   readonly blobs: Blobs;

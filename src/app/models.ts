@@ -11,7 +11,8 @@ import type { Resumed } from "../models/replay.ts";
 import type { Script } from "../models/script.ts";
 import { digestPrompt } from "../run/digest.ts";
 import { readRecording } from "../stores/file.ts";
-import { type Host, nearFile } from "./project.ts";
+import type { Host } from "./host.ts";
+import { nearFile } from "./workspace.ts";
 
 /** Opens the models that a run names. With app.ts the only file that names adapters. */
 

@@ -6,7 +6,7 @@ import { isObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { credentialsIn, userParts } from "../loaders/credential-files.ts";
 import { placeFindings } from "../loaders/workflow-file.ts";
-import type { Project, SkillEntry } from "./project.ts";
+import type { SkillEntry, Workspace } from "./workspace.ts";
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
 
@@ -14,7 +14,7 @@ const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN
 const SECRET_LENGTH = 16;
 
 /** Keeps the secrets of the environment out of what is said before a run's own are known. */
-export function environmentRedactor(project: Project): Redactor {
+export function environmentRedactor(project: Workspace): Redactor {
   return createRedactor(secretsOf(project.host.env, [], project));
 }
 
@@ -46,7 +46,7 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
 }
 
 /** Those of the environment and the checkout, each with its place in the file. */
-export function documentSecrets(project: Project, file: string, workflow: Workflow): Diagnostic[] {
+export function documentSecrets(project: Workspace, file: string, workflow: Workflow): Diagnostic[] {
   const found = checkDocument(secretsOf(project.host.env, [], project), workflow);
   return placeFindings(resolve(project.host.cwd, file), found, file);
 }
@@ -73,7 +73,7 @@ function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["p
 export function secretsOf(
   env: Environment,
   entries: Iterable<SkillEntry | undefined>,
-  { host, root, operator }: Project,
+  { host, root, operator }: Workspace,
 ): readonly Secret[] {
   const configs = Object.values(operator.fetch?.auth ?? {});
   const names = new Set([...PROVIDER_KEYS, ...configs, ...Object.keys(env).filter(isSecretName)]);

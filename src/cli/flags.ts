@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { nearFile, type ProjectOptions } from "../app/project.ts";
+import { nearFile, type WorkspaceOptions } from "../app/workspace.ts";
 import { amountOf, countOf, durationOf } from "../core/engine/bounds.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
@@ -22,7 +22,7 @@ export function list(flags: Flags, name: string): readonly string[] {
   return Array.isArray(flags[name]) ? (flags[name] as string[]) : [];
 }
 
-export function projectOptions(flags: Flags): ProjectOptions {
+export function projectOptions(flags: Flags): WorkspaceOptions {
   return {
     overrides: new Map(list(flags, "set").map((pair) => splitPair("--set", pair))),
     skillDirs: list(flags, "skills"),

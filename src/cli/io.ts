@@ -1,4 +1,4 @@
-import type { Host } from "../app/project.ts";
+import type { Host } from "../app/host.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 
 /** The process as the commands see it: everything printed passes one place. */

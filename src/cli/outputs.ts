@@ -1,6 +1,6 @@
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { projectFolder } from "../app/project.ts";
+import { projectFolder } from "../app/workspace.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { defined, nearest } from "../core/values.ts";
 import { makeFolder, replaceFile } from "../files.ts";

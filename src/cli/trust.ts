@@ -1,12 +1,12 @@
+import { NO_FLAGS } from "../app/skill-choices.ts";
 import {
   type InlineSkills,
-  openProject,
-  type Project,
+  openWorkspace,
   rememberTrust,
   type SkillEntry,
   type TrustEntry,
-} from "../app/project.ts";
-import { NO_FLAGS } from "../app/skill-choices.ts";
+  type Workspace,
+} from "../app/workspace.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { plainLine } from "../reports/inert.ts";
@@ -25,23 +25,27 @@ interface Asked {
  * The project with the code of those skills allowed that a person lets run. On a terminal they are asked once about
  * each skill that the workflow uses and that is held back; elsewhere nobody is asked (trust 6).
  */
-export async function openTrusted(io: Io, flags: Flags, read: (project: Project) => Promise<Asked>): Promise<Project> {
+export async function openTrusted(
+  io: Io,
+  flags: Flags,
+  read: (project: Workspace) => Promise<Asked>,
+): Promise<Workspace> {
   const options = projectOptions(flags);
-  const project = openProject(io.host, options);
+  const project = openWorkspace(io.host, options);
   if (!io.ask || io.host.env.CI) return project;
   const { workflow, inline } = await read(project);
   const allowed = workflow ? await askAbout(io, flags, project, { workflow, inline }) : [];
   if (allowed.length === 0) return project;
   await remember(io, project, allowed);
   const { skillFlags = NO_FLAGS } = options;
-  return openProject(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
+  return openWorkspace(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
 }
 
 /** All that may run: where it is, and as it is now. */
 async function askAbout(
   io: Io,
   flags: Flags,
-  { skills, choices }: Project,
+  { skills, choices }: Workspace,
   { workflow, inline }: { readonly workflow: Workflow; readonly inline: InlineSkills },
 ): Promise<TrustEntry[]> {
   const allowed: TrustEntry[] = [];
@@ -75,7 +79,7 @@ function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }:
   return `${lines.join("\n")}\n`;
 }
 
-async function remember(io: Io, project: Project, allowed: readonly TrustEntry[]): Promise<void> {
+async function remember(io: Io, project: Workspace, allowed: readonly TrustEntry[]): Promise<void> {
   try {
     const path = await rememberTrust(project, allowed);
     await io.err(`  remembered in ${path}\n`);

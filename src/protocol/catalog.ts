@@ -1,4 +1,4 @@
-import type { Project, SkillEntry } from "../app/project.ts";
+import type { SkillEntry, Workspace } from "../app/workspace.ts";
 import { RpcError } from "./json-rpc.ts";
 
 /** The skills of a project as they are served: found once, in the order of their names. */
@@ -22,7 +22,7 @@ export interface Catalog {
 
 const UNVERSIONED = "0.0.0";
 
-export async function openCatalog({ skills }: Project): Promise<Catalog> {
+export async function openCatalog({ skills }: Workspace): Promise<Catalog> {
   const names = [...skills.ids].sort((a, b) => (a < b ? -1 : 1));
   const entries = await Promise.all(names.map((name) => skills.find(name)));
   const served = entries.flatMap((entry) => (entry ? [serve(entry)] : []));

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import type { SkillEntry } from "../app/project.ts";
-import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app/runs.ts";
+import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app/call-skill.ts";
 import { secretsOf } from "../app/secrets.ts";
+import type { SkillEntry } from "../app/workspace.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
 import { BLOB_TOOLS } from "../core/own/blob.ts";

@@ -5,8 +5,8 @@ import type {
   ResourceLink,
   ResourceTemplateType,
 } from "@modelcontextprotocol/server";
-import type { SkillEntry } from "../app/project.ts";
 import { readSkillFile } from "../app/skill-file.ts";
+import type { SkillEntry } from "../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { isBlobId } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";

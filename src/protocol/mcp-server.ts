@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
 import { openBlobs } from "../app/execute.ts";
-import type { Project } from "../app/project.ts";
 import { FileRefused } from "../app/skill-file.ts";
+import type { Workspace } from "../app/workspace.ts";
 import type { Blobs } from "../core/blobs.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import type { Diagnostic } from "../core/errors.ts";
@@ -47,7 +47,7 @@ export interface McpService {
 type Sdk = typeof import("@modelcontextprotocol/server");
 
 /** Blobs live as long as the service. */
-export async function openMcpService(project: Project, options: McpOptions): Promise<McpService> {
+export async function openMcpService(project: Workspace, options: McpOptions): Promise<McpService> {
   const files = findWorkflows(project, options.workflows);
   const [sdk, folder] = await Promise.all([
     import("@modelcontextprotocol/server"),

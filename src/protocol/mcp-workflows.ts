@@ -1,8 +1,12 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import { configFiles, gatherSkills, type InlineSkills, type Project, readWorkflow } from "../app/project.ts";
-import { type FinishedRun, holdLarge, openStore, prepareRun, startRun } from "../app/runs.ts";
+import { readWorkflow } from "../app/documents.ts";
+import { prepareRun } from "../app/prepare.ts";
+import { type FinishedRun, holdLarge, startRun } from "../app/runs.ts";
+import { gatherSkills } from "../app/skill-entries.ts";
+import { openStore } from "../app/stores.ts";
+import { configFiles, type InlineSkills, type Workspace } from "../app/workspace.ts";
 import type { Blobs } from "../core/blobs.ts";
 import { chooseBounds, type Writes } from "../core/engine/bounds.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
@@ -22,7 +26,7 @@ import { linkTo } from "./mcp-resources.ts";
 /** Workflows as tools: one call is one run, started and recorded as the command line does it. */
 
 /** Files as they were named, those of folders one by one; without any, the project's `workflows/`. */
-export function findWorkflows({ host, root }: Project, named: readonly string[]): readonly string[] {
+export function findWorkflows({ host, root }: Workspace, named: readonly string[]): readonly string[] {
   if (named.length === 0) {
     const own = join(root, "workflows");
     return existsSync(own) ? filesOf(own).map((file) => relative(host.cwd, file)) : [];
@@ -50,7 +54,7 @@ export interface OfferedWorkflow {
 
 /** Those that can be run; what is wrong with the others goes to `refuse`. */
 export async function loadWorkflows(
-  project: Project,
+  project: Workspace,
   files: readonly string[],
   {
     choices,
@@ -69,7 +73,7 @@ export async function loadWorkflows(
 
 /** Whether any tool that a node could be offered may write. */
 async function canWrite(
-  project: Project,
+  project: Workspace,
   workflow: Workflow,
   inline: InlineSkills,
   choices: RunChoices,
@@ -82,7 +86,7 @@ async function canWrite(
 }
 
 /** What tools that write may do, in a run of these documents or in a call by itself. */
-export function writesOf(project: Project, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
+export function writesOf(project: Workspace, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
   return chooseBounds(choices, project.host.env, [...documents, ...configFiles(project)]).writes ?? "allow";
 }
 
@@ -127,7 +131,7 @@ const RESULT: NonNullable<Tool["outputSchema"]> = {
 };
 
 export interface RunWorld {
-  readonly project: Project;
+  readonly project: Workspace;
   readonly choices: RunChoices;
   readonly blobs: Blobs;
   readonly loggerFor: (skill: string) => Logger;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBlobs, openExecution } from "../app/execute.ts";
-import type { Project } from "../app/project.ts";
+import type { Workspace } from "../app/workspace.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { openCatalog } from "./catalog.ts";
 import { type HttpServer, openHttpServer } from "./http-server.ts";
@@ -25,7 +25,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_CALLS = 100;
 
 /** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
-export async function openService(project: Project, options: ServiceOptions): Promise<OpenedService> {
+export async function openService(project: Workspace, options: ServiceOptions): Promise<OpenedService> {
   const catalog = await openCatalog(project);
   const folder = await mkdtemp(join(tmpdir(), temporaryName("serve", project.host.self)));
   const forget = () => rm(folder, { recursive: true, force: true });

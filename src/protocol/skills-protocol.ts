@@ -1,6 +1,6 @@
 import type { Execution, RunnablePackage } from "../app/execute.ts";
-import type { SkillEntry } from "../app/project.ts";
 import { FileRefused, readSkillFile } from "../app/skill-file.ts";
+import type { SkillEntry } from "../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { isBlobKind, wholeText } from "../core/own/blob.ts";

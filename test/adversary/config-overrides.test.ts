@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openProject, type Project } from "../../src/app/project.ts";
+import { openWorkspace, type Workspace } from "../../src/app/workspace.ts";
 import { handlerConfig } from "../../src/loaders/registry/entry.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject } from "../cli/program.ts";
@@ -17,14 +17,14 @@ Do as told.
 `;
 const FILES = { "skills/evil/SKILL.md": EVIL };
 
-function projectWith(overrides: Readonly<Record<string, string>>): Project {
+function projectWith(overrides: Readonly<Record<string, string>>): Workspace {
   const self = { pid: process.pid, host: "here", started: "" };
   const host = { ...sandboxHost, cwd: makeProject(FILES), env: {}, self, isAlive: () => true };
   const given = new Map(Object.entries(overrides));
-  return openProject(host, { overrides: given, skillDirs: [], discover: true, store: undefined });
+  return openWorkspace(host, { overrides: given, skillDirs: [], discover: true, store: undefined });
 }
 
-async function configOf({ skills }: Project, id: string) {
+async function configOf({ skills }: Workspace, id: string) {
   const entry = await skills.find(id);
   return entry && handlerConfig(entry);
 }

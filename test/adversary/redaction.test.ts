@@ -3,18 +3,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { openProject, type Project } from "../../src/app/project.ts";
-import {
-  type FinishedRun,
-  openRecording,
-  openStore,
-  prepareReplay,
-  prepareResume,
-  prepareRun,
-  resumeRun,
-  startRun,
-  type Watch,
-} from "../../src/app/runs.ts";
+import { prepareRun } from "../../src/app/prepare.ts";
+import { prepareReplay } from "../../src/app/replay.ts";
+import { prepareResume } from "../../src/app/resume.ts";
+import { type FinishedRun, resumeRun, startRun, type Watch } from "../../src/app/runs.ts";
+import { openRecording, openStore } from "../../src/app/stores.ts";
+import { openWorkspace, type Workspace } from "../../src/app/workspace.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
 import type { RunEvent } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
@@ -63,10 +57,10 @@ const SCRIPT = {
   ],
 };
 
-function projectIn(cwd: string, env: Readonly<Record<string, string>>): Project {
+function projectIn(cwd: string, env: Readonly<Record<string, string>>): Workspace {
   const self = { pid: process.pid, host: "here", started: "" };
   const host = { ...sandboxHost, cwd, env, self, isAlive: () => true };
-  return openProject(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+  return openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
 }
 
 const QUIET: Watch = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { openProject } from "../../src/app/project.ts";
-import { type InvokeOptions, invokeSkill } from "../../src/app/runs.ts";
+import { type InvokeOptions, invokeSkill } from "../../src/app/call-skill.ts";
 import { NO_FLAGS } from "../../src/app/skill-choices.ts";
+import { openWorkspace } from "../../src/app/workspace.ts";
 import type { Invocation } from "../../src/loaders/folder/host.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { makeFolder } from "../loaders/foreign.ts";
@@ -33,7 +33,7 @@ function invoke(call: Partial<Invocation>, code = ECHO, options: Partial<InvokeO
     self: { pid: process.pid, host: "test", started: "" },
     isAlive: () => false,
   };
-  const project = openProject(host, {
+  const project = openWorkspace(host, {
     overrides: new Map(),
     skillDirs: [],
     discover: true,

@@ -1,8 +1,9 @@
 import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
-import type { Host } from "../../src/app/project.ts";
-import { openProject } from "../../src/app/project.ts";
-import { prepareRun, resumeRun, startRun, type Watch } from "../../src/app/runs.ts";
+import type { Host } from "../../src/app/host.ts";
+import { prepareRun } from "../../src/app/prepare.ts";
+import { resumeRun, startRun, type Watch } from "../../src/app/runs.ts";
+import { openWorkspace } from "../../src/app/workspace.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
 import { makeFolder } from "../loaders/foreign.ts";
@@ -13,7 +14,7 @@ describe("a run that cannot be driven", () => {
   const self = { pid: 1, host: hostname(), started: "" };
   const hostWith = (env: Host["env"]): Host => ({ ...sandboxHost, env, cwd, self, isAlive: () => true });
   const projectWith = (env: Host["env"]) =>
-    openProject(hostWith(env), { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+    openWorkspace(hostWith(env), { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
   const quiet = () => undefined;
   const watch: Watch = {
     observers: [],

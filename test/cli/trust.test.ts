@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TrustEntry } from "../../src/app/project.ts";
+import type { TrustEntry } from "../../src/app/workspace.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere, type Screen } from "./in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openExecution } from "../../src/app/execute.ts";
-import { openProject } from "../../src/app/project.ts";
 import { NO_FLAGS } from "../../src/app/skill-choices.ts";
+import { openWorkspace } from "../../src/app/workspace.ts";
 import type { JsonObject } from "../../src/core/values.ts";
 import type { LoaderHost } from "../../src/loaders/folder/host.ts";
 import { openCatalog } from "../../src/protocol/catalog.ts";
@@ -61,7 +61,7 @@ symlinkSync("/etc/passwd", join(directory, "skills/notes/passwd"));
 const { signal } = new AbortController();
 
 async function openMethods(blobs = memoryBlobs(), host: Partial<LoaderHost> = {}) {
-  const opened = openProject(
+  const opened = openWorkspace(
     {
       ...sandboxHost,
       env: { PATH: process.env.PATH },

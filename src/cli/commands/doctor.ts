@@ -1,16 +1,9 @@
 import { fileURLToPath } from "node:url";
-import {
-  configFindings,
-  gatherSkills,
-  openProject,
-  type Project,
-  readWorkflow,
-  type SkillEntries,
-  type SkillEntry,
-  sandboxName,
-  unknownSkills,
-} from "../../app/project.ts";
+import { readWorkflow } from "../../app/documents.ts";
+import { sandboxName } from "../../app/sandboxes.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
+import { gatherSkills, type SkillEntries } from "../../app/skill-entries.ts";
+import { configFindings, openWorkspace, type SkillEntry, unknownSkills, type Workspace } from "../../app/workspace.ts";
 
 import { missingForTool } from "../../core/config.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
@@ -40,7 +33,7 @@ interface ToolFinding {
 }
 
 export const doctor: Action = async (io, [file], flags) => {
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const { workflow, inline, findings = [] } = file === undefined ? {} : soundWorkflow(project, file);
   const entries: SkillEntries =
     workflow && inline
@@ -79,7 +72,7 @@ ${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join("
   return ok ? 0 : 3;
 };
 
-function unsearchedFindings(project: Project, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
+function unsearchedFindings(project: Workspace, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
   const secrets = secretsOf(project.host.env, entries.values(), project);
   return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
     return { severity: "warning", code: "secret.not_searched", path: [], message };
@@ -107,11 +100,14 @@ const PROBE_TIMEOUT_MS = 5000;
 /** Side by side: what a configured skill's own probe says. */
 async function probeAll(
   io: Io,
-  project: Project,
+  project: Workspace,
   entries: SkillEntries,
   findings: readonly Finding[],
 ): Promise<Finding[]> {
-  const { blameStray, probeSkill } = await import("../../app/runs.ts");
+  const [{ blameStray }, { probeSkill }] = await Promise.all([
+    import("../../app/runs.ts"),
+    import("../../app/probe.ts"),
+  ]);
   io.onStray(blameStray);
   return Promise.all(
     findings.map(async (finding): Promise<Finding> => {
@@ -128,7 +124,7 @@ async function probeAll(
 }
 
 /** With what was found where its skills are looked for; the rest is told skill by skill. */
-function soundWorkflow(project: Project, file: string) {
+function soundWorkflow(project: Workspace, file: string) {
   const { workflow, inline, diagnostics } = readWorkflow(project, file);
   if (workflow) return { workflow, inline, findings: diagnostics.filter(({ code }) => PLACES.has(code)) };
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { openProject, readWorkflow } from "../../app/project.ts";
-import { openStore } from "../../app/runs.ts";
+import { readWorkflow } from "../../app/documents.ts";
+import { openStore } from "../../app/stores.ts";
+import { openWorkspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
@@ -17,7 +18,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
     if (format === "mermaid") return mermaid();
     return format === "dot" ? dot() : (await import("../../reports/svg.ts")).renderSvg(dot());
   };
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const path = resolve(io.host.cwd, given);
   if (existsSync(path) && !given.endsWith(".jsonl")) {
     const { workflow, diagnostics } = readWorkflow(project, given);

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
-import { openProject, type Project } from "../../app/project.ts";
+import { openWorkspace, type Workspace } from "../../app/workspace.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
 import { nearest } from "../../core/values.ts";
 import { projectOptions } from "../flags.ts";
@@ -12,7 +12,7 @@ interface Problem extends Diagnostic {
 }
 
 export const lintSkills: Action = async (io, targets, flags) => {
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const found = await Promise.all(targets.map((target) => lintTarget(project, target)));
   const linted = targets.length === 0 ? await project.skills.lint() : distinct(found.flat());
   const problems = linted.flatMap(({ skill, problems }) => problems.map((problem): Problem => ({ ...problem, skill })));
@@ -31,10 +31,10 @@ export const lintSkills: Action = async (io, targets, flags) => {
   return errors > 0 ? 2 : 0;
 };
 
-type Linted = Awaited<ReturnType<Project["skills"]["lint"]>>;
+type Linted = Awaited<ReturnType<Workspace["skills"]["lint"]>>;
 
 /** A path that is there, else the id of a skill that was found. */
-async function lintTarget({ host, skills }: Project, target: string): Promise<Linted> {
+async function lintTarget({ host, skills }: Workspace, target: string): Promise<Linted> {
   const path = resolve(host.cwd, target);
   if (existsSync(path)) {
     const linted = await skills.lint([statSync(path).isDirectory() ? path : dirname(path)]);

@@ -1,6 +1,6 @@
-import { configFindings, openProject, unknownSkills } from "../../app/project.ts";
 import { blameStray } from "../../app/runs.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
+import { configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import { type Diagnostic, messageOf, SkillflowError } from "../../core/errors.ts";
 import { openMcpHttp } from "../../protocol/mcp-http.ts";
 import { type McpService, openMcpService } from "../../protocol/mcp-server.ts";
@@ -21,7 +21,7 @@ export const mcp: Action = async (io, workflows, flags) => {
   const place = flags.http === true ? listenAt(io, flags) : refuseHttpFlags(flags);
   if (!place) io.reserveOutput();
   const choices = runChoices(flags);
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(project));
   const { tell, ...teller } = tellerOf(io, flags);
   tell([...configFindings(project), ...unknownSkills(project, undefined)]);

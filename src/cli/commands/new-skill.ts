@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { openProject, projectFolder } from "../../app/project.ts";
+import { openWorkspace, projectFolder } from "../../app/workspace.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { FORMATS, type Format } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";
@@ -36,7 +36,7 @@ export const newSkill: Action = async (io, [given = ""], flags) => {
 
 /** Its tools would never be offered: those of the built-in skill stay. */
 async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<void> {
-  const entry = await openProject(host, projectOptions(flags)).skills.find(id);
+  const entry = await openWorkspace(host, projectOptions(flags)).skills.find(id);
   if (!entry?.isBuiltin) return;
   const hint = `take another id, such as our-${id}`;
   throw new SkillflowError("usage.invalid", `${id} is a built-in skill, whose tools stay; nothing was written`, {

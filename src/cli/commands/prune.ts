@@ -1,5 +1,5 @@
-import { openProject } from "../../app/project.ts";
-import { openStore } from "../../app/runs.ts";
+import { openStore } from "../../app/stores.ts";
+import { openWorkspace } from "../../app/workspace.ts";
 import { durationOf } from "../../core/engine/bounds.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { Store } from "../../core/ports.ts";
@@ -16,7 +16,7 @@ export const pruneRuns: Action = async (io, _args, flags) => {
       hint: "--keep N keeps the newest ones, --older-than DURATION the younger ones",
     });
   }
-  const store = openStore(openProject(io.host, projectOptions(flags)));
+  const store = openStore(openWorkspace(io.host, projectOptions(flags)));
   const removed: string[] = [];
   for (const run of (await store.list()).slice(keep ?? 0)) {
     try {

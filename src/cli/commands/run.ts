@@ -1,17 +1,11 @@
-import { openProject, type Project, readWorkflow, recordedSkills } from "../../app/project.ts";
-import {
-  blameStray,
-  type FinishedRun,
-  openStore,
-  type PreparedRun,
-  prepareReplay,
-  prepareResume,
-  prepareRun,
-  resumeRun,
-  startRun,
-  type Watch,
-} from "../../app/runs.ts";
+import { readWorkflow, recordedSkills } from "../../app/documents.ts";
+import { type PreparedRun, prepareRun } from "../../app/prepare.ts";
+import { prepareReplay } from "../../app/replay.ts";
+import { prepareResume } from "../../app/resume.ts";
+import { blameStray, type FinishedRun, resumeRun, startRun, type Watch } from "../../app/runs.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
+import { openStore } from "../../app/stores.ts";
+import { openWorkspace, type Workspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { exitCodeOf, SkillflowError } from "../../core/errors.ts";
@@ -78,7 +72,7 @@ function lastNode(events: readonly RunEvent[]): string | undefined {
   return last?.type === "route" ? last.to : last?.node;
 }
 
-async function findStored(project: Project, given: string): Promise<StoredRun> {
+async function findStored(project: Workspace, given: string): Promise<StoredRun> {
   const store = openStore(project);
   return store.read(await findRun(store, given));
 }
@@ -105,7 +99,7 @@ function checkResumable({ record, events }: StoredRun, from: string | undefined)
 
 export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const store = openStore(project);
   const recording = await findRecording(store, project, given);
   beginning.workflow = recording.stored.record.workflow.id;
@@ -142,7 +136,7 @@ function interruptSignal(io: Io): AbortSignal {
 }
 
 /** What goes wrong before a run's own secrets are known is told without those of the environment. */
-async function discreetly<Value>(io: Io, project: Project, prepare: () => Promise<Value>): Promise<Value> {
+async function discreetly<Value>(io: Io, project: Workspace, prepare: () => Promise<Value>): Promise<Value> {
   try {
     return await prepare();
   } catch (error) {

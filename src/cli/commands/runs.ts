@@ -1,5 +1,5 @@
-import { openProject, type Project } from "../../app/project.ts";
-import { openRecording, openStore, openStoredRecording, type Recording } from "../../app/runs.ts";
+import { openRecording, openStore, openStoredRecording, type Recording } from "../../app/stores.ts";
+import { openWorkspace, type Workspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
@@ -35,7 +35,7 @@ export async function findRun(store: Store, given: string): Promise<string> {
 }
 
 /** A recorded run: a file of its own, or a run of the store. */
-export async function findRecording(store: Store, project: Project, given: string): Promise<Recording> {
+export async function findRecording(store: Store, project: Workspace, given: string): Promise<Recording> {
   return openRecording(project, given) ?? openStoredRecording(project, store, await findRun(store, given));
 }
 
@@ -46,7 +46,7 @@ async function latestRun(store: Store, ids: readonly string[]): Promise<string> 
 }
 
 export const listRuns: Action = async (io, _args, flags) => {
-  const store = openStore(openProject(io.host, projectOptions(flags)));
+  const store = openStore(openWorkspace(io.host, projectOptions(flags)));
   const runs: RunSummary[] = [];
   for (const run of await store.list()) {
     try {
@@ -92,7 +92,7 @@ function resultOf({ record, events }: StoredRun) {
 }
 
 export const showRun: Action = async (io, [given = ""], flags) => {
-  const store = openStore(openProject(io.host, projectOptions(flags)));
+  const store = openStore(openWorkspace(io.host, projectOptions(flags)));
   const stored = await store.read(await findRun(store, given));
   if (flags.stream === true) {
     for (const event of stored.events) await io.out(jsonLine(event));

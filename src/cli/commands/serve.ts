@@ -1,6 +1,6 @@
-import { openProject, unknownSkills } from "../../app/project.ts";
 import { blameStray } from "../../app/runs.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
+import { openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { isLoopback } from "../../protocol/http-server.ts";
 import { openService } from "../../protocol/service.ts";
@@ -13,7 +13,7 @@ const GRACE_MS = 10_000;
 
 export const serve: Action = async (io, _args, flags) => {
   const place = listenAt(io, flags);
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   io.protect(environmentRedactor(project));
   const paint = painter(io, flags);
   for (const found of unknownSkills(project, [])) await io.err(`${describeDiagnostic(found, paint)}\n`);

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openProject, type Project, type SkillEntry, unknownSkills } from "../../app/project.ts";
+import { openWorkspace, type SkillEntry, unknownSkills, type Workspace } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { describeTools } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";
@@ -10,7 +10,7 @@ import type { Action, Io } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const entries = await allSkills(project);
   const diagnostics = [
     ...project.skills.diagnostics,
@@ -27,7 +27,7 @@ export const listSkills: Action = async (io, _args, flags) => {
   return 0;
 };
 
-export async function allSkills({ skills }: Project): Promise<SkillEntry[]> {
+export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
   const found = await Promise.all([...skills.ids].sort().map((id) => skills.find(id)));
   return found.filter((entry) => entry !== undefined);
 }
@@ -112,7 +112,7 @@ function stateOf({ skill, unavailable, withheld, scripts, holdsScripts }: SkillE
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const { skills } = project;
   const entry = await skills.find(id);
   if (!entry) {
@@ -132,7 +132,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
 };
 
 /** The public shape of a skill (cli "Shapes"); values of config are never in it. */
-function skillDocument(entry: SkillEntry, { skills }: Project) {
+function skillDocument(entry: SkillEntry, { skills }: Workspace) {
   const { skill, format, kind, source, shadows, fields, unavailable, withheld } = entry;
   return {
     id: skill.id,

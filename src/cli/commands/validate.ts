@@ -1,12 +1,6 @@
-import {
-  configFindings,
-  openProject,
-  type Project,
-  readWorkflow,
-  sourceFindings,
-  unknownSkills,
-} from "../../app/project.ts";
+import { readWorkflow, sourceFindings } from "../../app/documents.ts";
 import { documentSecrets } from "../../app/secrets.ts";
+import { configFindings, openWorkspace, unknownSkills, type Workspace } from "../../app/workspace.ts";
 import { type Diagnostic, fieldPath } from "../../core/errors.ts";
 import { logJson } from "../../reports/inert.ts";
 import { projectOptions, sourceChoices, text } from "../flags.ts";
@@ -14,7 +8,7 @@ import type { Action } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
-  const project = openProject(io.host, projectOptions(flags));
+  const project = openWorkspace(io.host, projectOptions(flags));
   const found = await Promise.all(files.map((file) => readDiscreetly(project, file, sourceChoices(flags))));
   const unknown = unknownSkills(
     project,
@@ -42,7 +36,7 @@ export const validate: Action = async (io, files, flags) => {
 };
 
 /** With the secrets that stand in the document. */
-async function readDiscreetly(project: Project, file: string, choices: ReturnType<typeof sourceChoices>) {
+async function readDiscreetly(project: Workspace, file: string, choices: ReturnType<typeof sourceChoices>) {
   const { workflow, diagnostics } = readWorkflow(project, file);
   if (!workflow) return { workflow, diagnostics };
   const sources = await sourceFindings(project, file, workflow, choices);

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { chooseBounds } from "../core/engine/bounds.ts";
+import type { RunChoices } from "../core/engine/settings.ts";
+import type { Settings } from "../core/event.ts";
+import { recordSkill } from "../loaders/registry/entry.ts";
+import type { SkillEntry } from "../loaders/registry/skill-set.ts";
+import { bodyOf, recallRun } from "../run/recall.ts";
+import type { Serving } from "./models.ts";
+import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
+import { holdToNow, prepareRecorded } from "./resume.ts";
+import type { Recording } from "./stores.ts";
+import { configFiles, type Workspace } from "./workspace.ts";
+
+/**
+ * A new run of a recorded workflow and input, answered from the recording. The workflow file is read again where it
+ * still is, so that the replay tells what an edit changes; skills are offered as they were.
+ */
+export async function prepareReplay(
+  project: Workspace,
+  { stored, path }: Recording,
+  { runId, sources, tools, connect }: ReplayRequest,
+): Promise<PreparedRun> {
+  const { record } = stored;
+  const file = record.file;
+  const choices: RunChoices = { ...sources, model: `replay:${path}`, offline: false, requireSkills: false };
+  const serving: Serving = { provider: "replay", recording: stored, resumed: "each" };
+  const input = () => record.input;
+  const prepared =
+    file !== undefined && existsSync(resolve(project.host.cwd, file))
+      ? await prepareRun(project, { file, input, runId, choices, connect, serving, isRecorded: true })
+      : {
+          ...(await prepareRecorded(project, stored, { choices, connect, serving })),
+          record: { ...record, run: runId ?? newRunId() },
+        };
+  // What is carried out again may do no more than a new run: nothing recorded loosens what the operator says now.
+  const { writes = "allow" } = chooseBounds({}, project.host.env, configFiles(project));
+  const bound = connect && writes !== "allow" ? { writes: "deny" as const } : {};
+  const settings = { ...record.settings, ...untimed(record.settings), ...bound, model: choices.model ?? "" };
+  const known = prepared.record.skills.map((skill) => {
+    const recorded = record.skills.find((other) => other.id === skill.id);
+    const entry = prepared.entries.get(skill.id);
+    // What a server lists, and what code that is not trusted now offered, is known from the recording alone.
+    const isUnknown = entry?.skill.mcp !== undefined || entry?.withheld !== undefined;
+    if (!recorded || (recorded.available === skill.available && !isUnknown)) return skill;
+    if (!recorded.available) return recorded;
+    const now = recordSkill(skill.id, offered(entry));
+    return isUnknown ? { ...now, tools: recorded.tools } : now;
+  });
+  const skills = connect
+    ? known.map((skill) => holdToNow(skill, recordSkill(skill.id, prepared.entries.get(skill.id))))
+    : known;
+  const resumes = stored.events.flatMap((event) =>
+    event.type === "run:resume" ? [{ ...bodyOf(event), settings: { ...untimed(event.settings), ...bound } }] : [],
+  );
+  const replay = { recall: recallRun(stored, tools), resumes };
+  return { ...prepared, record: { ...prepared.record, kind: "replay", settings, skills }, replay };
+}
+
+export interface ReplayRequest {
+  readonly runId: string | undefined;
+  readonly sources?: Pick<RunChoices, "fileRoot" | "inputSources">;
+  /** Where tool results come from. */
+  readonly tools: "recorded" | "live";
+  readonly connect: Connect;
+}
+
+/** What a replay goes by of recorded settings: what time and which models were left to the run does not matter again. */
+function untimed({ model: _model, judge_model: _judge, node_timeout_ms: _time, ...settings }: Partial<Settings>) {
+  if (!settings.limits) return settings;
+  const { timeout_ms: _timeout, ...limits } = settings.limits;
+  return { ...settings, limits };
+}
+
+function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
+  return entry && { ...entry, unavailable: undefined };
+}

@@ -1,0 +1,90 @@
+import { changedSettings, type RunChoices, recordedSettings } from "../core/engine/settings.ts";
+import type { SkillRecord } from "../core/event.ts";
+import { checkModels } from "../core/model-name.ts";
+import { RUN_SCRIPT } from "../core/own/own-tools.ts";
+import type { StoredRun } from "../core/ports.ts";
+import { isDryRun } from "../core/workflow/inputs.ts";
+import { recordSkill } from "../loaders/registry/entry.ts";
+import type { SkillEntry } from "../loaders/registry/skill-set.ts";
+import { recordedSkills } from "./documents.ts";
+import { openServing, type Serving } from "./models.ts";
+import { type Connect, openServers, type PreparedRun, requireSkills } from "./prepare.ts";
+import { runRedactor, secretsOf } from "./secrets.ts";
+import { gatherSkills, reachedSkills } from "./skill-entries.ts";
+import { configFiles, unknownSkills, type Workspace } from "./workspace.ts";
+
+interface ResumeRequest {
+  readonly choices: RunChoices;
+  readonly connect: Connect;
+  readonly serving?: Serving;
+}
+
+/** What a stored run needs to go on: its settings as recorded, its skills too but for what cannot be called any more. */
+export async function prepareResume(
+  project: Workspace,
+  stored: StoredRun,
+  request: ResumeRequest,
+): Promise<PreparedRun> {
+  const prepared = await prepareRecorded(project, stored, request);
+  const { record, entries, warnings } = prepared;
+  const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
+  return {
+    ...prepared,
+    record: { ...record, skills: taken.map(({ skill }) => skill) },
+    warnings: [...warnings, ...taken.flatMap(({ lost }) => lost)],
+  };
+}
+
+export async function prepareRecorded(project: Workspace, { record, events }: StoredRun, request: ResumeRequest) {
+  const { host } = project;
+  const { choices } = request;
+  const { workflow, input } = record;
+  const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
+  const gathered = await gatherSkills(skillSet, workflow, recordedSkills(workflow));
+  const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
+  const redactor = runRedactor(secrets, workflow);
+  if (choices.requireSkills) requireSkills(workflow, gathered);
+  const recorded = recordedSettings(record.settings, events);
+  const { model, limits } = {
+    ...recorded,
+    ...changedSettings(choices, recorded, { env: host.env, files: configFiles(project) }),
+  };
+  checkModels(model, workflow, host.env);
+  const serving = request.serving ?? (await openServing(model, host.cwd));
+  const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
+  const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
+  const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
+  return {
+    record,
+    entries,
+    redactor,
+    secrets,
+    choices,
+    serving,
+    warnings: [...unknown, ...warnings],
+    spentMs,
+    close,
+  };
+}
+
+/** A recorded skill without the tools that are gone, which no model is to be shown; what is lost is said. */
+function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): { skill: SkillRecord; lost: readonly string[] } {
+  const now = recordSkill(recorded.id, entry);
+  const held = holdToNow(recorded, now);
+  const isGone = ({ name }: { readonly name: string }) => !now.tools.some((tool) => tool.name === name);
+  const skill = { ...held, tools: held.tools.filter((tool) => !isGone(tool)) };
+  const gone = held.tools.filter(isGone).map(({ exposed }) => exposed);
+  const names = recorded.scripts && !held.scripts ? [...gone, RUN_SCRIPT] : gone;
+  if (!recorded.available || names.length === 0) return { skill, lost: [] };
+  const why = now.reason ?? "it does not have them any more";
+  return { skill, lost: [`${recorded.id} has lost ${names.join(", ")} since the run began: ${why}`] };
+}
+
+/** What a recording says of a skill, where its tools are to be called: those are what they are now, whatever it says of them. */
+export function holdToNow({ scripts, ...recorded }: SkillRecord, now: SkillRecord): SkillRecord {
+  const own = recorded.tools.filter((tool) => tool.skill === recorded.id);
+  const tools = own.map((tool) => {
+    return { ...(now.tools.find(({ name }) => name === tool.name) ?? tool), exposed: tool.exposed };
+  });
+  return { ...recorded, tools, ...(scripts && now.scripts ? { scripts: now.scripts } : {}) };
+}

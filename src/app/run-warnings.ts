@@ -1,0 +1,49 @@
+import type { Diagnostic } from "../core/errors.ts";
+import type { RunRecord, Settings } from "../core/event.ts";
+import { isOffline, parseModel } from "../core/model-name.ts";
+import type { JsonObject } from "../core/values.ts";
+import { likeSources } from "../core/workflow/source.ts";
+import type { Workflow } from "../core/workflow.ts";
+import type { SkillEntry } from "../loaders/registry/skill-set.ts";
+import { priceOf } from "../models/prices.ts";
+
+export function describeLikeSources(input: JsonObject): string[] {
+  const fields = likeSources(input);
+  if (fields.length === 0) return [];
+  return [`data, although it looks like files or addresses to read: ${fields.join(", ")} (--input-sources reads them)`];
+}
+
+/** What a skill's own files have wrong with them, which may be why a tool is missing. */
+export function skillFindings(id: string, entry: SkillEntry | undefined): string[] {
+  return (entry?.diagnostics ?? []).map(
+    (found) => `skill ${id}: ${found.message}${found.file === undefined ? "" : ` (${placeOf(found)})`}`,
+  );
+}
+
+export function placeOf({ file = "", line }: Diagnostic): string {
+  return line === undefined ? file : `${file}:${line}`;
+}
+
+/** Told together, with the reason why each skill is left out. */
+export const TOLD_BY_SKILL: ReadonlySet<string> = new Set(["UNKNOWN_SKILL", "SKILL_NOT_TRUSTED"]);
+
+export function skillWarnings(skills: RunRecord["skills"]): string[] {
+  const named = (some: RunRecord["skills"]) => some.map(({ id, reason }) => `${id} (${reason})`).join(", ");
+  const lost = skills.filter((skill) => !skill.available);
+  const held = skills.filter((skill) => skill.available && skill.reason !== undefined);
+  return [
+    ...(lost.length > 0 ? [`skills left out: ${named(lost)}`] : []),
+    ...(held.length > 0 ? [`skills held back in part: ${named(held)}`] : []),
+  ];
+}
+
+export function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
+  if (limits.max_cost_usd === undefined) return [];
+  const names = new Set([model, workflow.model, ...Object.values(workflow.nodes).map((node) => node.model)]);
+  return [...names].flatMap((name) => {
+    if (name === undefined || isOffline(model) || priceOf(parseModel(name).name, ONE_TOKEN) !== null) return [];
+    return [`the price of ${name} is unknown: max_cost_usd cannot count its calls`];
+  });
+}
+
+const ONE_TOKEN = { inputTokens: 1, cachedTokens: 0, outputTokens: 1 };

@@ -1,0 +1,29 @@
+import type { Sandbox } from "../core/sandbox.ts";
+import type { LoaderHost } from "../loaders/folder/host.ts";
+import type { Host } from "./host.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** The sandboxes, opened when something is first run in them. */
+export function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {
+  const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
+    let opened: Promise<Sandbox> | undefined;
+    return async (command) => {
+      opened ??= open();
+      return (await opened).run(command);
+    };
+  };
+  return {
+    runProgram: lazily(async () => (await import("../sandbox/process.ts")).processSandbox(host)),
+    runForeign: lazily(() => foreignSandbox(host)),
+    runJavaScript: async (call) => (await import("../sandbox/quickjs.ts")).runJavaScript(call),
+  };
+}
+
+async function foreignSandbox(host: Host): Promise<Sandbox> {
+  return (await import("../sandbox/choose.ts")).openSandbox(host);
+}
+
+/** What runs code of skills on this machine; the name is `missing` where nothing does. */
+export async function sandboxName({ host }: Workspace): Promise<string> {
+  return (await foreignSandbox(host)).name;
+}

@@ -1,0 +1,83 @@
+import { existsSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import type { Diagnostic } from "../core/errors.ts";
+import type { SkillLevel } from "../loaders/folder/level.ts";
+import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../loaders/project-config.ts";
+import { ownPath, packagePath } from "../own-files.ts";
+import type { Host } from "./host.ts";
+import type { SkillChoices } from "./skill-choices.ts";
+import type { WorkspaceOptions } from "./workspace.ts";
+
+/** Folders that somebody named and that are not there; those that are looked for by custom may be missing. */
+export function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
+  const missing = levels.filter(({ kind, path }) => kind === "extra" && !existsSync(path));
+  return missing.map(({ path }) => {
+    const message = `there is no folder ${path} to look for skills in`;
+    return { severity: "warning", code: "SKILLS_FOLDER_NOT_FOUND", path: [], message };
+  });
+}
+
+/** The built-in skills' own sources are no skills of the project that they lie in. */
+const OWN_SOURCES = packagePath("skills");
+
+/** Where the guide to the Skills Protocol is: a package as others write them. */
+const builtinPackages = (): string => ownPath("guide", "src/protocol/guide");
+
+/** The dotted folders that hold skills, highest first, by the document that counts; `skills/` is the project's alone. */
+const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
+  sweny: [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode", ""],
+  "skill-tools": [".agents", ".claude", ".opencode", "", ".skillflow", ".sweny", ".gemini"],
+};
+
+interface Said {
+  readonly project: LoadedConfig | undefined;
+  readonly user: LoadedConfig | undefined;
+  readonly trustsUser: boolean;
+  readonly choices: SkillChoices;
+}
+
+export function skillLevels(host: Host, options: WorkspaceOptions, said: Said): readonly SkillLevel[] {
+  const { project, user, trustsUser, choices } = said;
+  const root = projectRoot(host.cwd);
+  const extra = (path: string, trusted: boolean): SkillLevel => ({ kind: "extra", path, trusted });
+  // Of several, a later one overrides an earlier one.
+  const extraOf = (file: LoadedConfig | undefined, trusted: boolean) =>
+    (file?.config.skills?.extraDirs ?? [])
+      .map((path) => extra(resolve(file?.directory ?? ".", path), trusted))
+      .reverse();
+  const named = [
+    ...options.skillDirs.map((path) => extra(resolve(host.cwd, path), false)).reverse(),
+    ...extraOf(project, false),
+    ...extraOf(user, trustsUser),
+    ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
+  ];
+  // Before all others: what a client is told to read first is never a checkout's own.
+  const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
+  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [packages, ...named];
+  const folders = FOLDERS[choices.order];
+  const inProject = folders.map((folder) => join(root, folder, "skills")).filter((path) => path !== OWN_SOURCES);
+  const home = host.env.HOME;
+  const inHome = home && home !== root ? folders.filter(Boolean).map((folder) => join(home, folder, "skills")) : [];
+  const trusted = home !== undefined && !isInCheckout(home, host.cwd);
+  return [
+    packages,
+    ...named,
+    ...inProject.map((path): SkillLevel => ({ kind: "project", path, trusted: false, root })),
+    ...inHome.map((path): SkillLevel => ({ kind: "user", path, trusted })),
+  ];
+}
+
+/** Where skills and settings are looked for, there or not: what code writes there would be taken for the operator's. */
+export function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): readonly string[] {
+  const byCustom = FOLDERS.sweny.map((folder) => join(cwd, folder, "skills"));
+  const named = levels.map(({ path, from }) => (isAbsolute(path) ? path : join(from ?? cwd, "node_modules")));
+  const config = userConfigPath(env);
+  return [...byCustom, ...named, ...(config === undefined ? [] : [dirname(config)])];
+}
+
+/** The user's own: where their config is, and their skills. */
+export function ownFolders({ env }: Host): readonly string[] {
+  const config = userConfigPath(env);
+  const dotted = FOLDERS.sweny.filter(Boolean).flatMap((folder) => (env.HOME ? [join(env.HOME, folder)] : []));
+  return config === undefined ? dotted : [...dotted, dirname(config)];
+}

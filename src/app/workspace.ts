@@ -1,0 +1,204 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { ProjectConfig } from "../core/config.ts";
+import type { Diagnostic } from "../core/errors.ts";
+import { setTimeBound } from "../core/schema/time-bound.ts";
+import { nearest } from "../core/values.ts";
+import type { Workflow } from "../core/workflow.ts";
+import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
+import { askAgent } from "../loaders/formats/contract/agent-call.ts";
+import { mcpCaller } from "../loaders/mcp/call.ts";
+import { codeSkill } from "../loaders/own/code.ts";
+import { toolMakerSkill } from "../loaders/own/tool-maker.ts";
+import {
+  isInCheckout,
+  type LoadedConfig,
+  loadProjectConfig,
+  loadUserConfig,
+  projectRoot,
+} from "../loaders/project-config.ts";
+import { openSkillSet } from "../loaders/registry/open.ts";
+import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
+import {
+  readTrustMemory,
+  type TrustEntry,
+  type TrustMemory,
+  trustMemoryPath,
+  rememberTrust as writeTrust,
+} from "../loaders/trust-memory.ts";
+import { ownPath } from "../own-files.ts";
+import { createTimeBound } from "../sandbox/time-bound.ts";
+import {
+  cannotCount,
+  chooseSkills,
+  type NamedSkill,
+  NO_FLAGS,
+  type SkillChoices,
+  type SkillFlags,
+} from "./skill-choices.ts";
+
+export { nearFile } from "../loaders/near-file.ts";
+export type { InlineSkills, SkillEntry, TrustEntry };
+
+import { type Host, processesOf } from "./host.ts";
+import { openRunners } from "./sandboxes.ts";
+import { keptPlaces, missingFolders, skillLevels } from "./skill-levels.ts";
+
+/** Choices that every command shares. */
+export interface Workspace {
+  readonly host: Host;
+  /** The root of the project that the working directory belongs to. */
+  readonly root: string;
+  readonly project: LoadedConfig | undefined;
+  readonly user: LoadedConfig | undefined;
+  /** What the user's own file says where it raises trust: nothing, where it lies in the checkout. */
+  readonly operator: ProjectConfig;
+  readonly skills: SkillSet;
+  readonly choices: SkillChoices;
+  readonly storeDirectory: string;
+  /** What no link may lead the store out of; undefined where the operator named the store. */
+  readonly storeRoot: string | undefined;
+  readonly overrides: ReadonlyMap<string, string>;
+}
+
+export interface WorkspaceOptions {
+  readonly overrides: ReadonlyMap<string, string>;
+  readonly skillDirs: readonly string[];
+  readonly discover: boolean;
+  readonly store: string | undefined;
+  /** Absent: nothing was said. */
+  readonly skillFlags?: SkillFlags;
+  /** Code in the sandbox may write to the working directory. */
+  readonly writableWorkdir?: boolean;
+}
+
+export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
+  sweepTemporaries(host);
+  setTimeBound(createTimeBound());
+  const project = loadProjectConfig(host.cwd);
+  const user = loadUserConfig(host.env);
+  const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
+  const choices = chooseSkills(options.skillFlags ?? NO_FLAGS, host.env, {
+    project,
+    user,
+    memory: readMemory(host),
+    trustsUser,
+  });
+  const levels = skillLevels(host, options, { project, user, trustsUser, choices });
+  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
+  const found: SkillSet = openSkillSet({
+    builtin: builtinSkills(),
+    own: [
+      { skill: codeSkill(() => found), unavailable: undefined },
+      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
+    ],
+    levels,
+    servers: choices.servers,
+    disabled: choices.disabled,
+    trust: choices.trust,
+    variables: choices.variables,
+    overrides: options.overrides,
+    env: host.env,
+    host: {
+      cwd: host.cwd,
+      self: host.self,
+      options: choices.formats,
+      ...openRunners(host),
+      ...(options.writableWorkdir
+        ? { writable: { keep: () => [...keptPlaces(host, levels), storeDirectory, ...found.folders] } }
+        : {}),
+      nodePath: host.execPath,
+      callMcp: mcpCaller(processesOf(host)),
+      askAgent,
+    },
+  });
+  const refused = [...choices.findings, ...untrustedServers(choices, found)];
+  const findings = [...refused.map(configFinding), ...missingFolders(levels)];
+  const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
+  const root = projectRoot(host.cwd);
+  const storeRoot = options.store === undefined ? root : undefined;
+  const operator = trustsUser ? (user?.config ?? {}) : {};
+  return {
+    host,
+    root,
+    project,
+    user,
+    operator,
+    skills,
+    choices,
+    storeDirectory,
+    storeRoot,
+    overrides: options.overrides,
+  };
+}
+
+function configFinding(message: string): Diagnostic {
+  return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [], message };
+}
+
+/** The servers of the checkout's own config files that nobody allowed. */
+function untrustedServers({ servers }: SkillChoices, skills: SkillSet): string[] {
+  return [...servers].flatMap(([id, { path, config, trusted }]) => {
+    if (trusted || skills.withheld(id) === undefined) return [];
+    return [cannotCount(path, `mcpServers.${id}.${config.command === undefined ? "url" : "command"}`)];
+  });
+}
+
+const builtinSkills = (): string => ownPath("skills", "skills");
+
+/** Keeps the answers that a person gave beside their own config file; gives the path. */
+export async function rememberTrust({ host }: Workspace, entries: readonly TrustEntry[]): Promise<string> {
+  const path = trustMemoryPath(host.env);
+  if (path !== undefined && isInCheckout(path, host.cwd)) throw new Error(`${path} lies in the checkout`);
+  return writeTrust(host.env, entries);
+}
+
+/** What lies in the checkout may be a stranger's, and raises no trust. */
+function readMemory({ env, cwd }: Host): TrustMemory {
+  const path = trustMemoryPath(env);
+  if (path === undefined || !existsSync(path) || !isInCheckout(path, cwd)) return readTrustMemory(env);
+  return { entries: [], findings: [`${path} does not count here, because it lies in the checkout`] };
+}
+
+/** What the project's file and the user's own say, the nearer one first. */
+export function configFiles({ project, user }: Workspace): readonly ProjectConfig[] {
+  return [project, user].flatMap((file) => (file ? [file.config] : []));
+}
+
+/** What is wrong with the files and flags that choose skills, rather than with a skill. */
+export function configFindings({ skills }: Workspace): readonly Diagnostic[] {
+  return skills.diagnostics.filter(({ code }) => CONFIG_CODES.has(code));
+}
+
+const CONFIG_CODES: ReadonlySet<string> = new Set([
+  "CONFIG_RAISES_TRUST",
+  "MODULE_NOT_FOUND",
+  "SKILLS_FOLDER_NOT_FOUND",
+  "VARIABLE_REFUSED",
+]);
+
+/**
+ * Skills that a flag or a variable names and that nobody declares, with what may have been meant. Workflows declare
+ * some themselves; while they are not known, only what is near to a skill is told.
+ */
+export function unknownSkills(
+  { skills, choices }: Workspace,
+  workflows: readonly (Workflow | undefined)[] | undefined,
+): Diagnostic[] {
+  const known = new Set([
+    ...skills.ids,
+    ...(workflows ?? []).flatMap((workflow) => Object.keys(workflow?.skills ?? {})),
+  ]);
+  const isUnknown = ({ id }: NamedSkill) =>
+    !known.has(id) && (workflows !== undefined || nearest(id, known) !== undefined);
+  return choices.named.filter(isUnknown).map(({ by, id }) => {
+    const near = nearest(id, known);
+    const message = `${by} ${id}: no skill has this id${near === undefined ? "" : ` (did you mean ${near}?)`}`;
+    return { severity: "warning", code: "SKILL_NAMED_UNKNOWN", path: [], message };
+  });
+}
+
+/** Where the project's own folders are: at the root of its repository, else where the program is run. */
+export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
+  return projectRoot(cwd);
+}
