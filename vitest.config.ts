@@ -11,6 +11,9 @@ const SHARING = [
   "test/*.test.ts",
 ];
 
+/** The same, where the working directory is the process's own, which threads cannot change. */
+const MOVING = ["adversary", "sandbox"].map((room) => `test/${room}/**/*.test.ts`);
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -28,7 +31,8 @@ export default defineConfig({
     server: { deps: { external: [/\/installation-\w+\/dist\//] } },
     reporters: ["default", "./test/summary-reporter.ts"],
     projects: [
-      { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },
+      { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: [...SHARING, ...MOVING] } },
+      { extends: true, test: { name: "moving", include: MOVING, pool: "forks", isolate: false } },
       { extends: true, test: { name: "sharing", include: SHARING, pool: "threads", isolate: false } },
     ],
   },
