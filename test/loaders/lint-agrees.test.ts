@@ -66,7 +66,10 @@ test("lint and loader agree over the tools of Skill Tools", () => {
       if (isWhole && !isIdle) expect(errors).toEqual([]);
       else expect(errors).not.toEqual([]);
     }),
-    { numRuns: runs },
+    {
+      numRuns: runs,
+      examples: [[[{ name: "find", description: "d", parameters: { __workDir: { type: 7, description: "d" } } }]]],
+    },
   );
 });
 

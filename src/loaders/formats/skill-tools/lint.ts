@@ -68,6 +68,10 @@ function checkParameters(problem: Complain, parameters: unknown, path: Path, too
 }
 
 function checkParameter(problem: Complain, parameter: unknown, path: Path, name: string): Diagnostic[] {
+  if (name === "__workDir") {
+    // Whatever it says counts for nothing.
+    return [problem("warning", "TOOL_PARAMETERS", path, "__workDir is what the runtime adds; take another name")];
+  }
   if (!isObject(parameter)) return [problem("error", "TOOL_PARAMETERS", path, `parameter ${name} is no object`)];
   const { type, description, enum: allowed, optional } = parameter;
   const found = Object.keys(parameter)
@@ -75,7 +79,6 @@ function checkParameter(problem: Complain, parameter: unknown, path: Path, name:
     .map((key) => unknownKey(problem, "warning", [...path, key], PARAMETER_KEYS));
   const doubt = (code: string, key: string, message: string, hint?: string) =>
     found.push(problem("warning", code, [...path, key], { message, hint }));
-  if (name === "__workDir") doubt("TOOL_PARAMETERS", "type", "__workDir is what the runtime adds; take another name");
   if (typeof type !== "string") {
     const said = { message: `parameter ${name} has no type`, hint: `known are ${TYPES.join(", ")}` };
     found.push(problem("error", "PARAMETER_TYPE", [...path, "type"], said));
