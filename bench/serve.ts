@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { openWorkspace, type Workspace } from "../src/app/workspace.ts";
+import type { Workspace } from "../src/app/host.ts";
+import { openWorkspace } from "../src/app/workspace.ts";
 import type { BenchRow } from "./logs.ts";
 
 /** The Skills Protocol as a service: the built program as one process, the load on it as another. */

@@ -11,10 +11,11 @@ import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blo
 import { createCall } from "../run/call.ts";
 import { inTurn } from "../run/queue.ts";
 import { openFetch } from "./fetch.ts";
+import type { Workspace } from "./host.ts";
 import { connectServers, type Servers } from "./mcp-connections.ts";
 import { secretsOf } from "./secrets.ts";
 import { gatherCalled } from "./skill-entries.ts";
-import type { SkillEntry, Workspace } from "./workspace.ts";
+import type { SkillEntry } from "./workspace.ts";
 
 export interface InvokeOptions {
   readonly timeoutMs: number;

@@ -9,9 +9,8 @@ import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "../loaders/workflow-file.ts";
-import type { Host } from "./host.ts";
+import type { Host, Workspace } from "./host.ts";
 import { ownFolders } from "./skill-levels.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** A workflow document as it was read, with the skills that it brings along. */
 export interface ReadWorkflow extends LoadedWorkflow {

@@ -15,8 +15,9 @@ import { holdLarge } from "../run/large.ts";
 import { inTurn } from "../run/queue.ts";
 import { fileBlobs } from "../stores/blobs.ts";
 import { invokeSkill, listServerTools } from "./call-skill.ts";
+import type { Workspace } from "./host.ts";
 import { secretsOf } from "./secrets.ts";
-import type { SkillEntry, Workspace } from "./workspace.ts";
+import type { SkillEntry } from "./workspace.ts";
 
 export type { RunnablePackage };
 

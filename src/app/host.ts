@@ -1,7 +1,10 @@
-import type { Environment } from "../core/config.ts";
+import type { Environment, ProjectConfig } from "../core/config.ts";
 import type { ProcessMark } from "../core/ports.ts";
 import type { Processes } from "../loaders/mcp/process.ts";
+import type { LoadedConfig } from "../loaders/project-config.ts";
+import type { SkillSet } from "../loaders/registry/skill-set.ts";
 import { followProcess } from "../sandbox/processes.ts";
+import type { SkillChoices, SkillFlags } from "./skill-choices.ts";
 
 /** What a program knows of the world around it; the command line takes it from its process. */
 export interface Host {
@@ -21,4 +24,32 @@ export interface Host {
 /** What MCP servers are ended with. */
 export function processesOf({ self, kill, isAlive }: Host): Processes {
   return { self, kill, isAlive: (pid) => isAlive({ ...self, pid, started: "" }), follow: followProcess };
+}
+
+/** Choices that every command shares. */
+export interface Workspace {
+  readonly host: Host;
+  /** The root of the project that the working directory belongs to. */
+  readonly root: string;
+  readonly project: LoadedConfig | undefined;
+  readonly user: LoadedConfig | undefined;
+  /** What the user's own file says where it raises trust: nothing, where it lies in the checkout. */
+  readonly operator: ProjectConfig;
+  readonly skills: SkillSet;
+  readonly choices: SkillChoices;
+  readonly storeDirectory: string;
+  /** What no link may lead the store out of; undefined where the operator named the store. */
+  readonly storeRoot: string | undefined;
+  readonly overrides: ReadonlyMap<string, string>;
+}
+
+export interface WorkspaceOptions {
+  readonly overrides: ReadonlyMap<string, string>;
+  readonly skillDirs: readonly string[];
+  readonly discover: boolean;
+  readonly store: string | undefined;
+  /** Absent: nothing was said. */
+  readonly skillFlags?: SkillFlags;
+  /** Code in the sandbox may write to the working directory. */
+  readonly writableWorkdir?: boolean;
 }

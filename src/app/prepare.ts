@@ -16,7 +16,7 @@ import { loadSources } from "../loaders/sources.ts";
 import type { Recall } from "../run/recall.ts";
 import { readWorkflow, recordedSkills, sourcePlaces } from "./documents.ts";
 import { openFetch } from "./fetch.ts";
-import type { Host } from "./host.ts";
+import type { Host, Workspace } from "./host.ts";
 import { connectServers, withoutServers } from "./mcp-connections.ts";
 import { openServing, type Serving } from "./models.ts";
 import {
@@ -29,7 +29,7 @@ import {
 } from "./run-warnings.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "./secrets.ts";
 import { gatherSkills, reachedSkills, type SkillEntries } from "./skill-entries.ts";
-import { configFiles, configFindings, unknownSkills, type Workspace } from "./workspace.ts";
+import { configFiles, configFindings, unknownSkills } from "./workspace.ts";
 
 /** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */
 export interface PreparedRun {

@@ -5,9 +5,9 @@ import type { SkillEntry } from "../loaders/registry/skill-set.ts";
 import { createCall } from "../run/call.ts";
 import { memoryBlobs } from "../stores/blobs.ts";
 import { proxiedFetch } from "./fetch.ts";
+import type { Workspace } from "./host.ts";
 import { connectServers } from "./mcp-connections.ts";
 import { skillSecrets } from "./secrets.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** What a skill's read-only probe came to, and whether its MCP server answers; undefined for a skill with neither. */
 export async function probeSkill(

@@ -6,11 +6,12 @@ import type { Settings } from "../core/event.ts";
 import { recordSkill } from "../loaders/registry/entry.ts";
 import type { SkillEntry } from "../loaders/registry/skill-set.ts";
 import { bodyOf, recallRun } from "../run/recall.ts";
+import type { Workspace } from "./host.ts";
 import type { Serving } from "./models.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
 import { holdToNow, prepareRecorded } from "./resume.ts";
 import type { Recording } from "./stores.ts";
-import { configFiles, type Workspace } from "./workspace.ts";
+import { configFiles } from "./workspace.ts";
 
 /**
  * A new run of a recorded workflow and input, answered from the recording. The workflow file is read again where it

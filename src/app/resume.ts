@@ -7,11 +7,12 @@ import { isDryRun } from "../core/workflow/inputs.ts";
 import { recordSkill } from "../loaders/registry/entry.ts";
 import type { SkillEntry } from "../loaders/registry/skill-set.ts";
 import { recordedSkills } from "./documents.ts";
+import type { Workspace } from "./host.ts";
 import { openServing, type Serving } from "./models.ts";
 import { type Connect, openServers, type PreparedRun, requireSkills } from "./prepare.ts";
 import { runRedactor, secretsOf } from "./secrets.ts";
 import { gatherSkills, reachedSkills } from "./skill-entries.ts";
-import { configFiles, unknownSkills, type Workspace } from "./workspace.ts";
+import { configFiles, unknownSkills } from "./workspace.ts";
 
 interface ResumeRequest {
   readonly choices: RunChoices;

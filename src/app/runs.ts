@@ -17,9 +17,10 @@ import { driveRun, tellAnswering, tellProgress } from "../run/drive.ts";
 import { fileBlobs } from "../stores/blobs.ts";
 import { blobsOfRun } from "../stores/file.ts";
 import { openFetch } from "./fetch.ts";
+import type { Workspace } from "./host.ts";
 import { modelFinder } from "./models.ts";
 import { ownHandler } from "./own-tools.ts";
-import { configFiles, type Workspace } from "./workspace.ts";
+import { configFiles } from "./workspace.ts";
 
 export { holdLarge } from "../run/large.ts";
 export { blameStray } from "../run/stray.ts";

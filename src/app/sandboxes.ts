@@ -1,7 +1,6 @@
 import type { Sandbox } from "../core/sandbox.ts";
 import type { LoaderHost } from "../loaders/folder/host.ts";
-import type { Host } from "./host.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Host, Workspace } from "./host.ts";
 
 /** The sandboxes, opened when something is first run in them. */
 export function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {

@@ -6,7 +6,8 @@ import { isObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { credentialsIn, userParts } from "../loaders/credential-files.ts";
 import { placeFindings } from "../loaders/workflow-file.ts";
-import type { SkillEntry, Workspace } from "./workspace.ts";
+import type { Workspace } from "./host.ts";
+import type { SkillEntry } from "./workspace.ts";
 
 const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN"];
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Store, StoredRun } from "../core/ports.ts";
 import { fileStore, readRecording } from "../stores/file.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Workspace } from "./host.ts";
 
 export function openStore(project: Workspace): Store {
   const { host, storeDirectory, storeRoot } = project;

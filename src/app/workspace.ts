@@ -10,13 +10,7 @@ import { askAgent } from "../loaders/formats/contract/agent-call.ts";
 import { mcpCaller } from "../loaders/mcp/call.ts";
 import { codeSkill } from "../loaders/own/code.ts";
 import { toolMakerSkill } from "../loaders/own/tool-maker.ts";
-import {
-  isInCheckout,
-  type LoadedConfig,
-  loadProjectConfig,
-  loadUserConfig,
-  projectRoot,
-} from "../loaders/project-config.ts";
+import { isInCheckout, loadProjectConfig, loadUserConfig, projectRoot } from "../loaders/project-config.ts";
 import { openSkillSet } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
 import {
@@ -28,14 +22,8 @@ import {
 } from "../loaders/trust-memory.ts";
 import { ownPath } from "../own-files.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
-import {
-  cannotCount,
-  chooseSkills,
-  type NamedSkill,
-  NO_FLAGS,
-  type SkillChoices,
-  type SkillFlags,
-} from "./skill-choices.ts";
+import type { Workspace, WorkspaceOptions } from "./host.ts";
+import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skill-choices.ts";
 
 export { nearFile } from "../loaders/near-file.ts";
 export type { InlineSkills, SkillEntry, TrustEntry };
@@ -43,34 +31,6 @@ export type { InlineSkills, SkillEntry, TrustEntry };
 import { type Host, processesOf } from "./host.ts";
 import { openRunners } from "./sandboxes.ts";
 import { keptPlaces, missingFolders, skillLevels } from "./skill-levels.ts";
-
-/** Choices that every command shares. */
-export interface Workspace {
-  readonly host: Host;
-  /** The root of the project that the working directory belongs to. */
-  readonly root: string;
-  readonly project: LoadedConfig | undefined;
-  readonly user: LoadedConfig | undefined;
-  /** What the user's own file says where it raises trust: nothing, where it lies in the checkout. */
-  readonly operator: ProjectConfig;
-  readonly skills: SkillSet;
-  readonly choices: SkillChoices;
-  readonly storeDirectory: string;
-  /** What no link may lead the store out of; undefined where the operator named the store. */
-  readonly storeRoot: string | undefined;
-  readonly overrides: ReadonlyMap<string, string>;
-}
-
-export interface WorkspaceOptions {
-  readonly overrides: ReadonlyMap<string, string>;
-  readonly skillDirs: readonly string[];
-  readonly discover: boolean;
-  readonly store: string | undefined;
-  /** Absent: nothing was said. */
-  readonly skillFlags?: SkillFlags;
-  /** Code in the sandbox may write to the working directory. */
-  readonly writableWorkdir?: boolean;
-}
 
 export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
   sweepTemporaries(host);

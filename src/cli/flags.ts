@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { nearFile, type WorkspaceOptions } from "../app/workspace.ts";
+import type { WorkspaceOptions } from "../app/host.ts";
+import { nearFile } from "../app/workspace.ts";
 import { amountOf, countOf, durationOf } from "../core/engine/bounds.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";

@@ -1,12 +1,6 @@
+import type { Workspace } from "../app/host.ts";
 import { NO_FLAGS } from "../app/skill-choices.ts";
-import {
-  type InlineSkills,
-  openWorkspace,
-  rememberTrust,
-  type SkillEntry,
-  type TrustEntry,
-  type Workspace,
-} from "../app/workspace.ts";
+import { type InlineSkills, openWorkspace, rememberTrust, type SkillEntry, type TrustEntry } from "../app/workspace.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { plainLine } from "../reports/inert.ts";

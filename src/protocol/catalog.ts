@@ -1,4 +1,5 @@
-import type { SkillEntry, Workspace } from "../app/workspace.ts";
+import type { Workspace } from "../app/host.ts";
+import type { SkillEntry } from "../app/workspace.ts";
 import { RpcError } from "./json-rpc.ts";
 
 /** The skills of a project as they are served: found once, in the order of their names. */

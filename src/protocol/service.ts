@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBlobs, openExecution } from "../app/execute.ts";
-import type { Workspace } from "../app/workspace.ts";
+import type { Workspace } from "../app/host.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { openCatalog } from "./catalog.ts";
 import { type HttpServer, openHttpServer } from "./http-server.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { openWorkspace, type Workspace } from "../../src/app/workspace.ts";
+import type { Workspace } from "../../src/app/host.ts";
+import { openWorkspace } from "../../src/app/workspace.ts";
 import { handlerConfig } from "../../src/loaders/registry/entry.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject } from "../cli/program.ts";

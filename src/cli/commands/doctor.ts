@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { readWorkflow } from "../../app/documents.ts";
+import type { Workspace } from "../../app/host.ts";
 import { sandboxName } from "../../app/sandboxes.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
 import { gatherSkills, type SkillEntries } from "../../app/skill-entries.ts";
-import { configFindings, openWorkspace, type SkillEntry, unknownSkills, type Workspace } from "../../app/workspace.ts";
+import { configFindings, openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
 
 import { missingForTool } from "../../core/config.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";

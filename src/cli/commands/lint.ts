@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
-import { openWorkspace, type Workspace } from "../../app/workspace.ts";
+import type { Workspace } from "../../app/host.ts";
+import { openWorkspace } from "../../app/workspace.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
 import { nearest } from "../../core/values.ts";
 import { projectOptions } from "../flags.ts";

@@ -1,11 +1,12 @@
 import { readWorkflow, recordedSkills } from "../../app/documents.ts";
+import type { Workspace } from "../../app/host.ts";
 import { type PreparedRun, prepareRun } from "../../app/prepare.ts";
 import { prepareReplay } from "../../app/replay.ts";
 import { prepareResume } from "../../app/resume.ts";
 import { blameStray, type FinishedRun, resumeRun, startRun, type Watch } from "../../app/runs.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
 import { openStore } from "../../app/stores.ts";
-import { openWorkspace, type Workspace } from "../../app/workspace.ts";
+import { openWorkspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { exitCodeOf, SkillflowError } from "../../core/errors.ts";

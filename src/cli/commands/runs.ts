@@ -1,5 +1,6 @@
+import type { Workspace } from "../../app/host.ts";
 import { openRecording, openStore, openStoredRecording, type Recording } from "../../app/stores.ts";
-import { openWorkspace, type Workspace } from "../../app/workspace.ts";
+import { openWorkspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openWorkspace, type SkillEntry, unknownSkills, type Workspace } from "../../app/workspace.ts";
+import type { Workspace } from "../../app/host.ts";
+import { openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { describeTools } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";

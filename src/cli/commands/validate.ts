@@ -1,6 +1,7 @@
 import { readWorkflow, sourceFindings } from "../../app/documents.ts";
+import type { Workspace } from "../../app/host.ts";
 import { documentSecrets } from "../../app/secrets.ts";
-import { configFindings, openWorkspace, unknownSkills, type Workspace } from "../../app/workspace.ts";
+import { configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import { type Diagnostic, fieldPath } from "../../core/errors.ts";
 import { logJson } from "../../reports/inert.ts";
 import { projectOptions, sourceChoices, text } from "../flags.ts";
