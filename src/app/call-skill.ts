@@ -14,7 +14,7 @@ import { openFetch } from "./fetch.ts";
 import type { Workspace } from "./host.ts";
 import { connectServers, type Servers } from "./mcp-connections.ts";
 import { secretsOf } from "./secrets.ts";
-import { gatherCalled } from "./skill-entries.ts";
+import { gatherCalled } from "./skills/entries.ts";
 import type { SkillEntry } from "./workspace.ts";
 
 export interface InvokeOptions {

@@ -10,7 +10,7 @@ import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources.ts";
 import { type LoadedWorkflow, loadWorkflow, placeFindings } from "../loaders/workflow-file.ts";
 import type { Host, Workspace } from "./host.ts";
-import { ownFolders } from "./skill-levels.ts";
+import { ownFolders } from "./skills/levels.ts";
 
 /** A workflow document as it was read, with the skills that it brings along. */
 export interface ReadWorkflow extends LoadedWorkflow {

@@ -4,7 +4,7 @@ import type { Processes } from "../loaders/mcp/process.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
 import type { SkillSet } from "../loaders/registry/skill-set.ts";
 import { followProcess } from "../sandbox/processes.ts";
-import type { SkillChoices, SkillFlags } from "./skill-choices.ts";
+import type { SkillChoices, SkillFlags } from "./skills/choices.ts";
 
 /** What a program knows of the world around it; the command line takes it from its process. */
 export interface Host {

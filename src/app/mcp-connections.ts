@@ -7,7 +7,7 @@ import { defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection } from "../loaders/mcp/client.ts";
 import { type Host, processesOf } from "./host.ts";
-import type { SkillEntries } from "./skill-entries.ts";
+import type { SkillEntries } from "./skills/entries.ts";
 import type { SkillEntry } from "./workspace.ts";
 
 /** The MCP servers of a run's skills, connected. */

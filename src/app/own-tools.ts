@@ -11,7 +11,7 @@ import { handlerConfig } from "../loaders/registry/entry.ts";
 import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blob-tools.ts";
 import type { Handler } from "../run/call.ts";
 import type { Workspace } from "./host.ts";
-import type { SkillEntries } from "./skill-entries.ts";
+import type { SkillEntries } from "./skills/entries.ts";
 
 /** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
 

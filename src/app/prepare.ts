@@ -28,7 +28,7 @@ import {
   TOLD_BY_SKILL,
 } from "./run-warnings.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "./secrets.ts";
-import { gatherSkills, reachedSkills, type SkillEntries } from "./skill-entries.ts";
+import { gatherSkills, reachedSkills, type SkillEntries } from "./skills/entries.ts";
 import { configFiles, configFindings, unknownSkills } from "./workspace.ts";
 
 /** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */

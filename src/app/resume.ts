@@ -11,7 +11,7 @@ import type { Workspace } from "./host.ts";
 import { openServing, type Serving } from "./models.ts";
 import { type Connect, openServers, type PreparedRun, requireSkills } from "./prepare.ts";
 import { runRedactor, secretsOf } from "./secrets.ts";
-import { gatherSkills, reachedSkills } from "./skill-entries.ts";
+import { gatherSkills, reachedSkills } from "./skills/entries.ts";
 import { configFiles, unknownSkills } from "./workspace.ts";
 
 interface ResumeRequest {

@@ -23,14 +23,14 @@ import {
 import { ownPath } from "../own-files.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
 import type { Workspace, WorkspaceOptions } from "./host.ts";
-import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skill-choices.ts";
+import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skills/choices.ts";
 
 export { nearFile } from "../loaders/near-file.ts";
 export type { InlineSkills, SkillEntry, TrustEntry };
 
 import { type Host, processesOf } from "./host.ts";
 import { openRunners } from "./sandboxes.ts";
-import { keptPlaces, missingFolders, skillLevels } from "./skill-levels.ts";
+import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
 
 export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
   sweepTemporaries(host);

@@ -1,5 +1,5 @@
 import type { Workspace } from "../app/host.ts";
-import { NO_FLAGS } from "../app/skill-choices.ts";
+import { NO_FLAGS } from "../app/skills/choices.ts";
 import { type InlineSkills, openWorkspace, rememberTrust, type SkillEntry, type TrustEntry } from "../app/workspace.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Workflow } from "../core/workflow.ts";

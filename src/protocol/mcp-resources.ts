@@ -5,7 +5,7 @@ import type {
   ResourceLink,
   ResourceTemplateType,
 } from "@modelcontextprotocol/server";
-import { readSkillFile } from "../app/skill-file.ts";
+import { readSkillFile } from "../app/skills/file.ts";
 import type { SkillEntry } from "../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { isBlobId } from "../core/own/blob.ts";

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult, Server, ServerContext } from "@modelcontextprotocol/server";
 import { openBlobs } from "../app/execute.ts";
 import type { Workspace } from "../app/host.ts";
-import { FileRefused } from "../app/skill-file.ts";
+import { FileRefused } from "../app/skills/file.ts";
 import type { Blobs } from "../core/blobs.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import type { Diagnostic } from "../core/errors.ts";

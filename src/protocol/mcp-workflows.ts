@@ -5,7 +5,7 @@ import { readWorkflow } from "../app/documents.ts";
 import type { Workspace } from "../app/host.ts";
 import { prepareRun } from "../app/prepare.ts";
 import { type FinishedRun, holdLarge, startRun } from "../app/runs.ts";
-import { gatherSkills } from "../app/skill-entries.ts";
+import { gatherSkills } from "../app/skills/entries.ts";
 import { openStore } from "../app/stores.ts";
 import { configFiles, type InlineSkills } from "../app/workspace.ts";
 import type { Blobs } from "../core/blobs.ts";

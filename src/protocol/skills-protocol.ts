@@ -1,5 +1,5 @@
 import type { Execution, RunnablePackage } from "../app/execute.ts";
-import { FileRefused, readSkillFile } from "../app/skill-file.ts";
+import { FileRefused, readSkillFile } from "../app/skills/file.ts";
 import type { SkillEntry } from "../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";

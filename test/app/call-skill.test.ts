@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type InvokeOptions, invokeSkill } from "../../src/app/call-skill.ts";
-import { NO_FLAGS } from "../../src/app/skill-choices.ts";
+import { NO_FLAGS } from "../../src/app/skills/choices.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import type { Invocation } from "../../src/loaders/folder/host.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";

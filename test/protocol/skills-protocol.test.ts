@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openExecution } from "../../src/app/execute.ts";
-import { NO_FLAGS } from "../../src/app/skill-choices.ts";
+import { NO_FLAGS } from "../../src/app/skills/choices.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import type { JsonObject } from "../../src/core/values.ts";
 import type { LoaderHost } from "../../src/loaders/folder/host.ts";

@@ -3,7 +3,7 @@ import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { sandboxName } from "../../app/sandboxes.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
-import { gatherSkills, type SkillEntries } from "../../app/skill-entries.ts";
+import { gatherSkills, type SkillEntries } from "../../app/skills/entries.ts";
 import { configFindings, openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
 
 import { missingForTool } from "../../core/config.ts";

@@ -1,5 +1,5 @@
-import { openInside, resolveInside } from "../loaders/folder/contain.ts";
-import type { SkillEntry } from "./workspace.ts";
+import { openInside, resolveInside } from "../../loaders/folder/contain.ts";
+import type { SkillEntry } from "../workspace.ts";
 
 /** Why a file of a skill is not shown. */
 export class FileRefused extends Error {

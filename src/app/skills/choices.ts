@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import type { Environment } from "../core/config.ts";
-import { SkillflowError } from "../core/errors.ts";
-import type { FormatOptions } from "../loaders/folder/host.ts";
-import type { LoadedConfig } from "../loaders/project-config.ts";
-import type { ServerChoice } from "../loaders/registry/skill-set.ts";
-import type { Trust, TrustEntry, TrustMemory } from "../loaders/trust-memory.ts";
+import type { Environment } from "../../core/config.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { FormatOptions } from "../../loaders/folder/host.ts";
+import type { LoadedConfig } from "../../loaders/project-config.ts";
+import type { ServerChoice } from "../../loaders/registry/skill-set.ts";
+import type { Trust, TrustEntry, TrustMemory } from "../../loaders/trust-memory.ts";
 
 /** What a command line says about skills; what it leaves open is undefined. */
 export interface SkillFlags {

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { Diagnostic } from "../core/errors.ts";
-import type { SkillLevel } from "../loaders/folder/level.ts";
-import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../loaders/project-config.ts";
-import { ownPath, packagePath } from "../own-files.ts";
-import type { Host, WorkspaceOptions } from "./host.ts";
-import type { SkillChoices } from "./skill-choices.ts";
+import type { Diagnostic } from "../../core/errors.ts";
+import type { SkillLevel } from "../../loaders/folder/level.ts";
+import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../../loaders/project-config.ts";
+import { ownPath, packagePath } from "../../own-files.ts";
+import type { Host, WorkspaceOptions } from "../host.ts";
+import type { SkillChoices } from "./choices.ts";
 
 /** Folders that somebody named and that are not there; those that are looked for by custom may be missing. */
 export function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {

@@ -1,5 +1,5 @@
-import type { Workflow } from "../core/workflow.ts";
-import type { InlineSkills, SkillEntry, SkillSet } from "../loaders/registry/skill-set.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
 /** By id; undefined where nobody declares the id. */
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
