@@ -4,6 +4,7 @@ import { TOOL_MAKER } from "../core/own/tool-maker.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
+import { checkedAs } from "../core/values.ts";
 import type { Invocation } from "../loaders/folder/host.ts";
 import { handlerConfig, recordSkill } from "../loaders/registry/entry.ts";
 import { type Chosen, chooseTool } from "../loaders/registry/invoke.ts";
@@ -139,7 +140,7 @@ export async function offeredSkills(
 /** What the tools for blobs do, by their names. */
 export function readOn(name: string, blobs: Blobs, input: JsonObject, signal: AbortSignal): Promise<JsonObject> {
   return inTurn(async () => {
-    if (name === "search_blob") return searchBlob(blobs, input as unknown as SearchBlob);
-    return readBlob(blobs, input as unknown as ReadBlob);
+    if (name === "search_blob") return searchBlob(blobs, checkedAs<SearchBlob>(input));
+    return readBlob(blobs, checkedAs<ReadBlob>(input));
   }, signal);
 }

@@ -6,6 +6,7 @@ import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../core/own/tool-maker.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
+import { checkedAs } from "../core/values.ts";
 import type { ScriptWanted } from "../loaders/folder/skill-script.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";
 import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blob-tools.ts";
@@ -40,10 +41,10 @@ function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
 type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => Promise<Json>;
 
 const EXECUTORS: Readonly<Record<string, Carry>> = {
-  [READ_SKILL]: (input, world) => readSkill(input as unknown as ReadSkill, world),
-  [RUN_SCRIPT]: (input, world, context) => runScript(input as unknown as RunScript, world, context),
-  read_blob: (input, { blobs }) => readBlob(blobs, input as unknown as ReadBlob),
-  search_blob: (input, { blobs }) => searchBlob(blobs, input as unknown as SearchBlob),
+  [READ_SKILL]: (input, world) => readSkill(checkedAs<ReadSkill>(input), world),
+  [RUN_SCRIPT]: (input, world, context) => runScript(checkedAs<RunScript>(input), world, context),
+  read_blob: (input, { blobs }) => readBlob(blobs, checkedAs<ReadBlob>(input)),
+  search_blob: (input, { blobs }) => searchBlob(blobs, checkedAs<SearchBlob>(input)),
 };
 
 interface ReadSkill {

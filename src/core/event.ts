@@ -1,11 +1,10 @@
 import * as z from "zod";
-import type { Part } from "./prompt.ts";
 import { INPUT_DIALECTS } from "./skill.ts";
 import type { Json, JsonObject } from "./values.ts";
 import { type Workflow, workflowSchema } from "./workflow.ts";
 
-const json = z.json() as unknown as z.ZodType<Json>;
-const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonObject>;
+const json: z.ZodType<Json> = z.json();
+const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), z.json());
 
 export const resolvedSourceSchema = z.object({
   content: z.string(),
@@ -103,7 +102,7 @@ const part = z.union([
   z.object({ type: z.literal("call"), id: z.string(), tool: z.string(), input: json }),
   z.object({ type: z.literal("broken_call"), id: z.string(), tool: z.string(), text: z.string() }),
   z.object({ type: z.literal("opaque"), provider: z.string(), value: json }),
-]) as unknown as z.ZodType<Part>;
+]);
 
 const blobInfoSchema = z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() });
 

@@ -102,6 +102,11 @@ export interface Skill {
   readonly probe?: (context: ToolContext) => Promise<string | undefined>;
 }
 
+/** Carries a call out: its input fits the tool's schema. */
+export function callHandler({ handler }: Pick<Tool, "handler">, input: Json, context: ToolContext): unknown {
+  return handler(input as never, context);
+}
+
 /** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */
 export interface ToolDefinition<Input extends InputSchema>
   extends Omit<Tool, "input_schema" | "handler" | "effect" | "dialect"> {

@@ -124,6 +124,11 @@ function editDistance(a: string, b: string, limit: number): number {
   return row[b.length] ?? limit;
 }
 
+/** A value whose schema was checked, as the type that the schema describes. */
+export function checkedAs<Shape>(value: Json): Shape {
+  return value as Shape;
+}
+
 /** A member that is there only when it has a value. */
 export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });

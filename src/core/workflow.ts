@@ -11,7 +11,7 @@ const text = z.string().min(1);
 const flag = z.boolean();
 const positive = z.int().min(1);
 const strings = z.array(z.string());
-const schemaObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonSchema>;
+const schemaObject: z.ZodType<JsonSchema> = z.record(z.string(), z.json());
 
 const duration = z
   .union([

@@ -9,7 +9,7 @@ import {
   type Turn,
   type Usage,
 } from "../core/prompt.ts";
-import { isObject, type Json, type JsonSchema } from "../core/values.ts";
+import { checkedAs, isObject, type Json, type JsonSchema } from "../core/values.ts";
 import type { Service } from "./faults.ts";
 import { shapeText } from "./shapes.ts";
 import {
@@ -177,7 +177,7 @@ function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
     case "broken_call":
       return [{ type: "tool_use", id: part.id, name: part.tool, input: {} }];
     case "opaque":
-      return part.provider === PROVIDER ? [part.value as unknown as Anthropic.ThinkingBlockParam] : [];
+      return part.provider === PROVIDER ? [checkedAs<Anthropic.ThinkingBlockParam>(part.value)] : [];
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type Usage,
 } from "../core/prompt.ts";
 import type { Json, JsonSchema } from "../core/values.ts";
+import { checkedAs } from "../core/values.ts";
 import type { Service } from "./faults.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
 import {
@@ -165,7 +166,7 @@ function itemsOfPart(part: Part): OpenAI.Responses.ResponseInputItem[] {
     case "broken_call":
       return [callItem(part.id, part.tool, "{}")];
     case "opaque":
-      return part.provider === PROVIDER ? [part.value as unknown as OpenAI.Responses.ResponseReasoningItem] : [];
+      return part.provider === PROVIDER ? [checkedAs<OpenAI.Responses.ResponseReasoningItem>(part.value)] : [];
   }
 }
 

@@ -5,7 +5,7 @@ import type { Model, ModelCall } from "../core/ports.ts";
 import type { Part, Reply } from "../core/prompt.ts";
 import type { Json } from "../core/values.ts";
 
-const json = z.json() as unknown as z.ZodType<Json>;
+const json: z.ZodType<Json> = z.json();
 
 const scriptedReply = z.strictObject({
   node: z.string().optional().describe("only at this node"),

@@ -1,5 +1,6 @@
 import type { RunEvent } from "../core/event.ts";
 import type { Json, JsonObject } from "../core/values.ts";
+import { toJson } from "../core/values.ts";
 import { STYLE } from "./html-style.ts";
 import { valueHtml } from "./html-value.ts";
 import { addCitations, type Citations, dataHtml, STATUS_WORDS, visitHtml } from "./html-visit.ts";
@@ -226,7 +227,7 @@ function traceSection({ record, result }: Page): Section {
   const body = html`<h3>Input</h3>${jsonHtml(record.input)}
 ${sources.length > 0 ? html`<h3>Sources</h3>${grid(["Field", "Kind", "From", "Size", "Hash"], sources)}` : undefined}
 ${skills.length > 0 ? html`<h3>Skills</h3>${grid(["Skill", "Format", "State", "Why"], skills)}` : undefined}
-<h3>Settings</h3>${jsonHtml(settings as unknown as JsonObject)}`;
+<h3>Settings</h3>${jsonHtml(toJson(settings) as JsonObject)}`;
   return { id: "trace", title: "Trace", body };
 }
 

@@ -7,6 +7,7 @@ import { blobsIn } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { compileSchema } from "../core/schema/schema.ts";
 import type { Logger, Outcome, Tool } from "../core/skill.ts";
+import { callHandler } from "../core/skill.ts";
 import { type Json, type JsonSchema, toJson } from "../core/values.ts";
 import { holdLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
@@ -61,8 +62,8 @@ async function runHandler(options: CallOptions, handler: Handler, call: Call, si
     options.timeoutMs,
   );
   try {
-    const input = structuredClone(call.input) as never;
-    const work = async () => handler.tool.handler(input, contextOf(options, handler, call, both));
+    const input = structuredClone(call.input);
+    const work = async () => callHandler(handler.tool, input, contextOf(options, handler, call, both));
     const astray = rejectOnStray(both);
     const output = toJson(await Promise.race([suspected(astray, work), astray.thrown, rejectOnAbort(both)]));
     return checked(output, call.tool.output_schema);

@@ -1,7 +1,7 @@
 import type { EvalResult, ToolCall } from "../event.ts";
 import { checkPath } from "../path.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../schema/time-bound.ts";
-import { deepEqual, isObject, type Json, type JsonObject } from "../values.ts";
+import { deepEqual, isObject, type Json, type JsonObject, toJson } from "../values.ts";
 import type { Evaluator, FunctionRule, OutputMatch, ValueRule } from "../workflow.ts";
 
 const MOST_REASONING = 500;
@@ -121,7 +121,7 @@ export function failureLines(evals: readonly EvalResult[]): string[] {
 
 /** `evals` as paths and routing see it: results by name, the last of a name winning (N32, D3). */
 export function evalsByName(evals: readonly EvalResult[]): JsonObject {
-  return Object.fromEntries(evals.map(({ name, ...rest }): [string, Json] => [name, rest as unknown as JsonObject]));
+  return Object.fromEntries(evals.map(({ name, ...rest }): [string, Json] => [name, toJson(rest)]));
 }
 
 function shorten(text: string, most: number): string {

@@ -48,7 +48,7 @@ export function checkSkillDefinition(
   value: unknown,
 ): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
   const problems = definitionFaults(value).map(({ message }) => message);
-  return problems.length > 0 ? { problems } : { definition: value as unknown as SkillDefinition };
+  return problems.length > 0 ? { problems } : { definition: value as SkillDefinition };
 }
 
 /** One thing that keeps a value from being a definition, and where it is. */

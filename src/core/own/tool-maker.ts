@@ -2,7 +2,7 @@ import type { Call, MadeTool } from "../call.ts";
 import type { EventBody } from "../event.ts";
 import { parameterSchema } from "../formats/parameter-map.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "../skill.ts";
-import { type Json, type JsonObject, parseJson } from "../values.ts";
+import { checkedAs, type Json, type JsonObject, parseJson } from "../values.ts";
 import { RESERVED_TOOLS } from "./own-tools.ts";
 
 /** Tools that a run defines for itself (skill-formats 2.6): what is allowed, and what a definition comes to. */
@@ -58,9 +58,9 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler">[] = [
 
 /** Why a definition or a removal is refused; `present` are all tools of the node. The input fits its schema. */
 export function makingProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]) {
-  if (isMaker(tool, DEFINE)) return definitionProblem(input as unknown as Definition, present);
+  if (isMaker(tool, DEFINE)) return definitionProblem(checkedAs<Definition>(input), present);
   if (!isMaker(tool, REMOVE)) return undefined;
-  const { name } = input as unknown as Definition;
+  const { name } = checkedAs<Definition>(input);
   if (isProtected(name, present)) return `${name} was not defined here: it stays`;
   return isToolName(name) ? undefined : `${JSON.stringify(name)} is no tool name`;
 }
@@ -119,7 +119,7 @@ export function skillOf(tool: string): string {
 
 /** The tool that a checked definition makes: it writes, and may not be repeated. */
 export function makeTool(input: Json): MadeTool {
-  const definition = input as unknown as Definition;
+  const definition = checkedAs<Definition>(input);
   const { name, description, parameters = "", code, persistent } = definition;
   const schema = schemaOf(definition);
   return {
@@ -141,7 +141,7 @@ export function makeTool(input: Json): MadeTool {
 /** The made tool that a call runs or removes. */
 export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTool[]): MadeTool | undefined {
   if (tool.skill !== TOOL_MAKER) return undefined;
-  const name = isMaker(tool, REMOVE) ? (input as unknown as Definition).name : tool.name;
+  const name = isMaker(tool, REMOVE) ? checkedAs<Definition>(input).name : tool.name;
   return made.find((candidate) => candidate.tool.name === name);
 }
 
@@ -149,7 +149,7 @@ export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTo
 export function makingEvents(node: string, { tool, input, key }: Call): EventBody[] {
   if (isMaker(tool, DEFINE)) return [{ type: "tool:defined", node, ...makeTool(input), id: key }];
   if (!isMaker(tool, REMOVE)) return [];
-  return [{ type: "tool:removed", node, name: (input as unknown as Definition).name, id: key }];
+  return [{ type: "tool:removed", node, name: checkedAs<Definition>(input).name, id: key }];
 }
 
 export function isMaker({ skill, name }: ToolDescriptor, which: typeof DEFINE | typeof REMOVE): boolean {

@@ -1,4 +1,5 @@
 import type { ToolContext } from "../../core/skill.ts";
+import { callHandler } from "../../core/skill.ts";
 import { type Json, nearest, toJson } from "../../core/values.ts";
 import type { CallMcp, McpInvocation } from "../folder/host.ts";
 import type { McpOptions } from "./client.ts";
@@ -41,5 +42,5 @@ async function callTool(tools: Tools, call: McpInvocation, context: ToolContext)
       `the tool ${call.tool} of the MCP server of ${call.id} may write, and only reading is allowed here`,
     );
   }
-  return toJson(await tool.handler(call.arguments as never, context));
+  return toJson(await callHandler(tool, call.arguments, context));
 }

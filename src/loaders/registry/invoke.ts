@@ -1,5 +1,6 @@
 import { describeMisfit } from "../../core/formats/contract.ts";
 import type { Tool, ToolContext } from "../../core/skill.ts";
+import { callHandler } from "../../core/skill.ts";
 import { describeAbsence, parseSkillReference } from "../../core/skill-reference.ts";
 import { type Json, toJson } from "../../core/values.ts";
 import type { Invocation, Invoke, LoaderHost } from "../folder/host.ts";
@@ -79,7 +80,7 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
     if (misfit !== undefined) throw new Error(misfit);
     const inner = { ...context, config: handlerConfig(entry) };
     callers.set(inner, { chain, effects: call.effects ?? "write" });
-    return checkedOutput(tool, toJson(await tool.handler(call.arguments as never, inner)));
+    return checkedOutput(tool, toJson(await callHandler(tool, call.arguments, inner)));
   };
 }
 
