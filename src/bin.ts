@@ -1,14 +1,10 @@
 #!/usr/bin/env -S node --
-import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
-import type { Host } from "./app/host.ts";
+import { processHost } from "./process-host.ts";
 
 /**
- * The only file that touches the process: arguments, environment, streams, signals, exit code. The `--` of the first
+ * With process-host.ts the only file that touches the process: arguments, environment, streams, signals, exit code. The `--` of the first
  * line keeps Node from obeying flags of ours that it knows by the same name.
  */
-
-const self: Host["self"] = { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" };
 
 /** A stream that breaks is told to whoever writes to it, and ends nothing by itself. */
 const toldToTheWriter = () => undefined;
@@ -23,15 +19,7 @@ const workingDirectory = await findWorkingDirectory();
 const code = await import("./cli/main.ts").then(({ main }) =>
   main(process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
-    host: {
-      env: process.env,
-      cwd: workingDirectory,
-      self,
-      isAlive,
-      execPath: process.execPath,
-      uid: process.geteuid?.(),
-      kill,
-    },
+    host: { ...processHost(), env: process.env, cwd: workingDirectory },
     out: (text) => write(printOut, text),
     err: (text) => write(printErr, text).catch(toldToTheWriter),
     isTerminal: process.stderr.isTTY === true,
@@ -96,33 +84,5 @@ function onInterrupt(stop: (reason: string) => void): void {
       asked = true;
       stop(signal === "SIGINT" ? "interrupted (Ctrl-C)" : "interrupted (terminated)");
     });
-  }
-}
-
-function isAlive(mark: Host["self"]): boolean {
-  try {
-    process.kill(mark.pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-  return mark.started === "" || startOf(mark.pid) === mark.started;
-}
-
-function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ESRCH" && code !== "EPERM") throw error; // gone already, or not ours any more
-  }
-}
-
-/** A process's start in clock ticks, where the system tells it: process ids are used again. */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    return undefined;
   }
 }

@@ -2,13 +2,14 @@ import { dirname, resolve } from "node:path";
 import type { RunChoices } from "../core/engine/settings.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { parseSkillReference } from "../core/skill-reference.ts";
+import type { JsonObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { isUsersOwn, projectRoot } from "../loaders/project-config.ts";
 import { knownSkills } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Withheld } from "../loaders/registry/withheld.ts";
 import { checkFiles } from "../loaders/sources.ts";
-import { type LoadedWorkflow, loadWorkflow, placeFindings } from "../loaders/workflow-file.ts";
+import { checkWorkflowValue, type LoadedWorkflow, loadWorkflow, placeFindings } from "../loaders/workflow-file.ts";
 import type { Host, Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 
@@ -17,14 +18,29 @@ export interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;
 }
 
+/** A workflow as a program names it: the path of its document, or the value that one would hold. */
+export type WorkflowDocument = string | JsonObject;
+
+/** What people call it. */
+export function titleOf(document: WorkflowDocument): string {
+  return typeof document === "string" ? document : "the workflow";
+}
+
 /** A workflow document and everything that is wrong with it. */
-export function readWorkflow({ host, skills }: Workspace, file: string): ReadWorkflow {
-  const path = resolve(host.cwd, file);
-  const loaded = loadWorkflow(path, knownSkills(skills), file);
-  const inline = { skills: loaded.workflow?.skills, trusted: isUsersOwn(path, host.cwd, ownFolders(host)) };
+export function readWorkflow(workspace: Workspace, document: WorkflowDocument): ReadWorkflow {
+  const { host, skills } = workspace;
+  const known = knownSkills(skills);
+  const path = pathOf(host, document);
+  const loaded =
+    typeof document === "string" && path !== undefined
+      ? loadWorkflow(path, known, document)
+      : checkWorkflowValue(document, known);
+  // Where a value is from nobody knows: it counts as the checkout's.
+  const trusted = path !== undefined && isUsersOwn(path, host.cwd, ownFolders(host));
+  const inline = { skills: loaded.workflow?.skills, trusted };
   const held = loaded.workflow ? withheldSkills(skills, loaded.workflow, inline) : [];
   const about = loaded.workflow ? skillFindings(skills, loaded.workflow, inline) : [];
-  const placed = placeFindings(path, [...held, ...about.filter((found) => found.file === undefined)], file);
+  const placed = placeIn(workspace, document, [...held, ...about.filter((found) => found.file === undefined)]);
   const elsewhere = about.filter((found) => found.file !== undefined);
   return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
 }
@@ -34,9 +50,21 @@ export function recordedSkills({ skills }: Workflow): InlineSkills {
   return { skills, trusted: false };
 }
 
+/** Findings about a document, each with its place in the file where there is one. */
+export function placeIn({ host }: Workspace, document: WorkflowDocument, found: readonly Diagnostic[]): Diagnostic[] {
+  const path = pathOf(host, document);
+  return typeof document === "string" && path !== undefined ? placeFindings(path, found, document) : [...found];
+}
+
+function pathOf({ cwd }: Host, document: WorkflowDocument): string | undefined {
+  return typeof document === "string" ? resolve(cwd, document) : undefined;
+}
+
 /** Where the files of Sources may lie: in the document's repository, else its folder, or where the operator says (D63). */
-export function sourcePlaces({ cwd }: Host, document: string, { fileRoot, inputSources }: SourceChoices) {
-  const baseDir = dirname(document);
+export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot, inputSources }: SourceChoices) {
+  const { cwd } = host;
+  const path = pathOf(host, document);
+  const baseDir = path === undefined ? cwd : dirname(path); // D16
   const root = fileRoot === undefined ? undefined : resolve(cwd, fileRoot);
   return {
     baseDir,
@@ -46,18 +74,17 @@ export function sourcePlaces({ cwd }: Host, document: string, { fileRoot, inputS
   };
 }
 
-type SourceChoices = Pick<RunChoices, "fileRoot" | "inputSources">;
+export type SourceChoices = Pick<RunChoices, "fileRoot" | "inputSources">;
 
 /** What is wrong with the files that a document names as Sources; nothing is fetched. */
 export async function sourceFindings(
-  { host }: Workspace,
-  file: string,
+  workspace: Workspace,
+  document: WorkflowDocument,
   workflow: Workflow,
   choices: SourceChoices,
 ): Promise<Diagnostic[]> {
-  const path = resolve(host.cwd, file);
-  const places = sourcePlaces(host, path, choices);
-  return placeFindings(path, await checkFiles(workflow, { ...places, offline: true, auth: {} }), file);
+  const places = sourcePlaces(workspace.host, document, choices);
+  return placeIn(workspace, document, await checkFiles(workflow, { ...places, offline: true, auth: {} }));
 }
 
 /** What is to be told of the places where its skills are looked for. */

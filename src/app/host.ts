@@ -1,5 +1,6 @@
 import type { Environment, ProjectConfig } from "../core/config.ts";
-import type { ProcessMark } from "../core/ports.ts";
+import type { Model, ProcessMark, Store } from "../core/ports.ts";
+import type { Skill } from "../core/skill.ts";
 import type { Processes } from "../loaders/mcp/process.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
 import type { SkillSet } from "../loaders/registry/skill-set.ts";
@@ -37,9 +38,11 @@ export interface Workspace {
   readonly operator: ProjectConfig;
   readonly skills: SkillSet;
   readonly choices: SkillChoices;
-  readonly storeDirectory: string;
-  /** What no link may lead the store out of; undefined where the operator named the store. */
-  readonly storeRoot: string | undefined;
+  readonly store: Store;
+  /** Where it keeps runs as files; undefined where it is none of ours. */
+  readonly storeDirectory: string | undefined;
+  /** Models of the program that uses us, by their prefixes. */
+  readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
 }
 
@@ -47,7 +50,11 @@ export interface WorkspaceOptions {
   readonly overrides: ReadonlyMap<string, string>;
   readonly skillDirs: readonly string[];
   readonly discover: boolean;
-  readonly store: string | undefined;
+  /** A folder of run files, or a store of one's own; `.skillflow/runs` where nothing is said. */
+  readonly store: string | Store | undefined;
+  /** Skills of the program that uses us: they stand above all that are found, and need no trust. */
+  readonly given?: readonly Skill[];
+  readonly models?: ReadonlyMap<string, Model>;
   /** Absent: nothing was said. */
   readonly skillFlags?: SkillFlags;
   /** Code in the sandbox may write to the working directory. */

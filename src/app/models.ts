@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
+import type { Environment } from "../core/config.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
 import { type Provider, parseModel, requireKey } from "../core/model-name.ts";
@@ -11,13 +12,14 @@ import type { Resumed } from "../models/replay.ts";
 import type { Script } from "../models/script.ts";
 import { digestPrompt } from "../run/digest.ts";
 import { readRecording } from "../stores/file.ts";
-import type { Host } from "./host.ts";
+import { guardModel } from "./guards.ts";
+import type { Workspace } from "./host.ts";
 import { nearFile } from "./workspace.ts";
 
-/** Opens the models that a run names. With app.ts the only file that names adapters. */
+/** Opens the models that a run names: the one file that names their adapters. */
 
 export interface ModelSetup {
-  readonly host: Host;
+  readonly workspace: Workspace;
   readonly model: string;
   readonly serving: Serving | undefined;
   readonly fetch: typeof fetch;
@@ -26,12 +28,18 @@ export interface ModelSetup {
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
 }
 
+/** The prefixes that the program which uses us answers itself. */
+export function ownPrefixes({ models }: Workspace): ReadonlySet<string> {
+  return new Set(models.keys());
+}
+
 /** Finds the model behind a name; each provider is set up once, and its SDK loaded when it is first asked. */
 export function modelFinder(setup: ModelSetup) {
-  const { provider: usual } = parseModel(setup.model);
+  const own = ownPrefixes(setup.workspace);
+  const { provider: usual } = parseModel(setup.model, own);
   const opened = new Map<string, Promise<Model>>();
   return async (text: string) => {
-    const wanted = parseModel(text);
+    const wanted = parseModel(text, own);
     const provider = setup.serving?.provider ?? wanted.provider ?? usual;
     const key = provider ?? "anthropic";
     const model = opened.get(key) ?? openModel(key, setup);
@@ -40,51 +48,58 @@ export function modelFinder(setup: ModelSetup) {
   };
 }
 
-async function openModel(provider: Provider, setup: ModelSetup): Promise<Model> {
-  const { serving } = setup;
-  const { env } = setup.host;
+async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {
+  const { workspace, fetch } = setup;
+  const own = workspace.models.get(prefix);
+  if (own) return guardModel(prefix, own);
+  const { env } = workspace.host;
+  const provider = prefix as Provider;
   requireKey(provider, env);
-  const common = { fetch: setup.fetch };
-  switch (provider) {
-    case "anthropic": {
-      const { anthropicModel } = await import("../models/anthropic.ts");
-      return anthropicModel({
-        ...common,
-        apiKey: env.ANTHROPIC_API_KEY ?? "",
-        ...defined("baseURL", env.ANTHROPIC_BASE_URL),
-      });
-    }
-    case "openai": {
-      const { openaiModel } = await import("../models/openai.ts");
-      return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...defined("baseURL", env.OPENAI_BASE_URL) });
-    }
-    case "openai-compatible": {
-      const { compatibleModel } = await import("../models/openai-compatible.ts");
-      const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
-      return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
-    }
-    case "replay": {
-      if (serving?.provider !== provider) throw notServing(provider);
-      const { replayModel } = await import("../models/replay.ts");
-      return replayModel({ ...serving, digest: digestPrompt, onChanged: setup.onPromptChanged });
-    }
-    case "script": {
-      if (serving?.provider !== provider) throw notServing(provider);
-      const { scriptModel } = await import("../models/script.ts");
-      return scriptModel(serving.script, setup.past);
-    }
-  }
+  return ADAPTERS[provider]({ ...setup, env, common: { fetch } });
 }
+
+interface Opening extends ModelSetup {
+  readonly env: Environment;
+  readonly common: { readonly fetch: typeof fetch };
+}
+
+/** What answers behind each prefix, loaded when it is first asked. */
+const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
+  async anthropic({ env, common }) {
+    const { anthropicModel } = await import("../models/anthropic.ts");
+    const baseURL = defined("baseURL", env.ANTHROPIC_BASE_URL);
+    return anthropicModel({ ...common, apiKey: env.ANTHROPIC_API_KEY ?? "", ...baseURL });
+  },
+  async openai({ env, common }) {
+    const { openaiModel } = await import("../models/openai.ts");
+    return openaiModel({ ...common, apiKey: env.OPENAI_API_KEY ?? "", ...defined("baseURL", env.OPENAI_BASE_URL) });
+  },
+  async "openai-compatible"({ env, common }) {
+    const { compatibleModel } = await import("../models/openai-compatible.ts");
+    const keyed = { ...defined("apiKey", env.OPENAI_API_KEY), keyName: "OPENAI_API_KEY" };
+    return compatibleModel({ ...common, ...keyed, baseURL: env.OPENAI_BASE_URL ?? "" });
+  },
+  async replay({ serving, onPromptChanged }) {
+    if (serving?.provider !== "replay") throw notServing("replay");
+    const { replayModel } = await import("../models/replay.ts");
+    return replayModel({ ...serving, digest: digestPrompt, onChanged: onPromptChanged });
+  },
+  async script({ serving, past }) {
+    if (serving?.provider !== "script") throw notServing("script");
+    const { scriptModel } = await import("../models/script.ts");
+    return scriptModel(serving.script, past);
+  },
+};
 
 /** A file that answers every model call of a run: read once, before anything runs. */
 export type Serving =
   | { readonly provider: "replay"; readonly recording: StoredRun; readonly resumed: Resumed }
   | { readonly provider: "script"; readonly script: Script };
 
-export async function openServing(model: string, cwd: string): Promise<Serving | undefined> {
-  const { provider, name } = parseModel(model);
+export async function openServing(model: string, workspace: Workspace): Promise<Serving | undefined> {
+  const { provider, name } = parseModel(model, ownPrefixes(workspace));
   if (provider !== "script" && provider !== "replay") return undefined;
-  const path = resolve(cwd, name);
+  const path = resolve(workspace.host.cwd, name);
   if (!existsSync(path)) {
     const what = provider === "script" ? "script" : "recording";
     throw new SkillflowError("recording.invalid", `there is no ${what} ${path}`, { hint: nearFile(path, name) });

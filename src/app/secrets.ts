@@ -1,11 +1,10 @@
-import { resolve } from "node:path";
 import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/redact/redact.ts";
 import { isObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { credentialsIn, userParts } from "../loaders/credential-files.ts";
-import { placeFindings } from "../loaders/workflow-file.ts";
+import { placeIn, type WorkflowDocument } from "./documents.ts";
 import type { Workspace } from "./host.ts";
 import type { SkillEntry } from "./workspace.ts";
 
@@ -47,9 +46,8 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
 }
 
 /** Those of the environment and the checkout, each with its place in the file. */
-export function documentSecrets(project: Workspace, file: string, workflow: Workflow): Diagnostic[] {
-  const found = checkDocument(secretsOf(project.host.env, [], project), workflow);
-  return placeFindings(resolve(project.host.cwd, file), found, file);
+export function documentSecrets(project: Workspace, document: WorkflowDocument, workflow: Workflow): Diagnostic[] {
+  return placeIn(project, document, checkDocument(secretsOf(project.host.env, [], project), workflow));
 }
 
 /** A document is never redacted: what is a secret beyond doubt must not stand in it. */

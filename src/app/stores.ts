@@ -1,12 +1,21 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import { SkillflowError } from "../core/errors.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
+import { nearest } from "../core/values.ts";
+import { projectRoot } from "../loaders/project-config.ts";
 import { fileStore, readRecording } from "../stores/file.ts";
-import type { Workspace } from "./host.ts";
+import { guardStore } from "./guards.ts";
+import type { Host, Workspace } from "./host.ts";
 
-export function openStore(project: Workspace): Store {
-  const { host, storeDirectory, storeRoot } = project;
-  return fileStore({ directory: storeDirectory, root: storeRoot, self: host.self, isAlive: host.isAlive });
+/** A folder of run files, by default the project's own; a store that is handed over is held to its contract. */
+export function openStore(host: Host, named: string | Store | undefined): Pick<Workspace, "store" | "storeDirectory"> {
+  if (typeof named === "object") return { store: guardStore(named), storeDirectory: undefined };
+  const { cwd, self, isAlive } = host;
+  const storeDirectory = resolve(cwd, named ?? join(".skillflow", "runs"));
+  // What no link may lead the store out of, where the operator did not name it.
+  const root = named === undefined ? projectRoot(cwd) : undefined;
+  return { store: fileStore({ directory: storeDirectory, root, self, isAlive }), storeDirectory };
 }
 
 /** A recording, and the path that names it to the replay model. */
@@ -21,11 +30,37 @@ export function openRecording({ host }: Workspace, path: string): Recording | un
   return existsSync(file) ? { stored: readRecording(file), path } : undefined;
 }
 
-/** A recorded run of the project's store. */
-export async function openStoredRecording(
-  { host, storeDirectory }: Workspace,
-  store: Store,
-  run: string,
-): Promise<Recording> {
-  return { stored: await store.read(run), path: relative(host.cwd, join(storeDirectory, `${run}.jsonl`)) };
+/** A recorded run: a file of its own, or a run of the store. */
+export async function findRecording(workspace: Workspace, given: string): Promise<Recording> {
+  const file = openRecording(workspace, given);
+  if (file) return file;
+  const { host, store, storeDirectory } = workspace;
+  const run = await findRun(store, given);
+  const path = storeDirectory === undefined ? run : relative(host.cwd, join(storeDirectory, `${run}.jsonl`));
+  return { stored: await store.read(run), path };
+}
+
+/** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
+export async function findRun(store: Store, given: string): Promise<string> {
+  const ids = await store.list();
+  if (given === "latest") return latestRun(store, ids);
+  if (ids.includes(given)) return given;
+  const matches = ids.filter((id) => id.startsWith(given));
+  if (matches.length === 1 && matches[0]) return matches[0];
+  if (matches.length > 1) {
+    const list = matches.slice(0, 5).join(", ");
+    throw new SkillflowError("run.unknown", `"${given}" begins ${matches.length} runs: ${list}`, {
+      hint: "type more of the id",
+    });
+  }
+  const near = nearest(given, ids);
+  throw new SkillflowError("run.unknown", `there is no run "${given}"`, {
+    hint: near ? `did you mean ${near}?` : "skillflow runs list",
+  });
+}
+
+/** Of what was really done: a replay, a dry run and a test are no news. */
+async function latestRun(store: Store, ids: readonly string[]): Promise<string> {
+  for (const id of ids) if ((await store.skim(id)).record.kind === "run") return id;
+  throw new SkillflowError("run.unknown", "there is no run yet", { hint: "skillflow run WORKFLOW" });
 }

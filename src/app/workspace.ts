@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
 import type { ProjectConfig } from "../core/config.ts";
 import type { Diagnostic } from "../core/errors.ts";
 import { setTimeBound } from "../core/schema/time-bound.ts";
@@ -31,10 +30,11 @@ export type { InlineSkills, SkillEntry, TrustEntry };
 import { type Host, processesOf } from "./host.ts";
 import { openRunners } from "./sandboxes.ts";
 import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
+import { openStore } from "./stores.ts";
 
 export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
   sweepTemporaries(host);
-  setTimeBound(createTimeBound());
+  boundTime();
   const project = loadProjectConfig(host.cwd);
   const user = loadUserConfig(host.env);
   const trustsUser = user === undefined || !isInCheckout(user.path, host.cwd);
@@ -45,9 +45,10 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     trustsUser,
   });
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
-  const storeDirectory = resolve(host.cwd, options.store ?? join(".skillflow", "runs"));
+  const { store, storeDirectory } = openStore(host, options.store);
   const found: SkillSet = openSkillSet({
     builtin: builtinSkills(),
+    given: options.given ?? [],
     own: [
       { skill: codeSkill(() => found), unavailable: undefined },
       { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
@@ -65,7 +66,11 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
       options: choices.formats,
       ...openRunners(host),
       ...(options.writableWorkdir
-        ? { writable: { keep: () => [...keptPlaces(host, levels), storeDirectory, ...found.folders] } }
+        ? {
+            writable: {
+              keep: () => [...keptPlaces(host, levels), ...(storeDirectory ? [storeDirectory] : []), ...found.folders],
+            },
+          }
         : {}),
       nodePath: host.execPath,
       callMcp: mcpCaller(processesOf(host)),
@@ -76,7 +81,6 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   const findings = [...refused.map(configFinding), ...missingFolders(levels)];
   const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
   const root = projectRoot(host.cwd);
-  const storeRoot = options.store === undefined ? root : undefined;
   const operator = trustsUser ? (user?.config ?? {}) : {};
   return {
     host,
@@ -86,9 +90,21 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     operator,
     skills,
     choices,
+    store,
     storeDirectory,
-    storeRoot,
+    models: options.models ?? new Map(),
     overrides: options.overrides,
+  };
+}
+
+/** Once in a process: all of them share its thread. */
+const boundTime = once(() => setTimeBound(createTimeBound()));
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) work();
+    isDone = true;
   };
 }
 

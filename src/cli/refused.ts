@@ -1,10 +1,7 @@
-import { fold } from "../core/engine/fold.ts";
-import { begin } from "../core/engine/state.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { StoredRun } from "../core/ports.ts";
 import { redactRefusal } from "../core/record/content.ts";
-import { describeRefusal } from "../core/record/refusal.ts";
-import { describeResult, type RunResult } from "../core/record/result.ts";
+import { describeBrokenOff, describeRefusal } from "../core/record/refusal.ts";
 import { githubActions } from "./ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal.ts";
@@ -30,16 +27,10 @@ export function tellingRefusal(
     } catch (error) {
       const { workflow, recorded, isTold } = beginning;
       if (!recorded) await tellRefusal(io, error, flags.json === true, workflow);
-      else if (!isTold && flags.json === true) await io.out(jsonText(brokenOff(await recorded(), error)));
+      else if (!isTold && flags.json === true) await io.out(jsonText(describeBrokenOff(await recorded(), error)));
       throw error;
     }
   };
-}
-
-/** What a run had come to when it could not be carried on. */
-function brokenOff({ record, events }: StoredRun, error: unknown): RunResult {
-  const { exitCode, error: reason } = describeRefusal(error, undefined);
-  return { ...describeResult(record, events.reduce(fold, begin(record))), exitCode, error: reason };
 }
 
 export async function tellRefusal(io: Io, error: unknown, asJson: boolean, workflow?: string): Promise<void> {

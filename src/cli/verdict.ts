@@ -1,4 +1,4 @@
-import type { FinishedRun } from "../app/runs.ts";
+import type { FinishedRun } from "../app/runs/drive.ts";
 import type { NodeResult } from "../core/event.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
 import { plainLine } from "../reports/inert.ts";

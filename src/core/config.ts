@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { SkillflowError } from "./errors.ts";
 import type { ConfigField, Skill, Tool } from "./skill.ts";
 import { mcpServerSchema, workflowLimitsSchema } from "./workflow.ts";
 
@@ -88,6 +89,20 @@ export function resolveConfig(
     const source = override === undefined ? "environment" : "override";
     return { key, field, value, from: value === undefined ? undefined : source, empty: given === "" };
   });
+}
+
+/** T46: a value given for a key alone reaches the one skill that declares it; where several do, one has to be named. */
+export function refuseAmbiguous(
+  overrides: ReadonlyMap<string, string>,
+  skills: readonly { readonly id: string; readonly keys: readonly string[] }[],
+): void {
+  for (const key of overrides.keys()) {
+    const declaring = skills.flatMap(({ id, keys }) => (keys.includes(key) ? [id] : [])).sort();
+    if (declaring.length < 2) continue;
+    throw new SkillflowError("usage.invalid", `--set ${key} could mean several skills: ${declaring.join(", ")}`, {
+      hint: `name one: ${declaring.map((id) => `--set ${id}.${key}=VALUE`).join(", ")}`,
+    });
+  }
 }
 
 /** Why a skill is unavailable (S3); undefined when it is available. */

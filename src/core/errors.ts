@@ -71,7 +71,11 @@ export interface ErrorDetails {
 export class SkillflowError extends Error {
   override readonly name = "SkillflowError";
   readonly hint: string | undefined;
+  /** The exit status that the program ends with for this reason: 1 to 5, or 130. */
+  readonly exitCode: number;
+  /** Of a model call: it may succeed later. */
   readonly repeatable: Repeatable | undefined;
+  /** What is wrong with a workflow, an input or a skill, where that is the reason; else empty. */
   readonly diagnostics: readonly Diagnostic[];
 
   constructor(
@@ -82,7 +86,8 @@ export class SkillflowError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.hint = details.hint;
     this.repeatable = details.repeatable;
-    this.diagnostics = details.diagnostics ?? [];
+    this.diagnostics = (details.diagnostics ?? []).map(withField);
+    this.exitCode = exitCodeOf(code);
   }
 }
 
@@ -93,11 +98,18 @@ export interface Diagnostic {
   readonly message: string;
   /** Keys and indexes from the document's root. */
   readonly path: readonly (string | number)[];
+  /** The same as people write it: `nodes.collect.context[1]`; empty for the document itself. */
+  readonly field?: string;
   readonly hint?: string;
   readonly file?: string;
   /** 1-based. */
   readonly line?: number;
   readonly column?: number;
+}
+
+/** With the field's path as people write it, beside its keys. */
+export function withField(diagnostic: Diagnostic): Diagnostic & { readonly field: string } {
+  return { ...diagnostic, field: fieldPath(diagnostic.path) };
 }
 
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {

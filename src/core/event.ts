@@ -104,6 +104,14 @@ const part = z.union([
   z.object({ type: z.literal("opaque"), provider: z.string(), value: json }),
 ]);
 
+const stop = z.enum(["end", "length", "refusal"]);
+/** What a model's reply has to be. */
+export const replySchema = z.object({
+  parts: z.array(part),
+  stop,
+  usage: usageSchema.omit({ costUsd: true }).nullable(),
+});
+
 const blobInfoSchema = z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() });
 
 /** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
@@ -165,7 +173,7 @@ const bodies = [
     purpose,
     model: z.string(),
     parts: z.array(part),
-    stop: z.enum(["end", "length", "refusal"]),
+    stop,
     usage: usageSchema.nullable(),
     prompt: z.string().describe("sha256 of the prompt, first 16 hexadecimal digits"),
   }),

@@ -7,14 +7,18 @@ const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script
 export type Provider = (typeof PROVIDERS)[number];
 
 export interface ModelName {
-  /** Undefined for a bare name, which the run's default provider serves. */
-  readonly provider: Provider | undefined;
+  /** Ours, or a prefix that a program answers itself; undefined for a bare name, which the run's default provider serves. */
+  readonly provider: string | undefined;
   readonly name: string;
 }
 
+/** Prefixes that a program answers itself: they need no key, and beat a provider of ours of that name. */
+export type OwnPrefixes = ReadonlySet<string>;
+const NONE: OwnPrefixes = new Set();
+
 /** `anthropic:claude-…`; a name without a known prefix is forwarded as it is, colons included (N7). */
-export function parseModel(text: string): ModelName {
-  const provider = PROVIDERS.find((known) => text.startsWith(`${known}:`));
+export function parseModel(text: string, own: OwnPrefixes = NONE): ModelName {
+  const provider = [...own, ...PROVIDERS].find((known) => text.startsWith(`${known}:`));
   return provider ? { provider, name: text.slice(provider.length + 1) } : { provider: undefined, name: text };
 }
 
@@ -24,9 +28,11 @@ export function isOffline(model: string): boolean {
 
 const DEFAULT_MODELS = { anthropic: "anthropic:claude-sonnet-4-5", openai: "openai:gpt-5" };
 
-export function defaultModel(env: Environment): string {
+/** `named` is the workflow's own model, which serves where no provider has its key. */
+export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes): string {
   if (env.ANTHROPIC_API_KEY) return DEFAULT_MODELS.anthropic;
   if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
+  if (named !== undefined && parseModel(named, own).provider !== undefined) return named;
   throw new SkillflowError("config.missing", "there is no model to ask", {
     hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: --model openai-compatible:NAME, --model replay:FILE",
   });
@@ -35,27 +41,32 @@ export function defaultModel(env: Environment): string {
 const DEFAULT_JUDGE = "claude-haiku-4-5";
 
 /** N26, D61: where the provider has no Claude, the run's model judges. */
-export function defaultJudge(model: string): string {
-  return parseModel(model).provider?.startsWith("openai") ? model : DEFAULT_JUDGE;
+export function defaultJudge(model: string, own: OwnPrefixes = NONE): string {
+  const { provider = "" } = parseModel(model, own);
+  return own.has(provider) || provider.startsWith("openai") ? model : DEFAULT_JUDGE;
 }
 
 /** Every provider that the workflow needs has its key, before anything runs. */
-export function checkModels(model: string, workflow: Workflow, env: Environment): void {
-  const { provider: serving } = parseModel(model);
+export function checkModels(model: string, workflow: Workflow, env: Environment, own: OwnPrefixes = NONE): void {
+  const { provider: serving } = parseModel(model, own);
   if (!serving) {
-    const near = model.includes(":") ? nearest(model.split(":")[0] ?? "", PROVIDERS) : undefined;
+    const prefixes = [...own, ...PROVIDERS.filter((provider) => !own.has(provider))];
+    const near = model.includes(":") ? nearest(model.split(":")[0] ?? "", prefixes) : undefined;
     throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
       hint: near
         ? `did you mean ${near}:${model.slice(model.indexOf(":") + 1)}?`
-        : `write PROVIDER:NAME, where PROVIDER is one of ${PROVIDERS.join(", ")}`,
+        : `write PROVIDER:NAME, where PROVIDER is one of ${prefixes.join(", ")}`,
     });
   }
   if (isOffline(model)) return;
   const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
   const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
   const used = [...named, ...judges.map((judge) => (judge.kind === "judge" ? judge.model : undefined))];
-  const providers = new Set([serving, ...used.flatMap((name) => (name ? [parseModel(name).provider ?? serving] : []))]);
-  for (const provider of providers) requireKey(provider, env);
+  const providers = new Set([
+    serving,
+    ...used.flatMap((name) => (name ? [parseModel(name, own).provider ?? serving] : [])),
+  ]);
+  for (const provider of providers) if (!own.has(provider)) requireKey(provider as Provider, env);
 }
 
 export function requireKey(provider: Provider, env: Environment): void {

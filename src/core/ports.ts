@@ -1,3 +1,4 @@
+import type { Blobs } from "./blobs.ts";
 import type { EventBody, Purpose, RunEvent, RunRecord, StepKey } from "./event.ts";
 import type { Prompt, Reply } from "./prompt.ts";
 import type { SkimmedRun } from "./skim.ts";
@@ -77,6 +78,8 @@ export interface Store {
   skim(run: string): Promise<SkimmedRun>;
   /** The ids of the runs, newest first. */
   list(): Promise<readonly string[]>;
+  /** The large results of a run, there or not yet: kept for as long as the run is. */
+  blobs(run: string): Blobs;
   /** Forgets a run with all that belongs to it, its blobs too. Throws `run.unknown`; `store.locked` while it is driven. */
   remove(run: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod";
-import { type Diagnostic, fieldPath, messageOf } from "../core/errors.ts";
+import { type Diagnostic, fieldPath, hasErrors, messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { checkWorkflow } from "../core/workflow/check.ts";
@@ -64,28 +64,30 @@ export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: str
     const diagnostics = parsed.problems.map(({ message, ...at }) => refuse("PARSE", message, at));
     return { workflow: undefined, diagnostics };
   }
-  if (!isObject(parsed.value)) {
-    const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
-    return {
-      workflow: undefined,
-      diagnostics: [refuse("SCHEMA", message, { line: 1, column: 1, ...parsed.position([]) })],
-    };
-  }
+  const { workflow, diagnostics } = checkWorkflowValue(parsed.value, knownSkills);
   const place = (diagnostic: Diagnostic) => ({
     ...diagnostic,
+    ...(diagnostic.path.length === 0 ? { line: 1, column: 1 } : {}),
     ...parsed.position(diagnostic.path),
     ...(file ? { file } : {}),
   });
-  const checked = workflowSchema.safeParse(parsed.value, PARSED_ONCE);
-  const schemaFindings = [
-    ...verifyFindings(parsed.value),
-    ...(checked.success ? [] : checked.error.issues.flatMap((issue) => describeIssue(issue, parsed.value))),
-  ];
+  return { workflow, diagnostics: diagnostics.map(place).sort(byPlace) };
+}
+
+/** What a document holds, wherever it is from: every finding, each with its path (W1). */
+export function checkWorkflowValue(value: unknown, knownSkills: KnownSkills): LoadedWorkflow {
+  if (!isObject(value)) {
+    const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
+    return { workflow: undefined, diagnostics: [{ severity: "error", code: "SCHEMA", path: [], message }] };
+  }
+  const checked = workflowSchema.safeParse(value, PARSED_ONCE);
+  const issues = checked.success ? [] : checked.error.issues;
   const structure = checked.success
     ? checkWorkflow(checked.data, knownSkills)
-    : checkSketch(parsed.value, checked.error.issues, knownSkills);
-  const diagnostics = [...schemaFindings, ...structure].map(place).sort(byPlace);
-  const sound = checked.success && !diagnostics.some((found) => found.severity === "error");
+    : checkSketch(value, issues, knownSkills);
+  const schemaFindings = issues.flatMap((issue) => describeIssue(issue, value));
+  const diagnostics = [...verifyFindings(value), ...schemaFindings, ...structure];
+  const sound = checked.success && !hasErrors(diagnostics);
   return { workflow: sound ? checked.data : undefined, diagnostics };
 }
 

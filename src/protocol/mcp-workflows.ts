@@ -3,10 +3,9 @@ import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { readWorkflow } from "../app/documents.ts";
 import type { Workspace } from "../app/host.ts";
-import { prepareRun } from "../app/prepare.ts";
-import { type FinishedRun, holdLarge, startRun } from "../app/runs.ts";
+import { type FinishedRun, holdLarge, startRun } from "../app/runs/drive.ts";
+import { prepareRun } from "../app/runs/prepare.ts";
 import { gatherSkills } from "../app/skills/entries.ts";
-import { openStore } from "../app/stores.ts";
 import { configFiles, type InlineSkills } from "../app/workspace.ts";
 import type { Blobs } from "../core/blobs.ts";
 import { chooseBounds, type Writes } from "../core/engine/bounds.ts";
@@ -162,7 +161,7 @@ async function finishRun(
   { signal, observers }: { readonly signal: AbortSignal; readonly observers: readonly Observer[] },
 ): Promise<FinishedRun> {
   const prepared = await prepareRun(project, {
-    file,
+    document: file,
     input: () => input,
     runId: undefined,
     choices,
@@ -173,7 +172,7 @@ async function finishRun(
     note(`run ${run} of ${workflow.id} began`);
     const onPromptChanged = () => undefined;
     const watch = { signal, observers, onPromptChanged, loggerFor };
-    const finished = await startRun(project, openStore(project), prepared, watch);
+    const finished = await startRun(project, project.store, prepared, watch);
     const { status } = finished.result;
     const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
     note(`run ${run} of ${workflow.id} ${status}${onwards}`);

@@ -102,7 +102,13 @@ export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
     },
     info: async (id) => held.get(id)?.info,
     read: async (id, offset, length) => known(id).content.slice(offset, offset + length),
-    file: async (id) => unknownBlob(known(id).info.blob_id),
+    file: async (id) => {
+      const { blob_id } = known(id).info;
+      throw new SkillflowError(
+        "blob.refused",
+        `the blob ${blob_id} is kept in memory, where no other program can read it`,
+      );
+    },
   };
 }
 

@@ -25,6 +25,7 @@ import { faultOfRecording, faultOfShape } from "../core/record/recording.ts";
 import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/skim.ts";
 import { isObject } from "../core/values.ts";
 import { makeFolder, openPlainNow, realFolder } from "../files.ts";
+import { fileBlobs } from "./blobs.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 
 export interface FileStoreOptions {
@@ -109,6 +110,7 @@ export function fileStore(options: FileStoreOptions): Store {
       const runs = names.map((run) => ({ run, at: beginningOf(join(directory, `${run}.jsonl`))?.at ?? "" }));
       return newestFirst(runs);
     },
+    blobs: (run) => fileBlobs(blobsOfRun(directory, checkRunId(run))),
     async remove(run) {
       const path = pathOf(run);
       if (!existsSync(path)) throw unknownRun(run, directory);

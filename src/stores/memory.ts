@@ -1,7 +1,9 @@
+import type { Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal, Store } from "../core/ports.ts";
 import { skimEvent } from "../core/skim.ts";
+import { memoryBlobs } from "./blobs.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 
 export interface MemoryStore extends Store {
@@ -12,6 +14,7 @@ export interface MemoryStore extends Store {
 /** Runs in memory: the twin of the file store, for tests and for runs that nobody wants to keep. */
 export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
   const runs = new Map<string, { readonly record: RunRecord; readonly events: RunEvent[] }>();
+  const blobs = new Map<string, Blobs>();
   const locks = new Set<string>();
 
   const find = (run: string) => {
@@ -53,10 +56,16 @@ export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
       return { record, events: events.map(skimEvent) };
     },
     list: async () => newestFirst([...runs.values()].map(({ record }) => record)),
+    blobs(run) {
+      const kept = blobs.get(run) ?? memoryBlobs();
+      blobs.set(run, kept);
+      return kept;
+    },
     async remove(run) {
       find(run);
       if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven`);
       runs.delete(run);
+      blobs.delete(run);
     },
     crash: () => locks.clear(),
   };

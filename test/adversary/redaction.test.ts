@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Workspace } from "../../src/app/host.ts";
-import { prepareRun } from "../../src/app/prepare.ts";
-import { prepareReplay } from "../../src/app/replay.ts";
-import { prepareResume } from "../../src/app/resume.ts";
-import { type FinishedRun, resumeRun, startRun, type Watch } from "../../src/app/runs.ts";
-import { openRecording, openStore } from "../../src/app/stores.ts";
+import { type FinishedRun, resumeRun, startRun, type Watch } from "../../src/app/runs/drive.ts";
+import { prepareRun } from "../../src/app/runs/prepare.ts";
+import { prepareReplay } from "../../src/app/runs/replay.ts";
+import { prepareResume } from "../../src/app/runs/resume.ts";
+import { openRecording } from "../../src/app/stores.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
 import type { RunEvent } from "../../src/core/event.ts";
@@ -76,13 +76,13 @@ const FILES = { "flow.yml": WORKFLOW, "script.json": SCRIPT };
 async function runFlow(cwd: string, env: Readonly<Record<string, string>>, choices = {}): Promise<FinishedRun> {
   const project = projectIn(cwd, env);
   const request = {
-    file: "flow.yml",
+    document: "flow.yml",
     input: () => ({ service: "checkout" }),
     runId: "r",
     choices: { ...CHOICES, ...choices },
   };
   const prepared = await prepareRun(project, { ...request, connect: undefined });
-  return startRun(project, openStore(project), prepared, QUIET);
+  return startRun(project, project.store, prepared, QUIET);
 }
 
 /** Without what differs from run to run, and what is said of secrets once. */
@@ -131,7 +131,7 @@ describe("a secret that is an ordinary word, or a name that a run is made of", (
     const cwd = makeProject(FILES);
     await runFlow(cwd, env, { maxSteps: 1 });
     const project = projectIn(cwd, env);
-    const store = openStore(project);
+    const store = project.store;
     const choices = { ...CHOICES, model: undefined, maxSteps: 9 };
     const prepared = await prepareResume(project, await store.read("r"), { choices, connect: undefined });
     const resumed = await resumeRun(project, store, prepared, QUIET, undefined);

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { Host } from "../../src/app/host.ts";
-import { prepareRun } from "../../src/app/prepare.ts";
-import { resumeRun, startRun, type Watch } from "../../src/app/runs.ts";
+import { resumeRun, startRun, type Watch } from "../../src/app/runs/drive.ts";
+import { prepareRun } from "../../src/app/runs/prepare.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { FLOW, WORKING } from "../cli/flows.ts";
@@ -26,7 +26,7 @@ describe("a run that cannot be driven", () => {
   it("is left for the next who tries, whatever kept it from being driven", async () => {
     const store = memoryStore();
     const prepared = await prepareRun(projectWith({}), {
-      file: "flow.yml",
+      document: "flow.yml",
       input: () => ({ service: "shop" }),
       runId: "r",
       choices: { model: "script:script.json", offline: false, requireSkills: false },

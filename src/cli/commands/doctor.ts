@@ -4,34 +4,15 @@ import type { Workspace } from "../../app/host.ts";
 import { sandboxName } from "../../app/sandboxes.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
 import { gatherSkills, type SkillEntries } from "../../app/skills/entries.ts";
-import { configFindings, openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
-
-import { missingForTool } from "../../core/config.ts";
+import { allSkills, examineSkill, type SkillState } from "../../app/skills/states.ts";
+import { configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
 import { modelAvailability } from "../../core/model-name.ts";
-import { exposedName } from "../../core/skill.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { projectOptions } from "../flags.ts";
 import type { Action, Io } from "../io.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "../terminal.ts";
-import { allSkills, HELD_SCRIPTS } from "./skills.ts";
-
-interface Finding {
-  readonly id: string;
-  readonly state: "not_configured" | "configured" | "available" | "unavailable";
-  readonly reason: string | null;
-  readonly fix: string | null;
-  readonly nodes: readonly string[];
-  readonly tools?: readonly ToolFinding[];
-}
-
-/** A tool that its skill's config leaves out although the skill is there, and such as it offers. */
-interface ToolFinding {
-  readonly name: string;
-  readonly state: "not_configured" | "configured";
-  readonly reason: string | null;
-}
 
 export const doctor: Action = async (io, [file], flags) => {
   const project = openWorkspace(io.host, projectOptions(flags));
@@ -42,7 +23,7 @@ export const doctor: Action = async (io, [file], flags) => {
       : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
   const skills = flags.live === true ? await probeAll(io, project, entries, examined) : examined;
-  const models = modelAvailability(io.host.env).map(({ id, missing }): Finding => {
+  const models = modelAvailability(io.host.env).map(({ id, missing }): SkillState => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
   });
@@ -103,15 +84,15 @@ async function probeAll(
   io: Io,
   project: Workspace,
   entries: SkillEntries,
-  findings: readonly Finding[],
-): Promise<Finding[]> {
+  findings: readonly SkillState[],
+): Promise<SkillState[]> {
   const [{ blameStray }, { probeSkill }] = await Promise.all([
-    import("../../app/runs.ts"),
+    import("../../app/runs/drive.ts"),
     import("../../app/probe.ts"),
   ]);
   io.onStray(blameStray);
   return Promise.all(
-    findings.map(async (finding): Promise<Finding> => {
+    findings.map(async (finding): Promise<SkillState> => {
       const entry = entries.get(finding.id);
       if (!entry || entry.unavailable !== undefined) return finding;
       const outcome = await probeSkill(project, entry, PROBE_TIMEOUT_MS);
@@ -133,43 +114,12 @@ function soundWorkflow(project: Workspace, file: string) {
 
 const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", "SKILL_TOOLS_LEFT_OUT"]);
 
-function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): Finding {
-  if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
-  const { unavailable, withheld, fields } = entry;
-  const held = withheld ?? (entry.holdsScripts ? HELD_SCRIPTS : null);
-  const trust = held === null ? null : `--trust-skill ${id}`;
-  if (unavailable === undefined) {
-    return {
-      id,
-      state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
-      reason: held,
-      fix: trust,
-      nodes,
-      tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
-    };
-  }
-  const missing = fields.filter(({ field, value }) => field.required && value === undefined);
-  const fix = missing.map(({ key, field }) => `set ${field.env ?? key} (${field.description})`).join("; ");
-  return {
-    id,
-    state: missing.length > 0 ? "not_configured" : "unavailable",
-    reason: unavailable,
-    fix: fix || (withheld === undefined ? null : trust),
-    nodes,
-  };
-}
-
-function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolFinding {
-  const reason = missingForTool(tool, fields) ?? null;
-  return { name: exposedName(skill.id, tool.name), state: reason === null ? "configured" : "not_configured", reason };
-}
-
 function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
   return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (node.skills?.includes(skill) ? [id] : []));
 }
 
 /** The nodes that list skills and have none left. */
-function nodesWithout(workflow: Workflow, skills: readonly Finding[]): string[] {
+function nodesWithout(workflow: Workflow, skills: readonly SkillState[]): string[] {
   const usable = new Set(
     skills.filter(({ state }) => state === "available" || state === "configured").map(({ id }) => id),
   );
@@ -178,7 +128,7 @@ function nodesWithout(workflow: Workflow, skills: readonly Finding[]): string[] 
   );
 }
 
-function describeFinding({ id, state, reason, fix, nodes, tools = [] }: Finding, paint: Paint): string {
+function describeFinding({ id, state, reason, fix, nodes, tools = [] }: SkillState, paint: Paint): string {
   const good = state === "available" || state === "configured";
   const where = nodes.length > 0 ? paint("dim", `  used by ${nodes.map(plainLine).join(", ")}`) : "";
   const why = reason === null ? "" : `  ${plainLine(reason)}`;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { readWorkflow } from "../../app/documents.ts";
-import { openStore } from "../../app/stores.ts";
+import { findRecording } from "../../app/stores.ts";
 import { openWorkspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
@@ -10,7 +10,6 @@ import { describeResult } from "../../core/record/result.ts";
 import { runDot, runMermaid, workflowDot, workflowMermaid } from "../../reports/mermaid.ts";
 import { projectOptions, text } from "../flags.ts";
 import type { Action } from "../io.ts";
-import { findRecording } from "./runs.ts";
 
 export const graph: Action = async (io, [given = ""], flags) => {
   const format = text(flags, "format") ?? "mermaid";
@@ -31,7 +30,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
     );
     return 0;
   }
-  const { stored } = await findRecording(openStore(project), project, given);
+  const { stored } = await findRecording(project, given);
   const result = describeResult(stored.record, stored.events.reduce(fold, begin(stored.record)));
   await io.outText(
     await draw(

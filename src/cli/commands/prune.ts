@@ -1,4 +1,3 @@
-import { openStore } from "../../app/stores.ts";
 import { openWorkspace } from "../../app/workspace.ts";
 import { durationOf } from "../../core/engine/bounds.ts";
 import { SkillflowError } from "../../core/errors.ts";
@@ -16,7 +15,7 @@ export const pruneRuns: Action = async (io, _args, flags) => {
       hint: "--keep N keeps the newest ones, --older-than DURATION the younger ones",
     });
   }
-  const store = openStore(openWorkspace(io.host, projectOptions(flags)));
+  const store = openWorkspace(io.host, projectOptions(flags)).store;
   const removed: string[] = [];
   for (const run of (await store.list()).slice(keep ?? 0)) {
     try {

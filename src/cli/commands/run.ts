@@ -1,19 +1,15 @@
 import { readWorkflow, recordedSkills } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
-import { type PreparedRun, prepareRun } from "../../app/prepare.ts";
-import { prepareReplay } from "../../app/replay.ts";
-import { prepareResume } from "../../app/resume.ts";
-import { blameStray, type FinishedRun, resumeRun, startRun, type Watch } from "../../app/runs.ts";
+import { blameStray, type FinishedRun, resumeRun, startRun, type Watch } from "../../app/runs/drive.ts";
+import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
+import { failChanged, prepareReplay } from "../../app/runs/replay.ts";
+import { checkResumable, prepareResume } from "../../app/runs/resume.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
-import { openStore } from "../../app/stores.ts";
+import { findRecording, findRun } from "../../app/stores.ts";
 import { openWorkspace } from "../../app/workspace.ts";
-import { fold } from "../../core/engine/fold.ts";
-import { begin } from "../../core/engine/state.ts";
-import { exitCodeOf, SkillflowError } from "../../core/errors.ts";
-import type { RunError, RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
-import { nearest } from "../../core/values.ts";
 import { quoteTheirs } from "../../core/voice.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine, plainText } from "../../reports/inert.ts";
@@ -23,10 +19,9 @@ import type { Flags, Io } from "../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../outputs.ts";
 import { liveProgress, plainProgress } from "../progress.ts";
 import { type Beginning, tellingRefusal } from "../refused.ts";
-import { amount, jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
+import { jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
 import { openTrusted } from "../trust.ts";
 import { describeShortfall, describeVerdict } from "../verdict.ts";
-import { findRecording, findRun } from "./runs.ts";
 
 export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
@@ -38,9 +33,15 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
       beginning.workflow = workflow.id;
       return read(workflow);
     };
-    return prepareRun(project, { file, input, runId: text(flags, "runId"), choices: runChoices(flags), connect });
+    return prepareRun(project, {
+      document: file,
+      input,
+      runId: text(flags, "runId"),
+      choices: runChoices(flags),
+      connect,
+    });
   });
-  const store = openStore(project);
+  const store = project.store;
   return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect }, (watch) =>
     startRun(project, store, prepared, watch),
   );
@@ -55,7 +56,7 @@ export const resume = tellingRefusal(async (io, [given = ""], flags, beginning) 
     const { workflow } = found.record;
     return { workflow, inline: recordedSkills(workflow) };
   });
-  const store = openStore(project);
+  const store = project.store;
   const stored = await findStored(project, given);
   beginning.workflow = stored.record.workflow.id;
   checkResumable(stored, from);
@@ -74,35 +75,15 @@ function lastNode(events: readonly RunEvent[]): string | undefined {
 }
 
 async function findStored(project: Workspace, given: string): Promise<StoredRun> {
-  const store = openStore(project);
+  const store = project.store;
   return store.read(await findRun(store, given));
-}
-
-/** What an earlier `--from` took back is on the path no more (workflow-format D57). */
-function checkResumable({ record, events }: StoredRun, from: string | undefined): void {
-  const { run } = record;
-  const visited = new Set(events.reduce(fold, begin(record)).path.map((step) => step.node));
-  if (from !== undefined && !visited.has(from)) {
-    const near = nearest(from, visited);
-    throw new SkillflowError("usage.invalid", `run ${run} has no node "${from}" on its path`, {
-      hint: near
-        ? `did you mean ${near}?`
-        : `its path is ${[...visited].join(", ") || "empty: resume it without --from"}`,
-    });
-  }
-  const last = events.at(-1);
-  if (from === undefined && last?.type === "workflow:end" && last.status === "succeeded") {
-    throw new SkillflowError("run.finished", `run ${run} has succeeded: there is nothing to carry on`, {
-      hint: "redo a part of it with --from NODE",
-    });
-  }
 }
 
 export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
   const project = openWorkspace(io.host, projectOptions(flags));
-  const store = openStore(project);
-  const recording = await findRecording(store, project, given);
+  const store = project.store;
+  const recording = await findRecording(project, given);
   beginning.workflow = recording.stored.record.workflow.id;
   const signal = interruptSignal(io);
   const isLive = text(flags, "tools") === "live";
@@ -118,17 +99,6 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
     startRun(project, store, prepared, watch),
   );
 });
-
-/** The command ends failed where the run itself did not (workflow-format D56). */
-function failChanged(finished: FinishedRun, changed: readonly ChangedPrompt[]): FinishedRun {
-  if (changed.length === 0 || finished.result.error) return finished;
-  const error: RunError = {
-    code: "replay.changed",
-    message: `${amount(changed.length, "prompt")} changed since the recording`,
-    hint: "record the run again, or let the changes pass with --allow-changes",
-  };
-  return { ...finished, result: { ...finished.result, exitCode: exitCodeOf(error.code), error } };
-}
 
 function interruptSignal(io: Io): AbortSignal {
   const interrupt = new AbortController();

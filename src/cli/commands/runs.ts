@@ -1,14 +1,11 @@
-import type { Workspace } from "../../app/host.ts";
-import { openRecording, openStore, openStoredRecording, type Recording } from "../../app/stores.ts";
+import { findRun } from "../../app/stores.ts";
 import { openWorkspace } from "../../app/workspace.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
-import { SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event.ts";
-import type { Store, StoredRun } from "../../core/ports.ts";
+import type { StoredRun } from "../../core/ports.ts";
 import { describeResult } from "../../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../../core/record/run-summary.ts";
-import { nearest } from "../../core/values.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { formatCost } from "../../reports/preview.ts";
 import { projectOptions } from "../flags.ts";
@@ -16,38 +13,8 @@ import type { Action } from "../io.ts";
 import { describeFailure, duration, jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
 import { describeVerdict } from "../verdict.ts";
 
-/** The run that a person means: its id, an unambiguous beginning of it, or `latest`. */
-export async function findRun(store: Store, given: string): Promise<string> {
-  const ids = await store.list();
-  if (given === "latest") return latestRun(store, ids);
-  if (ids.includes(given)) return given;
-  const matches = ids.filter((id) => id.startsWith(given));
-  if (matches.length === 1 && matches[0]) return matches[0];
-  if (matches.length > 1) {
-    const list = matches.slice(0, 5).join(", ");
-    throw new SkillflowError("run.unknown", `"${given}" begins ${matches.length} runs: ${list}`, {
-      hint: "type more of the id",
-    });
-  }
-  const near = nearest(given, ids);
-  throw new SkillflowError("run.unknown", `there is no run "${given}"`, {
-    hint: near ? `did you mean ${near}?` : "skillflow runs list",
-  });
-}
-
-/** A recorded run: a file of its own, or a run of the store. */
-export async function findRecording(store: Store, project: Workspace, given: string): Promise<Recording> {
-  return openRecording(project, given) ?? openStoredRecording(project, store, await findRun(store, given));
-}
-
-/** Of what was really done: a replay, a dry run and a test are no news. */
-async function latestRun(store: Store, ids: readonly string[]): Promise<string> {
-  for (const id of ids) if ((await store.skim(id)).record.kind === "run") return id;
-  throw new SkillflowError("run.unknown", "there is no run yet", { hint: "skillflow run WORKFLOW" });
-}
-
 export const listRuns: Action = async (io, _args, flags) => {
-  const store = openStore(openWorkspace(io.host, projectOptions(flags)));
+  const store = openWorkspace(io.host, projectOptions(flags)).store;
   const runs: RunSummary[] = [];
   for (const run of await store.list()) {
     try {
@@ -93,7 +60,7 @@ function resultOf({ record, events }: StoredRun) {
 }
 
 export const showRun: Action = async (io, [given = ""], flags) => {
-  const store = openStore(openWorkspace(io.host, projectOptions(flags)));
+  const store = openWorkspace(io.host, projectOptions(flags)).store;
   const stored = await store.read(await findRun(store, given));
   if (flags.stream === true) {
     for (const event of stored.events) await io.out(jsonLine(event));

@@ -1,4 +1,4 @@
-import { blameStray } from "../../app/runs.ts";
+import { blameStray } from "../../app/runs/drive.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
 import { openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/errors.ts";

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../app/host.ts";
+import { allSkills, HELD_SCRIPTS } from "../../app/skills/states.ts";
 import { openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { describeTools } from "../../core/skill.ts";
@@ -27,11 +28,6 @@ export const listSkills: Action = async (io, _args, flags) => {
   for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
   return 0;
 };
-
-export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
-  const found = await Promise.all([...skills.ids].sort().map((id) => skills.find(id)));
-  return found.filter((entry) => entry !== undefined);
-}
 
 /** Lines are cut where a person sees them wrapped, and nowhere else. */
 function widthOf(io: Io): number {
@@ -190,7 +186,6 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
 }
 
 /** Told beside what a skill offers: it is not the less available for it. */
-export const HELD_SCRIPTS = "its scripts are not trusted";
 
 function section(title: string, lines: readonly string[], paint: Paint): string[] {
   return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];

@@ -1,7 +1,7 @@
 import type { Environment, ProjectConfig } from "../config.ts";
 import { SkillflowError } from "../errors.ts";
 import type { RunEvent, Settings } from "../event.ts";
-import { checkModels, defaultJudge, defaultModel } from "../model-name.ts";
+import { checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../model-name.ts";
 import { deepEqual, defined } from "../values.ts";
 import type { Workflow } from "../workflow.ts";
 import { type BoundChoices, chooseBounds, resumeBounds, type Writes } from "./bounds.ts";
@@ -29,13 +29,15 @@ export function chooseSettings(
   env: Environment,
   workflow: Workflow,
   files: readonly ProjectConfig[],
+  own?: OwnPrefixes,
 ): Settings {
-  const model = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model) ?? defaultModel(env);
-  checkModels(model, workflow, env);
+  const named = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model);
+  const model = named ?? defaultModel(env, workflow.model, own);
+  checkModels(model, workflow, env, own);
   const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
   return {
     model,
-    judge_model: defaultJudge(model),
+    judge_model: defaultJudge(model, own),
     writes: heldWrites(writes),
     limits: { max_steps: DEFAULT_MAX_STEPS, ...limits },
     max_turns: DEFAULT_MAX_TURNS,
@@ -69,11 +71,15 @@ export function recordedSettings(recorded: Settings, events: readonly RunEvent[]
 export function changedSettings(
   choices: RunChoices,
   recorded: Settings,
-  { env, files }: { readonly env: Environment; readonly files: readonly ProjectConfig[] },
+  {
+    env,
+    files,
+    own,
+  }: { readonly env: Environment; readonly files: readonly ProjectConfig[]; readonly own?: OwnPrefixes },
 ): Partial<Settings> {
   const { writes = recorded.writes, limits } = resumeBounds(choices, env, { recorded, declared: files });
   return {
-    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model) }),
+    ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, own) }),
     ...(writes === recorded.writes ? {} : { writes: heldWrites(writes) }),
     ...defined("node_timeout_ms", choices.nodeTimeoutMs),
     ...defined("tool_timeout_ms", choices.toolTimeoutMs),

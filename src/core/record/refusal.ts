@@ -1,6 +1,10 @@
 import * as z from "zod";
+import { fold } from "../engine/fold.ts";
+import { begin } from "../engine/state.ts";
 import { type Diagnostic, exitCodeOf, fieldPath, messageOf, SkillflowError } from "../errors.ts";
 import { runErrorSchema } from "../event.ts";
+import type { StoredRun } from "../ports.ts";
+import { describeResult, type RunResult } from "./result.ts";
 
 /** The result document of what could not begin: `skillflow.result/1` too (cli "run"). */
 export const refusalSchema = z.object({
@@ -41,6 +45,12 @@ export function describeRefusal(error: unknown, workflow: string | undefined): R
   };
 }
 
-function publicShape({ path, ...found }: Diagnostic): Refusal["diagnostics"][number] {
+/** What a run had come to when it could not be carried on. */
+export function describeBrokenOff({ record, events }: StoredRun, error: unknown): RunResult {
+  const { exitCode, error: reason } = describeRefusal(error, undefined);
+  return { ...describeResult(record, events.reduce(fold, begin(record))), exitCode, error: reason };
+}
+
+function publicShape({ path, field: _, ...found }: Diagnostic): Refusal["diagnostics"][number] {
   return path.length === 0 ? found : { ...found, field: fieldPath(path) };
 }

@@ -3,14 +3,22 @@ import { compileSchema } from "../schema/schema.ts";
 import type { Workflow } from "../workflow.ts";
 
 /** A node's `output` has to be a JSON Schema before any model is asked to fit it. */
-export function checkOutputSchemas(workflow: Workflow, file: string): Diagnostic[] {
+export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnostic[] {
   return Object.entries(workflow.nodes).flatMap(([id, { output }]): Diagnostic[] => {
     try {
       if (output) compileSchema(output);
       return [];
     } catch (error) {
       const message = `the output of node "${id}" is no JSON Schema: ${messageOf(error)}`;
-      return [{ severity: "error", code: "INVALID_OUTPUT_SCHEMA", path: ["nodes", id, "output"], message, file }];
+      return [
+        {
+          severity: "error",
+          code: "INVALID_OUTPUT_SCHEMA",
+          path: ["nodes", id, "output"],
+          message,
+          ...(file ? { file } : {}),
+        },
+      ];
     }
   });
 }

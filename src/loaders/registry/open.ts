@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
+import { refuseAmbiguous } from "../../core/config.ts";
+import type { Diagnostic } from "../../core/errors.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill-reference.ts";
 import type { FolderFormat } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -12,8 +13,8 @@ import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
 import { calledTool, joinLayers, partsOf } from "./entry.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
-import { findLayers, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
-import type { InlineSkills, OwnedInline, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
+import { findLayers, type Layer, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
+import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf } from "./withheld.ts";
 
@@ -42,7 +43,8 @@ function referenceOf(ids: ReadonlySet<string>, reference: string): SkillReferenc
 }
 
 /** Finds the skills of all levels; of one id the higher level wins (S10). */
-export function openSkillSet(options: SkillSetOptions): SkillSet {
+export function openSkillSet(said: SkillSetOptions): SkillSet {
+  const options = withGiven(said);
   const { callMcp } = options.host;
   const host: LoaderHost = {
     ...options.host,
@@ -50,7 +52,10 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     invoke: (call, context) => invoke(call, context),
     ...(callMcp ? { callMcp: (call, context) => callMcp({ ...call, ...ceilingOf(call, context) }, context) } : {}),
   };
-  const { layers, diagnostics } = findLayers(options.levels, FORMATS, host);
+  const { layers: found, diagnostics } = findLayers(options.levels, FORMATS, host);
+  const given = new Set((options.given ?? []).map(({ id }) => id));
+  const layers = new Map([...found].filter(([id]) => !given.has(id)));
+  const hidden = new Map([...found].filter(([id]) => given.has(id)));
   // What is trusted by its id alone is what it is now: whatever else may run is not yet running.
   for (const id of options.trust.ids) for (const { contents } of layers.get(id) ?? []) contents.digest();
   const builtins = openBuiltins(options);
@@ -93,7 +98,7 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
     ids,
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
     host,
-    diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins)],
+    diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins), ...hiddenBy(hidden)],
     async find(reference, inline) {
       unmistaken ??= checkOverrides(options.overrides, ids, (id) => find(id, undefined, []));
       await unmistaken;
@@ -110,7 +115,8 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
       const { id } = referenceOf(ids, reference);
       const own = new Map([...layers].filter(([other]) => other === id));
       const skips = diagnostics.filter(({ code, file }) => code === "SKILL_SKIPPED" && isAbout(id, file));
-      return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins)];
+      const gone = new Map([...hidden].filter(([other]) => other === id));
+      return [...skips, ...inlineShadows(id, inline, ids), ...shadowings(own, builtins), ...hiddenBy(gone)];
     },
     versions: (id) => listVersions(layers.get(id) ?? []),
     unconnected() {
@@ -122,6 +128,29 @@ export function openSkillSet(options: SkillSetOptions): SkillSet {
   return set;
 }
 
+/** A given skill is carried out as one of our own, and no other choice has a say in it. */
+function withGiven(options: SkillSetOptions): SkillSetOptions {
+  const { given = [], own, servers } = options;
+  const ids = new Set(given.map(({ id }) => id));
+  return {
+    ...options,
+    own: [
+      ...own.filter(({ skill }) => !ids.has(skill.id)),
+      ...given.map((skill): OwnSkill => ({ skill, unavailable: undefined })),
+    ],
+    servers: new Map([...servers].filter(([id]) => !ids.has(id))),
+  };
+}
+
+function hiddenBy(layers: ReadonlyMap<string, readonly Layer[]>): Diagnostic[] {
+  return [...layers].flatMap(([id, found]) =>
+    found.map(({ path }) => {
+      const message = `skill "${id}": the one that the program brings along shadows ${path}`;
+      return { severity: "warning", code: "SKILL_SHADOWED", path: [], message, file: path };
+    }),
+  );
+}
+
 /** A value given for a key alone reaches one skill (trust 4): whoever else declares the key must not get it. */
 async function checkOverrides(
   overrides: ReadonlyMap<string, string>,
@@ -130,20 +159,10 @@ async function checkOverrides(
 ): Promise<void> {
   if (overrides.size === 0) return;
   const entries = await Promise.all([...ids].map(find));
-  for (const key of overrides.keys()) {
-    const declaring = entries.flatMap((entry) =>
-      entry?.fields.some((field) => field.key === key) ? [entry.skill.id] : [],
-    );
-    if (declaring.length < 2) continue;
-    const named = declaring.map((id) => `--set ${id}.${key}=VALUE`).sort();
-    throw new SkillflowError(
-      "usage.invalid",
-      `--set ${key} could mean several skills: ${declaring.sort().join(", ")}`,
-      {
-        hint: `name one: ${named.join(", ")}`,
-      },
-    );
-  }
+  refuseAmbiguous(
+    overrides,
+    entries.flatMap((entry) => (entry ? [{ id: entry.skill.id, keys: entry.fields.map(({ key }) => key) }] : [])),
+  );
 }
 
 /** A skill that passes its calls on to a tool writes where that one may, whatever it says of itself. */

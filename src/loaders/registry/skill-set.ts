@@ -16,6 +16,8 @@ export interface SkillSetOptions {
   readonly builtin: string;
   /** Built-in skills whose tools the program itself carries out. */
   readonly own: readonly OwnSkill[];
+  /** Skills of the program that uses us: each stands alone under its id, whatever is found there. */
+  readonly given?: readonly Skill[];
   /** Where skills are looked for, highest first. */
   readonly levels: readonly SkillLevel[];
   /** MCP servers by skill id: in place of a skill's own, or a skill by themselves. */

@@ -1,24 +1,28 @@
 import { randomBytes } from "node:crypto";
-import { resolve, sep } from "node:path";
-import { chooseSettings, type RunChoices } from "../core/engine/settings.ts";
-import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "../core/errors.ts";
-import type { EventOf, RunRecord } from "../core/event.ts";
-import { redactRecord } from "../core/record/content.ts";
-import type { Redactor, Secret } from "../core/redact/redact.ts";
-import { describeAbsence } from "../core/skill-reference.ts";
-import type { JsonObject } from "../core/values.ts";
-import { checkInput } from "../core/workflow/check.ts";
-import { isDryRun } from "../core/workflow/inputs.ts";
-import { checkOutputSchemas } from "../core/workflow/output-schemas.ts";
-import type { Workflow } from "../core/workflow.ts";
-import { recordSkill } from "../loaders/registry/entry.ts";
-import { loadSources } from "../loaders/sources.ts";
-import type { Recall } from "../run/recall.ts";
-import { readWorkflow, recordedSkills, sourcePlaces } from "./documents.ts";
-import { openFetch } from "./fetch.ts";
-import type { Host, Workspace } from "./host.ts";
-import { connectServers, withoutServers } from "./mcp-connections.ts";
-import { openServing, type Serving } from "./models.ts";
+import { sep } from "node:path";
+import { chooseSettings, type RunChoices } from "../../core/engine/settings.ts";
+import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "../../core/errors.ts";
+import type { EventOf, RunRecord } from "../../core/event.ts";
+import { redactRecord } from "../../core/record/content.ts";
+import type { Redactor, Secret } from "../../core/redact/redact.ts";
+import { describeAbsence } from "../../core/skill-reference.ts";
+import type { JsonObject } from "../../core/values.ts";
+import { defined } from "../../core/values.ts";
+import { checkInput } from "../../core/workflow/check.ts";
+import { isDryRun } from "../../core/workflow/inputs.ts";
+import { checkOutputSchemas } from "../../core/workflow/output-schemas.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import { recordSkill } from "../../loaders/registry/entry.ts";
+import { loadSources } from "../../loaders/sources.ts";
+import type { Recall } from "../../run/recall.ts";
+import { readWorkflow, recordedSkills, sourcePlaces, titleOf, type WorkflowDocument } from "../documents.ts";
+import { openFetch } from "../fetch.ts";
+import type { Host, Workspace } from "../host.ts";
+import { connectServers, withoutServers } from "../mcp-connections.ts";
+import { openServing, ownPrefixes, type Serving } from "../models.ts";
+import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
+import { gatherSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
+import { configFiles, configFindings, unknownSkills } from "../workspace.ts";
 import {
   describeLikeSources,
   limitWarnings,
@@ -26,10 +30,7 @@ import {
   skillFindings,
   skillWarnings,
   TOLD_BY_SKILL,
-} from "./run-warnings.ts";
-import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "./secrets.ts";
-import { gatherSkills, reachedSkills, type SkillEntries } from "./skills/entries.ts";
-import { configFiles, configFindings, unknownSkills } from "./workspace.ts";
+} from "./warnings.ts";
 
 /** A run that is ready to be driven: everything outside has been read, and nothing has been recorded. */
 export interface PreparedRun {
@@ -57,7 +58,7 @@ export type Connect = { readonly signal: AbortSignal } | undefined;
 export async function prepareRun(
   project: Workspace,
   request: {
-    readonly file: string;
+    readonly document: WorkflowDocument;
     /** The input as given, once the workflow is known. */
     readonly input: (workflow: Workflow) => unknown;
     readonly runId: string | undefined;
@@ -71,14 +72,15 @@ export async function prepareRun(
 ): Promise<PreparedRun> {
   const { host } = project;
   const { choices } = request;
-  const file = resolve(host.cwd, request.file);
-  const { workflow, diagnostics, ...read } = readWorkflow(project, request.file);
-  if (!workflow) throw invalid("workflow.invalid", `${request.file} cannot be run`, diagnostics);
+  const { document } = request;
+  const file = typeof document === "string" ? document : undefined;
+  const { workflow, diagnostics, ...read } = readWorkflow(project, document);
+  if (!workflow) throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
   const input = checked.input as JsonObject;
-  const shapes = checkOutputSchemas(workflow, request.file);
-  if (shapes.length > 0) throw invalid("workflow.invalid", `${request.file} cannot be run`, shapes);
+  const shapes = checkOutputSchemas(workflow, file);
+  if (shapes.length > 0) throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, shapes);
 
   const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
   const inline = request.isRecorded ? recordedSkills(workflow) : read.inline;
@@ -87,16 +89,17 @@ export async function prepareRun(
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const { contextMode } = project.choices;
-  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, configFiles(project));
-  const serving = request.serving ?? (await openServing(settings.model, host.cwd));
+  const files = configFiles(project);
+  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files, ownPrefixes(project));
+  const serving = request.serving ?? (await openServing(settings.model, project));
   const resolved = await loadSources(workflow, input, {
-    ...sourcePlaces(host, file, choices),
+    ...sourcePlaces(host, document, choices),
     offline: choices.offline,
     ...fetchAuth(project),
   });
   if (hasErrors(resolved.diagnostics)) {
-    const located = resolved.diagnostics.map((found) => ({ ...found, file: request.file }));
-    throw invalid("workflow.invalid", `${request.file} cannot be run`, located);
+    const located = resolved.diagnostics.map((found) => ({ ...found, ...defined("file", file) }));
+    throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, located);
   }
   const opening = { workflow, input, gathered, redactor, limitMs: settings.limits.timeout_ms };
   const { entries, spentMs, close, ...servers } = await openServers(host, opening, request);
@@ -120,7 +123,7 @@ export async function prepareRun(
     run: request.runId ?? newRunId(),
     kind: input["dryRun"] === true ? "dry-run" : "run",
     at: new Date().toISOString(),
-    file: request.file,
+    ...defined("file", file),
     workflow,
     input,
     sources: resolved.sources,

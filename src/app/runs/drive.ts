@@ -1,29 +1,28 @@
-import { cutText } from "../core/cut.ts";
-import { linkProgram } from "../core/engine/link.ts";
-import { changedSettings, recordedSettings } from "../core/engine/settings.ts";
-import type { State } from "../core/engine/state.ts";
-import type { EventOf, RunEvent, RunRecord, Settings } from "../core/event.ts";
-import { isOffline } from "../core/model-name.ts";
-import type { Journal, Observer, Store } from "../core/ports.ts";
-import type { ChangedPrompt } from "../core/prompt.ts";
-import { describeResult, type RunResult } from "../core/record/result.ts";
-import type { Logger } from "../core/skill.ts";
-import { defined } from "../core/values.ts";
-import { handlerConfig, offeredTools } from "../loaders/registry/entry.ts";
-import { priceOf } from "../models/prices.ts";
-import { createAsk } from "../run/ask.ts";
-import { type CallTool, createCall } from "../run/call.ts";
-import { driveRun, tellAnswering, tellProgress } from "../run/drive.ts";
-import { fileBlobs } from "../stores/blobs.ts";
-import { blobsOfRun } from "../stores/file.ts";
-import { openFetch } from "./fetch.ts";
-import type { Workspace } from "./host.ts";
-import { modelFinder } from "./models.ts";
-import { ownHandler } from "./own-tools.ts";
-import { configFiles } from "./workspace.ts";
+import { cutText } from "../../core/cut.ts";
+import { linkProgram } from "../../core/engine/link.ts";
+import { changedSettings, recordedSettings } from "../../core/engine/settings.ts";
+import type { State } from "../../core/engine/state.ts";
+import type { EventOf, RunEvent, RunRecord, Settings } from "../../core/event.ts";
+import { isOffline } from "../../core/model-name.ts";
+import type { Journal, Observer, Store } from "../../core/ports.ts";
+import type { ChangedPrompt } from "../../core/prompt.ts";
+import { describeResult, type RunResult } from "../../core/record/result.ts";
+import type { Logger } from "../../core/skill.ts";
+import { defined } from "../../core/values.ts";
+import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
+import { priceOf } from "../../models/prices.ts";
+import { createAsk } from "../../run/ask.ts";
+import { type CallTool, createCall } from "../../run/call.ts";
+import { driveRun, tellAnswering, tellProgress } from "../../run/drive.ts";
+import { blobsOfRun } from "../../stores/file.ts";
+import { openFetch } from "../fetch.ts";
+import type { Workspace } from "../host.ts";
+import { modelFinder, ownPrefixes } from "../models.ts";
+import { ownHandler } from "../own-tools.ts";
+import { configFiles } from "../workspace.ts";
 
-export { holdLarge } from "../run/large.ts";
-export { blameStray } from "../run/stray.ts";
+export { holdLarge } from "../../run/large.ts";
+export { blameStray } from "../../run/stray.ts";
 
 import type { PreparedRun } from "./prepare.ts";
 
@@ -43,8 +42,8 @@ export interface FinishedRun {
   readonly events: readonly RunEvent[];
   readonly state: State;
   readonly result: RunResult;
-  /** The folder of its blobs, there or not. */
-  readonly blobs: string;
+  /** The folder of its blobs, there or not; undefined where the store keeps none in files. */
+  readonly blobs: string | undefined;
 }
 
 /** Opens a prepared run in a store and drives it to its end. */
@@ -77,6 +76,7 @@ export async function resumeRun(
     changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), {
       env: project.host.env,
       files: configFiles(project),
+      own: ownPrefixes(project),
     }),
   );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
@@ -137,7 +137,7 @@ async function driveOpened(
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
   const limitedFetch = await openFetch(host.env, choices.offline);
   const findModel = modelFinder({
-    host,
+    workspace: project,
     model: settings.model,
     serving: prepared.serving,
     fetch: limitedFetch,
@@ -173,7 +173,7 @@ async function driveOpened(
     events,
     state,
     result: describeResult(record, state),
-    blobs: blobsOfRun(project.storeDirectory, record.run),
+    blobs: project.storeDirectory && blobsOfRun(project.storeDirectory, record.run),
   };
 }
 
@@ -188,7 +188,7 @@ function toolCaller(
 ): CallTool {
   const { entries, record, redactor } = prepared;
   const { host } = project;
-  const blobs = fileBlobs(blobsOfRun(project.storeDirectory, record.run));
+  const blobs = project.store.blobs(record.run);
   return createCall({
     run: record.run,
     findHandler(call) {

@@ -1,11 +1,11 @@
-import type { Diagnostic } from "../core/errors.ts";
-import type { RunRecord, Settings } from "../core/event.ts";
-import { isOffline, parseModel } from "../core/model-name.ts";
-import type { JsonObject } from "../core/values.ts";
-import { likeSources } from "../core/workflow/source.ts";
-import type { Workflow } from "../core/workflow.ts";
-import type { SkillEntry } from "../loaders/registry/skill-set.ts";
-import { priceOf } from "../models/prices.ts";
+import type { Diagnostic } from "../../core/errors.ts";
+import type { RunRecord, Settings } from "../../core/event.ts";
+import { isOffline, parseModel } from "../../core/model-name.ts";
+import type { JsonObject } from "../../core/values.ts";
+import { likeSources } from "../../core/workflow/source.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
+import { priceOf } from "../../models/prices.ts";
 
 export function describeLikeSources(input: JsonObject): string[] {
   const fields = likeSources(input);

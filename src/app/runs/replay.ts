@@ -1,17 +1,20 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { chooseBounds } from "../core/engine/bounds.ts";
-import type { RunChoices } from "../core/engine/settings.ts";
-import type { Settings } from "../core/event.ts";
-import { recordSkill } from "../loaders/registry/entry.ts";
-import type { SkillEntry } from "../loaders/registry/skill-set.ts";
-import { bodyOf, recallRun } from "../run/recall.ts";
-import type { Workspace } from "./host.ts";
-import type { Serving } from "./models.ts";
+import { chooseBounds } from "../../core/engine/bounds.ts";
+import type { RunChoices } from "../../core/engine/settings.ts";
+import { exitCodeOf } from "../../core/errors.ts";
+import type { RunError, Settings } from "../../core/event.ts";
+import type { ChangedPrompt } from "../../core/prompt.ts";
+import { recordSkill } from "../../loaders/registry/entry.ts";
+import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
+import { bodyOf, recallRun } from "../../run/recall.ts";
+import type { Workspace } from "../host.ts";
+import type { Serving } from "../models.ts";
+import type { Recording } from "../stores.ts";
+import { configFiles } from "../workspace.ts";
+import type { FinishedRun } from "./drive.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
 import { holdToNow, prepareRecorded } from "./resume.ts";
-import type { Recording } from "./stores.ts";
-import { configFiles } from "./workspace.ts";
 
 /**
  * A new run of a recorded workflow and input, answered from the recording. The workflow file is read again where it
@@ -29,7 +32,7 @@ export async function prepareReplay(
   const input = () => record.input;
   const prepared =
     file !== undefined && existsSync(resolve(project.host.cwd, file))
-      ? await prepareRun(project, { file, input, runId, choices, connect, serving, isRecorded: true })
+      ? await prepareRun(project, { document: file, input, runId, choices, connect, serving, isRecorded: true })
       : {
           ...(await prepareRecorded(project, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },
@@ -75,4 +78,15 @@ function untimed({ model: _model, judge_model: _judge, node_timeout_ms: _time, .
 
 function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
   return entry && { ...entry, unavailable: undefined };
+}
+
+/** A replay ends failed where the run itself did not (workflow-format D56). */
+export function failChanged(finished: FinishedRun, changed: readonly ChangedPrompt[]): FinishedRun {
+  if (changed.length === 0 || finished.result.error) return finished;
+  const error: RunError = {
+    code: "replay.changed",
+    message: `${changed.length} prompt${changed.length === 1 ? "" : "s"} changed since the recording`,
+    hint: "record the run again, or let the changes pass with --allow-changes",
+  };
+  return { ...finished, result: { ...finished.result, exitCode: exitCodeOf(error.code), error } };
 }

@@ -1,18 +1,22 @@
-import { changedSettings, type RunChoices, recordedSettings } from "../core/engine/settings.ts";
-import type { SkillRecord } from "../core/event.ts";
-import { checkModels } from "../core/model-name.ts";
-import { RUN_SCRIPT } from "../core/own/own-tools.ts";
-import type { StoredRun } from "../core/ports.ts";
-import { isDryRun } from "../core/workflow/inputs.ts";
-import { recordSkill } from "../loaders/registry/entry.ts";
-import type { SkillEntry } from "../loaders/registry/skill-set.ts";
-import { recordedSkills } from "./documents.ts";
-import type { Workspace } from "./host.ts";
-import { openServing, type Serving } from "./models.ts";
+import { fold } from "../../core/engine/fold.ts";
+import { changedSettings, type RunChoices, recordedSettings } from "../../core/engine/settings.ts";
+import { begin } from "../../core/engine/state.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { SkillRecord } from "../../core/event.ts";
+import { checkModels } from "../../core/model-name.ts";
+import { RUN_SCRIPT } from "../../core/own/own-tools.ts";
+import type { StoredRun } from "../../core/ports.ts";
+import { nearest } from "../../core/values.ts";
+import { isDryRun } from "../../core/workflow/inputs.ts";
+import { recordSkill } from "../../loaders/registry/entry.ts";
+import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
+import { recordedSkills } from "../documents.ts";
+import type { Workspace } from "../host.ts";
+import { openServing, ownPrefixes, type Serving } from "../models.ts";
+import { runRedactor, secretsOf } from "../secrets.ts";
+import { gatherSkills, reachedSkills } from "../skills/entries.ts";
+import { configFiles, unknownSkills } from "../workspace.ts";
 import { type Connect, openServers, type PreparedRun, requireSkills } from "./prepare.ts";
-import { runRedactor, secretsOf } from "./secrets.ts";
-import { gatherSkills, reachedSkills } from "./skills/entries.ts";
-import { configFiles, unknownSkills } from "./workspace.ts";
 
 interface ResumeRequest {
   readonly choices: RunChoices;
@@ -48,10 +52,10 @@ export async function prepareRecorded(project: Workspace, { record, events }: St
   const recorded = recordedSettings(record.settings, events);
   const { model, limits } = {
     ...recorded,
-    ...changedSettings(choices, recorded, { env: host.env, files: configFiles(project) }),
+    ...changedSettings(choices, recorded, { env: host.env, files: configFiles(project), own: ownPrefixes(project) }),
   };
-  checkModels(model, workflow, host.env);
-  const serving = request.serving ?? (await openServing(model, host.cwd));
+  checkModels(model, workflow, host.env, ownPrefixes(project));
+  const serving = request.serving ?? (await openServing(model, project));
   const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
   const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
@@ -88,4 +92,24 @@ export function holdToNow({ scripts, ...recorded }: SkillRecord, now: SkillRecor
     return { ...(now.tools.find(({ name }) => name === tool.name) ?? tool), exposed: tool.exposed };
   });
   return { ...recorded, tools, ...(scripts && now.scripts ? { scripts: now.scripts } : {}) };
+}
+
+/** What an earlier `--from` took back is on the path no more (workflow-format D57). */
+export function checkResumable({ record, events }: StoredRun, from: string | undefined): void {
+  const { run } = record;
+  const visited = new Set(events.reduce(fold, begin(record)).path.map((step) => step.node));
+  if (from !== undefined && !visited.has(from)) {
+    const near = nearest(from, visited);
+    throw new SkillflowError("usage.invalid", `run ${run} has no node "${from}" on its path`, {
+      hint: near
+        ? `did you mean ${near}?`
+        : `its path is ${[...visited].join(", ") || "empty: resume it without --from"}`,
+    });
+  }
+  const last = events.at(-1);
+  if (from === undefined && last?.type === "workflow:end" && last.status === "succeeded") {
+    throw new SkillflowError("run.finished", `run ${run} has succeeded: there is nothing to carry on`, {
+      hint: "redo a part of it with --from NODE",
+    });
+  }
 }

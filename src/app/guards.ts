@@ -1,0 +1,83 @@
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import { replySchema } from "../core/event.ts";
+import type { Journal, Model, Store } from "../core/ports.ts";
+import { toJson } from "../core/values.ts";
+
+/** Models and stores that a program brings along, held to their contracts: what they throw and give may be anything. */
+
+/** Its failures are those of a model, its replies are ours alone. */
+export function guardModel(prefix: string, model: Model): Model {
+  return {
+    provider: prefix,
+    async reply(prompt, call) {
+      let reply: unknown;
+      try {
+        reply = await model.reply(prompt, call);
+      } catch (error) {
+        if (error instanceof SkillflowError || call.signal.aborted) throw error;
+        throw new SkillflowError("model.rejected", `the model ${prefix}: ${messageOf(error)}`, { cause: error });
+      }
+      const checked = replySchema.safeParse(jsonOf(reply));
+      if (checked.success) return checked.data;
+      const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "the reply"}: ${message}`);
+      throw new SkillflowError("model.garbled", `the model ${prefix} gave no reply: ${problems.join("; ")}`);
+    },
+  };
+}
+
+function jsonOf(value: unknown): unknown {
+  try {
+    return toJson(value);
+  } catch {
+    return undefined; // what is no JSON is no reply
+  }
+}
+
+/** Its failures are those of a store. */
+export function guardStore(store: Store): Store {
+  return {
+    create: async (record) => guardJournal(await told(() => store.create(record))),
+    async open(run) {
+      const { journal, ...stored } = await told(() => store.open(run));
+      return { ...stored, journal: guardJournal(journal) };
+    },
+    read: (run) => told(() => store.read(run)),
+    skim: (run) => told(() => store.skim(run)),
+    list: () => told(() => store.list()),
+    remove: (run) => told(() => store.remove(run)),
+    blobs: (run) => store.blobs(run),
+  };
+}
+
+function guardJournal(journal: Journal): Journal {
+  return {
+    epoch: journal.epoch,
+    async record(key, work) {
+      let ours: unknown;
+      const noted = () =>
+        work().catch((error: unknown) => {
+          ours = error;
+          throw error;
+        });
+      try {
+        return await journal.record(key, noted);
+      } catch (error) {
+        throw ours === undefined || error !== ours ? storeFault(error) : error;
+      }
+    },
+    close: () => told(() => journal.close()),
+  };
+}
+
+async function told<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storeFault(error);
+  }
+}
+
+function storeFault(error: unknown): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  return new SkillflowError("store.failed", `the store: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,38 @@
+import type { Report } from "../reports/visits.ts";
+
+/** Every kind of report, loaded when it is asked for. */
+const KINDS = {
+  json: async ({ result }: Report) => `${JSON.stringify(result, undefined, 2)}\n`,
+  md: async (report: Report) => (await import("../reports/markdown.ts")).summaryMarkdown(report),
+  html: drawnHtml,
+  junit: async (report: Report) => (await import("../reports/junit.ts")).junitXml(report),
+  sarif: async (report: Report) => (await import("../reports/sarif.ts")).sarifOfRun(report),
+  mermaid: async ({ record, result }: Report) => (await import("../reports/mermaid.ts")).runMermaid(record, result),
+};
+
+/** Drawings of larger workflows help nobody. */
+const MOST_DRAWN = 200;
+
+async function drawnHtml(report: Report): Promise<string> {
+  const { reportHtml } = await import("../reports/html.ts");
+  if (Object.keys(report.record.workflow.nodes).length > MOST_DRAWN) return reportHtml(report);
+  const [{ renderSvg }, { embedSvg, runDot }] = await Promise.all([
+    import("../reports/svg.ts"),
+    import("../reports/mermaid.ts"),
+  ]);
+  return reportHtml(report, { graph: embedSvg(await renderSvg(runDot(report.record, report.result))) });
+}
+
+export type { Report };
+export type ReportKind = keyof typeof KINDS;
+
+export const REPORT_KINDS = Object.keys(KINDS) as readonly ReportKind[];
+
+export function isReportKind(kind: string): kind is ReportKind {
+  return Object.hasOwn(KINDS, kind);
+}
+
+/** A run's report as the text of its file. */
+export function renderReport(kind: ReportKind, report: Report): Promise<string> {
+  return KINDS[kind](report);
+}

@@ -1,0 +1,74 @@
+import { missingForTool } from "../../core/config.ts";
+import { exposedName } from "../../core/skill.ts";
+import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
+import type { Workspace } from "../host.ts";
+
+/** What keeps a skill or a model from being used, or that nothing does: a row of `doctor --json`. */
+export interface SkillState {
+  readonly id: string;
+  /**
+   * `configured`: it needs config, which is there; `available`: it needs none, or was asked and answered;
+   * `not_configured`: required config is missing; `unavailable`: something else keeps it away.
+   */
+  readonly state: "not_configured" | "configured" | "available" | "unavailable";
+  /** Why it cannot be used, or what of it is held back; null where nothing is to be said. */
+  readonly reason: string | null;
+  /** What to do about it; null where nothing is to be done. */
+  readonly fix: string | null;
+  /** Ids of the nodes of the workflow in question that list it; empty where none is. */
+  readonly nodes: readonly string[];
+  /** Of a skill that can be used. */
+  readonly tools?: readonly ToolState[];
+}
+
+/** A tool that its skill's config leaves out although the skill is there, and such as it offers. */
+export interface ToolState {
+  readonly name: string;
+  readonly state: "not_configured" | "configured";
+  readonly reason: string | null;
+}
+
+/** The state of every skill there is, as far as it is known without asking anybody. */
+export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
+  return (await allSkills(workspace)).map((entry) => examineSkill(entry.skill.id, entry, []));
+}
+
+export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
+  const found = await Promise.all([...skills.ids].sort().map((id) => skills.find(id)));
+  return found.filter((entry) => entry !== undefined);
+}
+
+/** What is said of a skill whose scripts wait for trust. */
+export const HELD_SCRIPTS = "its scripts are not trusted";
+
+/** Undefined is what nobody declares; `nodes` are those that list it. */
+export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): SkillState {
+  if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
+  const { unavailable, withheld, fields } = entry;
+  const held = withheld ?? (entry.holdsScripts ? HELD_SCRIPTS : null);
+  const trust = held === null ? null : `--trust-skill ${id}`;
+  if (unavailable === undefined) {
+    return {
+      id,
+      state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
+      reason: held,
+      fix: trust,
+      nodes,
+      tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
+    };
+  }
+  const missing = fields.filter(({ field, value }) => field.required && value === undefined);
+  const fix = missing.map(({ key, field }) => `set ${field.env ?? key} (${field.description})`).join("; ");
+  return {
+    id,
+    state: missing.length > 0 ? "not_configured" : "unavailable",
+    reason: unavailable,
+    fix: fix || (withheld === undefined ? null : trust),
+    nodes,
+  };
+}
+
+function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolState {
+  const reason = missingForTool(tool, fields) ?? null;
+  return { name: exposedName(skill.id, tool.name), state: reason === null ? "configured" : "not_configured", reason };
+}
