@@ -39,7 +39,7 @@ function importsOf(text: string): Import[] {
   ];
 }
 
-/** `src/cli/commands/run.ts` -> `cli`; `src/app/runs.ts` -> `app`; `skills/logs/skill.ts` -> `skills/logs`. */
+/** `src/cli/commands/run.ts` -> `cli`; `src/app/host.ts` -> `app`; `skills/logs/skill.ts` -> `skills/logs`. */
 function roomOf(path: string): string {
   const [top, second = "", third] = path.split("/");
   if (top === "skills") return `skills/${second}`;
