@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
@@ -69,6 +69,8 @@ export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEn
   await exited;
   // Whoever still holds the streams is not of this tree, and must not hold us.
   await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
+  // The end may be told before what was printed is read, and the time be over while we were busy elsewhere.
+  await turn();
   for (const stream of child.stdio) stream?.destroy();
   return resultOf(ended, outputs, child);
 }

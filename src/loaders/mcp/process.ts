@@ -168,8 +168,8 @@ async function startProcess({ command, args, env, cwd, processes }: ServerComman
     const exited = new Promise<string>((resolve) => {
       child.once("exit", (code, signal) => {
         const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
-        // Its pipes may be held open by what it started.
-        const timer = setTimeout(() => resolve(how), GRACE_MS);
+        // Its pipes may be held open by what it started. One turn more, for the time may be over before they are read.
+        const timer = setTimeout(() => setImmediate(() => resolve(how)), GRACE_MS);
         child.once("close", () => {
           clearTimeout(timer);
           resolve(how);
