@@ -2,19 +2,34 @@ export { type Diagnostic, type ErrorCode, SkillflowError } from "./core/errors.t
 export type { RunEvent, RunRecord } from "./core/event.ts";
 export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";
 export type { Part, Prompt, Reply, Turn, Usage } from "./core/prompt.ts";
+export type { RunResult } from "./core/record/result.ts";
 export { createRedactor, type Redactor, type Secret } from "./core/redact/redact.ts";
 export {
+  type AnyToolDefinition as Tool,
   type Category,
   type ConfigField,
   defineSkill,
   defineTool,
   type Logger,
-  type SkillDefinition,
-  type Tool,
+  type SkillDefinition as Skill,
   type ToolContext,
 } from "./core/skill.ts";
 export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
 export type { Workflow } from "./core/workflow.ts";
+export {
+  type Limits,
+  openProject,
+  type Project,
+  type ProjectOptions,
+  type ReplayOptions,
+  type ReportKind,
+  type ResolvedSkills,
+  type ResumeOptions,
+  type Run,
+  type RunOptions,
+  resolveSkills,
+  type SkillState,
+} from "./library.ts";
 export { type Inside, openInside, type Refused, resolveInside } from "./loaders/folder/contain.ts";
 export {
   callDigest,
@@ -28,3 +43,4 @@ export {
   untoldPause,
   withoutMarkers,
 } from "./skill-http.ts";
+export { memoryStore } from "./stores/memory.ts";

@@ -4,9 +4,14 @@ import type { Host } from "./app/host.ts";
 
 /** What the program and the library take of their process: with bin.ts the only file that touches it. */
 
-/** Environment and working directory, as they are now. */
-export function processDefaults(): Pick<Host, "env" | "cwd"> {
-  return { env: { ...process.env }, cwd: process.cwd() };
+interface Said {
+  readonly env?: Host["env"];
+  readonly directory?: string;
+}
+
+/** Environment and working directory as they are now, each where nothing else is said. */
+export function processDefaults({ env, directory }: Said): Pick<Host, "env" | "cwd"> {
+  return { env: { ...(env ?? process.env) }, cwd: directory ?? process.cwd() };
 }
 
 /** Who we are, and how other processes are seen and ended. */

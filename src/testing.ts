@@ -1,9 +1,14 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { SkillflowError } from "./core/errors.ts";
 import type { RunEvent } from "./core/event.ts";
-import type { Observer } from "./core/ports.ts";
+import type { Model, Observer } from "./core/ports.ts";
 import type { ToolContext } from "./core/skill.ts";
+import { type ScriptedReply, scriptModel, scriptSchema } from "./models/script.ts";
 import { memoryBlobs } from "./stores/blobs.ts";
+
+export { memoryStore } from "./stores/memory.ts";
+export type { ScriptedReply };
 
 /** Public fakes for tests of workflows, skills and adapters. */
 
@@ -83,4 +88,16 @@ export function toolContext(parts: Partial<ToolContext> = {}): ToolContext {
 export function recordingObserver(): Observer & { readonly events: RunEvent[] } {
   const events: RunEvent[] = [];
   return { events, onEvent: (event) => events.push(event) };
+}
+
+/**
+ * A model that answers from a list, as a script file does: each reply is used once, by the first call that it fits: at its
+ * `node` where it names one, and a `choice` to a route, a `verdict` to a judge, a `reflection` to a diagnosis. A call that
+ * none is left for ends the run with `script.exhausted` (1).
+ */
+export function scriptedModel(replies: readonly ScriptedReply[]): Model {
+  const checked = scriptSchema.safeParse({ replies });
+  if (checked.success) return scriptModel(checked.data);
+  const problems = checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new SkillflowError("recording.invalid", `this is no script: ${problems.join("; ")}`);
 }

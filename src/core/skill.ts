@@ -1,7 +1,8 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "./blobs.ts";
+import type { InferredInput } from "./inferred.ts";
 import { sha256 } from "./sha256.ts";
-import type { Json, JsonObject, JsonSchema } from "./values.ts";
+import type { Json, JsonSchema } from "./values.ts";
 
 export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -119,7 +120,11 @@ export interface ToolDefinition<Input extends InputSchema>
 
 /** Zod 4, zod 3, or JSON Schema. */
 export type InputSchema = ZodType | Zod3Type | JsonSchema;
-type InputOf<Input> = Input extends ZodType ? z.infer<Input> : Input extends Zod3Type<infer Value> ? Value : JsonObject;
+type InputOf<Input> = Input extends ZodType
+  ? z.infer<Input>
+  : Input extends Zod3Type<infer Value>
+    ? Value
+    : InferredInput<Input>;
 
 /** What tells a schema of zod 3. */
 interface Zod3Type<Value = unknown> {
@@ -127,22 +132,31 @@ interface Zod3Type<Value = unknown> {
   readonly _def: unknown;
 }
 
-/** A skill as its author may write it; the loader turns it into a Skill. */
+/** A skill as its author writes it: tools, an instruction, a server, or several of these. */
 export interface SkillDefinition extends Omit<Skill, "tools"> {
   readonly tools: readonly AnyToolDefinition[];
 }
-export type AnyToolDefinition = Omit<Tool, "input_schema" | "effect" | "dialect"> & {
+/** A tool of a skill, as `defineTool` gives it. */
+export interface AnyToolDefinition extends Omit<Tool, "input_schema" | "effect" | "dialect" | "handler"> {
+  /** JSON Schema of type object, or a zod schema of an object. */
   readonly input_schema: unknown;
+  /** Unknown counts as `write`. */
   readonly effect?: Effect;
-};
+  /**
+   * Gets input that fits `input_schema`; what it returns is the result, as JSON. A throw becomes the call's error, which the
+   * model reads. Only `defineTool` infers the input's type.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: what the schema says, which no type of the whole list can
+  readonly handler: (input: any, context: ToolContext) => unknown;
+}
 
 /** Declares a skill. The folder's SKILL.md, if there is one, supplies the instruction. */
 export function defineSkill(skill: SkillDefinition): SkillDefinition {
   return skill;
 }
 
-/** Declares a tool, inferring the handler's input from a zod schema. */
-export function defineTool<Input extends InputSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
+/** Declares a tool, inferring the handler's input from a zod schema, or from a JSON Schema that is written in place. */
+export function defineTool<const Input extends InputSchema>(tool: ToolDefinition<Input>): AnyToolDefinition {
   return tool as AnyToolDefinition;
 }
 

@@ -21,7 +21,8 @@ const scriptedReply = z.strictObject({
 /** A script: replies in order; each is used once, by the first model call that it fits. */
 export const scriptSchema = z.strictObject({ replies: z.array(scriptedReply) });
 export type Script = z.infer<typeof scriptSchema>;
-type ScriptedReply = z.infer<typeof scriptedReply>;
+export type ScriptedReply = z.input<typeof scriptedReply>;
+type Reading = z.infer<typeof scriptedReply>;
 
 /** Answers from a script. `past` are the events of a resumed run: what they used up is not given again. */
 export function scriptModel(script: Script, past: readonly RunEvent[] = []): Model {
@@ -45,17 +46,17 @@ export function scriptModel(script: Script, past: readonly RunEvent[] = []): Mod
   };
 }
 
-function fits(reply: ScriptedReply, { purpose, node }: Pick<ModelCall, "purpose" | "node">): boolean {
+function fits(reply: Reading, { purpose, node }: Pick<ModelCall, "purpose" | "node">): boolean {
   return purposeOf(reply) === purpose && (reply.node === undefined || reply.node === node);
 }
 
-function purposeOf(reply: ScriptedReply): ModelCall["purpose"] {
+function purposeOf(reply: Reading): ModelCall["purpose"] {
   if (reply.choice !== undefined) return "route";
   if (reply.verdict !== undefined) return "judge";
   return reply.reflection === undefined ? "work" : "reflect";
 }
 
-function replyOf(reply: ScriptedReply, { key }: ModelCall): Reply {
+function replyOf(reply: Reading, { key }: ModelCall): Reply {
   const calls = (reply.calls ?? []).map((call, index): Part => ({ type: "call", id: `${key}/${index}`, ...call }));
   const text = textOf(reply);
   const parts: Part[] = text === "" ? calls : [{ type: "text", text }, ...calls];
@@ -63,7 +64,7 @@ function replyOf(reply: ScriptedReply, { key }: ModelCall): Reply {
   return { parts, stop: "end", usage: { inputTokens: 0, cachedTokens: 0, outputTokens } };
 }
 
-function textOf(reply: ScriptedReply): string {
+function textOf(reply: Reading): string {
   const { choice, verdict, reasoning = "", reflection, data, text = "" } = reply;
   if (choice !== undefined) return JSON.stringify({ reason: reasoning, choice });
   if (verdict !== undefined) return `VERDICT: ${verdict}\nREASONING: ${reasoning}`;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import type { Json, JsonObject, JsonSchema, SkillDefinition, ToolContext } from "skillflow";
+import type { Json, JsonObject, JsonSchema, Skill, ToolContext } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -25,7 +25,7 @@ const LARGEST_RESULT = 20_000;
 
 /** The promises that every tool of every well-known skill keeps. */
 export function describeSkill(
-  skill: SkillDefinition,
+  skill: Skill,
   { config, inputs, flood, offline = [], open = [], workDir = "/" }: SkillCase,
 ): void {
   describe(`the ${skill.id} skill keeps the contract of skills`, () => {
@@ -117,7 +117,7 @@ export function describeSkill(
 
 /** Calls a tool as the executor does. */
 export async function callTool(
-  skill: SkillDefinition,
+  skill: Skill,
   name: string,
   input: JsonObject,
   context: ToolContext,
@@ -178,7 +178,7 @@ function faultsOf(schema: JsonSchema, place: string): string[] {
 
 /** Config that fails the test when a handler asks for a field of another skill. */
 function declaredOnly(
-  skill: SkillDefinition,
+  skill: Skill,
   values: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   return new Proxy(values, {
@@ -189,7 +189,7 @@ function declaredOnly(
   });
 }
 
-function canariesIn(skill: SkillDefinition, context: ToolContext, text: string): string[] {
+function canariesIn(skill: Skill, context: ToolContext, text: string): string[] {
   return Object.keys(skill.config).filter((key) => {
     const value = context.config[key];
     if (!value || skill.config[key]?.secret === false) return false;

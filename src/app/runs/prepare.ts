@@ -213,5 +213,5 @@ export function requireSkills(workflow: Workflow, entries: SkillEntries): void {
 /** Sorts by time, and is short enough to type. */
 export function newRunId(): string {
   const stamp = new Date().toISOString().replace(/[-:]/g, "").slice(0, 15).replace("T", "-");
-  return `${stamp}-${randomBytes(2).toString("hex")}`;
+  return `${stamp}-${randomBytes(4).toString("hex")}`;
 }

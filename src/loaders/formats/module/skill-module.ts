@@ -14,16 +14,22 @@ export async function loadSkillModule(file: string): Promise<Skill> {
 
 /** Runs a plug-in's module. What it defines must be the skill that was announced before it ran. */
 export async function importSkill(file: string, announced: string): Promise<Skill> {
-  const skill = await buildSkill(await defaultOf(file), file);
-  for (const { name, input_schema, output_schema } of skill.tools) {
-    await checkCompiles(file, `the input_schema of tool ${name}`, input_schema);
-    if (output_schema) await checkCompiles(file, `the output_schema of tool ${name}`, output_schema);
-  }
+  const skill = await checkedSkill(await defaultOf(file), file);
   if (skill.id === announced) return skill;
   throw new SkillflowError(
     "skill.invalid",
     `${file} defines the skill "${skill.id}", but is known as "${announced}": write its id as plain text in the file, or name the file, folder or package after it`,
   );
+}
+
+/** The skill that a value defines, whoever wrote it: nothing of it has been run. `where` begins what is said of it. */
+export async function checkedSkill(value: unknown, where: string): Promise<Skill> {
+  const skill = await buildSkill(value, where);
+  for (const { name, input_schema, output_schema } of skill.tools) {
+    await checkCompiles(where, `the input_schema of tool ${name}`, input_schema);
+    if (output_schema) await checkCompiles(where, `the output_schema of tool ${name}`, output_schema);
+  }
+  return skill;
 }
 
 async function defaultOf(file: string): Promise<unknown> {

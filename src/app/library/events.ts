@@ -1,0 +1,45 @@
+import type { RunEvent } from "../../core/event.ts";
+
+/** The events of a run as they come, for as many readers as there are: each begins with the first one. */
+export interface EventLog extends AsyncIterable<RunEvent> {
+  readonly events: readonly RunEvent[];
+  push(event: RunEvent): void;
+  /** No more will come: because the run is over, or because `failure` kept it from beginning. */
+  end(failure?: { readonly error: unknown }): void;
+}
+
+export function createEventLog(): EventLog {
+  const events: RunEvent[] = [];
+  let waiting: (() => void)[] = [];
+  let ended: { readonly failure?: { readonly error: unknown } } | undefined;
+  const wake = () => {
+    const woken = waiting;
+    waiting = [];
+    for (const go of woken) go();
+  };
+  return {
+    events,
+    push(event) {
+      events.push(event);
+      wake();
+    },
+    end(failure) {
+      ended = failure ? { failure } : {};
+      wake();
+    },
+    async *[Symbol.asyncIterator]() {
+      for (let next = 0; ; ) {
+        const event = events[next];
+        if (event) {
+          next++;
+          yield event;
+        } else if (ended) {
+          if (ended.failure) throw ended.failure.error;
+          return;
+        } else {
+          await new Promise<void>((resolve) => waiting.push(resolve));
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,287 @@
+import { statSync } from "node:fs";
+import { fold } from "../../core/engine/fold.ts";
+import { begin } from "../../core/engine/state.ts";
+import { type Diagnostic, messageOf, SkillflowError, withField } from "../../core/errors.ts";
+import type { Model, Store } from "../../core/ports.ts";
+import { describeResult } from "../../core/record/result.ts";
+import type { Skill, SkillDefinition } from "../../core/skill.ts";
+import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/values.ts";
+import { type Workflow, workflowLimitsSchema } from "../../core/workflow.ts";
+import { checkedSkill } from "../../loaders/formats/module/skill-module.ts";
+import { reservedNameOf } from "../../loaders/registry/layers.ts";
+import { readWorkflow, type WorkflowDocument } from "../documents.ts";
+import type { Host, Workspace } from "../host.ts";
+import { isReportKind, REPORT_KINDS, type ReportKind, renderReport } from "../reports.ts";
+import { resumeRun, startRun } from "../runs/drive.ts";
+import { newRunId, prepareRun } from "../runs/prepare.ts";
+import { failChanged, prepareReplay } from "../runs/replay.ts";
+import { checkResumable, prepareResume } from "../runs/resume.ts";
+import { NO_FLAGS } from "../skills/choices.ts";
+import { type SkillState, skillStates } from "../skills/states.ts";
+import { findRecording, findRun } from "../stores.ts";
+import { findProblems } from "../validate.ts";
+import { openWorkspace } from "../workspace.ts";
+import { beginRun, type Run, type Watching } from "./run.ts";
+
+export type { ReportKind, Run, SkillState };
+
+/** Where a project is and what it is given. What is left out is as on the command line. */
+export interface ProjectOptions {
+  /** Where `.skillflow.yml`, skills and relative paths are looked for. Default: the working directory. */
+  readonly directory?: string;
+  /**
+   * Variables: of config, of providers' keys, and `HOME`, `XDG_CONFIG_HOME` and `SKILLFLOW_*`. Default: those of the process,
+   * as they are when the project is opened. With `{}` there is no home, and no config but `config`.
+   */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Skills of one's own: each stands above all that is found under its id, built-in ones too, and needs no trust. */
+  readonly skills?: readonly SkillDefinition[];
+  /** Config values that beat `env`: by key, or by `skill.KEY` where several skills declare the key. */
+  readonly config?: Readonly<Record<string, string | undefined>>;
+  /** False: no skill folders of the project or the user. The built-in skills stay. Default: true. */
+  readonly discover?: boolean;
+  /** Ids of skills whose code may run and whose servers may be connected. */
+  readonly trust?: readonly string[];
+  /** What answers behind a prefix: `{ acme: model }` serves "acme:large". It beats a provider of that name. */
+  readonly models?: Readonly<Record<string, Model>>;
+  /** Where runs are kept. Default: files below `.skillflow/runs` of the directory. */
+  readonly store?: Store;
+}
+
+/** What governs a run, where it differs from what its workflow, the project and `env` say. */
+export interface RunSettings {
+  /** `provider:name`. */
+  readonly model?: string;
+  /** What tools that write may do. */
+  readonly writes?: "allow" | "plan" | "deny";
+  /** Each one that is given replaces what is declared. Amounts in US dollars; `timeout` in seconds, or as "10m". */
+  readonly limits?: Limits;
+}
+
+export interface Limits {
+  readonly max_cost_usd?: number;
+  readonly max_tokens?: number;
+  readonly max_steps?: number;
+  readonly timeout?: number | string;
+}
+
+export interface RunOptions extends RunSettings, Watching {
+  /** The run's input, as JSON. `dryRun: true` in it stops the run at its first decision. Default: `{}`. */
+  readonly input?: { readonly [key: string]: unknown };
+}
+
+export interface ResumeOptions extends RunSettings, Watching {
+  /** The node of the run's path from which it is redone. */
+  readonly from?: string;
+}
+
+export interface ReplayOptions extends Watching {
+  /** Where tool results come from. Default: `recorded`. */
+  readonly tools?: "recorded" | "live";
+  /** Whether a prompt may differ from its recording; else the replay ends with `replay.changed` (1). Default: false. */
+  readonly allowChanges?: boolean;
+}
+
+/** Workflows, skills and runs of one directory. Every failure is a SkillflowError; nothing is printed. */
+export interface Project {
+  /** Begins a run, of a workflow's path or of the value that such a file holds, and returns at once. Never throws. */
+  run(workflow: string | Workflow, options?: RunOptions): Run;
+  /** Goes on with a run that stopped, by its id, an unambiguous beginning of it, or `latest`. Yields what is recorded from now on. */
+  resume(run: string, options?: ResumeOptions): Run;
+  /** Runs again with every model reply answered from a recording: a run of the store, or a trace's file. */
+  replay(runOrFile: string, options?: ReplayOptions): Run;
+  /** Everything that is wrong with a workflow; rejects for nothing that is in it. Nothing is fetched, nobody asked. */
+  validate(workflow: string | Workflow): Promise<Diagnostic[]>;
+  /** Every skill there is, and what it lacks. */
+  skills(): Promise<SkillState[]>;
+  /** A recorded run's report as text: a run of the store, or a trace's file. */
+  report(runOrFile: string, kind: ReportKind): Promise<string>;
+}
+
+export async function createProject(host: Host, options: ProjectOptions): Promise<Project> {
+  const workspace = openWorkspace(inFolder(host), {
+    overrides: new Map(textsOf("config", options.config)),
+    skillDirs: [],
+    discover: options.discover ?? true,
+    store: options.store,
+    given: await givenSkills(options.skills ?? []),
+    models: givenModels(options.models ?? {}),
+    skillFlags: { ...NO_FLAGS, trust: options.trust ?? [] },
+  });
+  return {
+    run: (workflow, given = {}) => beginRun(runCourse(workspace, workflow, given), given),
+    resume: (run, given = {}) => beginRun(resumeCourse(workspace, run, given), given),
+    replay: (run, given = {}) => beginRun(replayCourse(workspace, run, given), given),
+    async validate(workflow) {
+      const document = documentOf(workflow);
+      if ("fault" in document) return [withField(document.fault)];
+      return (await findProblems(workspace, [document.document], {})).map(withField);
+    },
+    skills: () => skillStates(workspace),
+    async report(given, kind) {
+      if (!isReportKind(kind)) throw wrong(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
+      const { record, events } = (await findRecording(workspace, given)).stored;
+      const result = describeResult(record, events.reduce(fold, begin(record)));
+      return renderReport(kind, { record, events: [...events], result });
+    },
+  };
+}
+
+// ---- what a project is given
+
+function wrong(message: string, hint?: string): SkillflowError {
+  return new SkillflowError("usage.invalid", message, hint === undefined ? {} : { hint });
+}
+
+function inFolder(host: Host): Host {
+  if (statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) return host;
+  throw wrong(`there is no folder ${host.cwd}`);
+}
+
+/** The texts of a map; what is undefined is not said. */
+function textsOf(what: string, map: Readonly<Record<string, unknown>> = {}): [name: string, text: string][] {
+  return Object.entries(map).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined) return [];
+    if (typeof value === "string") return [[name, value]];
+    throw wrong(`${what}: the value of ${name} is no text`);
+  });
+}
+
+async function givenSkills(definitions: readonly SkillDefinition[]): Promise<readonly Skill[]> {
+  const skills = await Promise.all(
+    definitions.map((definition, index) => checkedSkill(definition, `skills[${index}]`)),
+  );
+  for (const [index, skill] of skills.entries()) {
+    const taken = reservedNameOf(skill);
+    if (taken !== undefined) throw new SkillflowError("skill.invalid", `skills[${index}]: ${taken}`);
+    if (skills.findIndex(({ id }) => id === skill.id) === index) continue;
+    throw new SkillflowError("skill.invalid", `skills[${index}]: there is a skill ${skill.id} before it`);
+  }
+  return skills;
+}
+
+/** Those two name files, which answer for whole runs. */
+const FILES: ReadonlySet<string> = new Set(["replay", "script"]);
+
+function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<string, Model> {
+  const entries = Object.entries(models);
+  for (const [prefix, model] of entries) {
+    if (FILES.has(prefix)) throw wrong(`models: the prefix ${prefix} names files`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(prefix)) {
+      throw wrong(`models: "${prefix}" is no prefix`, "use letters, digits, dots, hyphens and underscores");
+    }
+    if (typeof (model as Partial<Model> | null)?.reply !== "function") {
+      throw wrong(`models: what answers for ${prefix} has no function reply`);
+    }
+  }
+  return new Map(entries);
+}
+
+// ---- the ways to a run
+
+function runCourse(workspace: Workspace, workflow: string | Workflow, options: RunOptions) {
+  // As they are now: a run is not changed by what its caller does with them later.
+  const given = documentOf(workflow);
+  const input = inputOf(options.input);
+  const run = newRunId();
+  return {
+    run,
+    store: workspace.store,
+    workflow: () => idOf(workspace, given),
+    async prepare(signal: AbortSignal) {
+      if ("fault" in given) {
+        throw new SkillflowError("workflow.invalid", "the workflow cannot be run", { diagnostics: [given.fault] });
+      }
+      const choices = choicesOf(options);
+      return prepareRun(workspace, { ...given, input, runId: run, choices, connect: { signal } });
+    },
+    drive: startRun.bind(undefined, workspace, workspace.store),
+  };
+}
+
+function resumeCourse(workspace: Workspace, given: string, options: ResumeOptions) {
+  const { store } = workspace;
+  return {
+    run: given,
+    store,
+    workflow: () => "",
+    async prepare(signal: AbortSignal) {
+      const stored = await store.read(await findRun(store, given));
+      checkResumable(stored, options.from);
+      return prepareResume(workspace, stored, { choices: choicesOf(options), connect: { signal } });
+    },
+    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[3]) =>
+      resumeRun(workspace, store, prepared, watch, options.from),
+  };
+}
+
+type Prepared = Parameters<typeof startRun>[2];
+
+function replayCourse(workspace: Workspace, given: string, { tools = "recorded", allowChanges }: ReplayOptions) {
+  const run = newRunId();
+  return {
+    run,
+    store: workspace.store,
+    workflow: () => "",
+    async prepare(signal: AbortSignal) {
+      const recording = await findRecording(workspace, given);
+      const connect = tools === "live" ? { signal } : undefined;
+      return prepareReplay(workspace, recording, { runId: run, tools, connect });
+    },
+    drive: startRun.bind(undefined, workspace, workspace.store),
+    ...(allowChanges ? {} : { judge: failChanged }),
+  };
+}
+
+/** A copy of the document, or why there is none. */
+function documentOf(workflow: unknown): { readonly document: WorkflowDocument } | { readonly fault: Diagnostic } {
+  if (typeof workflow === "string") return { document: workflow };
+  try {
+    return { document: toJson(workflow) as JsonObject };
+  } catch (error) {
+    const message = `the workflow is no JSON: ${messageOf(error)}`;
+    return { fault: { severity: "error", code: "SCHEMA", path: [], message } };
+  }
+}
+
+function inputOf(input: unknown): () => Json {
+  try {
+    const copy = toJson(input ?? {});
+    return () => copy;
+  } catch (error) {
+    const told = new SkillflowError("input.invalid", `the input is no JSON: ${messageOf(error)}`);
+    return () => {
+      throw told;
+    };
+  }
+}
+
+function idOf(workspace: Workspace, given: ReturnType<typeof documentOf>): string {
+  if ("fault" in given) return "";
+  const { document } = given;
+  if (isObject(document)) return typeof document.id === "string" ? document.id : "";
+  return readWorkflow(workspace, document).workflow?.id ?? "";
+}
+
+function choicesOf({ model, writes, limits = {} }: RunSettings) {
+  const checked = workflowLimitsSchema.safeParse(limits);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    const near = issue?.code === "unrecognized_keys" ? nearest(issue.keys[0] ?? "", LIMITS) : undefined;
+    const place = issue?.path.join(".") || "limits";
+    throw wrong(`limits: ${place}: ${issue?.message}`, near && `did you mean ${near}?`);
+  }
+  const { max_cost_usd, max_tokens, max_steps, timeout } = checked.data;
+  return {
+    model,
+    writes,
+    offline: false,
+    requireSkills: false,
+    maxCostUsd: max_cost_usd,
+    maxTokens: max_tokens,
+    maxSteps: max_steps,
+    timeoutMs: parseDuration(timeout),
+  };
+}
+
+const LIMITS = Object.keys(workflowLimitsSchema.shape);

@@ -1,0 +1,167 @@
+import { exitCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
+import type { RunEvent } from "../../core/event.ts";
+import type { Observer, Store, StoredRun } from "../../core/ports.ts";
+import type { ChangedPrompt } from "../../core/prompt.ts";
+import { describeBrokenOff } from "../../core/record/refusal.ts";
+import type { RunResult } from "../../core/record/result.ts";
+import type { FinishedRun, Watch } from "../runs/drive.ts";
+import type { PreparedRun } from "../runs/prepare.ts";
+import { createEventLog } from "./events.ts";
+
+/**
+ * A run that has been begun. It goes on whether or not anybody reads or awaits it; leaving a loop over it does not stop
+ * it, the signal does. Iterating gives every event that it records, each reader from the first one on, and ends with the
+ * run. No thenable: await `result`.
+ */
+export interface Run extends AsyncIterable<RunEvent> {
+  /** Resolves once the run is in its store; rejects as `result` does where nothing ran. */
+  readonly id: Promise<string>;
+  /**
+   * The result document, once all is over. Whatever came of the run, it resolves, and `status` says how; it rejects with a
+   * SkillflowError where nothing ran: a wrong workflow or input (`exitCode` 2), missing config (3), a store that is locked (4).
+   * A rejection that nobody awaits is no unhandled one.
+   */
+  readonly result: Promise<RunResult>;
+}
+
+/** Who watches a run, and who may stop it. */
+export interface Watching {
+  /** Told of each event after it was recorded, and of what is shown while it happens. Their failures are their own. */
+  readonly observers?: readonly Observer[];
+  /** Aborted: the run is recorded as interrupted and `result` resolves so; before it has begun, nothing is recorded. */
+  readonly signal?: AbortSignal;
+}
+
+/** One way to a run: what it needs, how it is driven, and what is known of it before either. */
+export interface Course {
+  /** Also of a run that never began. */
+  readonly run: string;
+  readonly workflow: () => string;
+  prepare(signal: AbortSignal): Promise<PreparedRun>;
+  drive(prepared: PreparedRun, watch: Watch): Promise<FinishedRun>;
+  /** What becomes of it where prompts differ from their recording. */
+  judge?(finished: FinishedRun, changed: readonly ChangedPrompt[]): FinishedRun;
+  readonly store: Store;
+}
+
+export function beginRun(course: Course, { observers = [], signal }: Watching): Run {
+  const log = createEventLog();
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort(reasonOf(signal?.reason));
+  if (signal?.aborted) stop();
+  else signal?.addEventListener("abort", stop, { once: true });
+  let opened: (id: string) => void = () => undefined;
+  const recorded = new Promise<string>((resolve) => {
+    opened = resolve;
+  });
+  const keep: Observer = { onEvent: (event) => log.push(structuredClone(event)) };
+  const given = observers.map(apart);
+  const result = carryOut(course, { signal: interrupt.signal, observers: [keep, ...given], opened, events: log.events })
+    .catch((error: unknown) => {
+      throw asOurs(error);
+    })
+    .finally(() => signal?.removeEventListener("abort", stop));
+  result.then(
+    () => log.end(),
+    (error: unknown) => log.end({ error }),
+  );
+  const id = Promise.race([recorded, result.then(({ run }) => run)]);
+  id.catch(heard);
+  return { id, result, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() };
+}
+
+/** `result` tells it to whoever asks. */
+const heard = () => undefined;
+
+/** Sees what no other is given: what one of them changes, nobody else sees. */
+function apart(observer: Observer): Observer {
+  return {
+    onEvent: (event) => observer.onEvent(structuredClone(event)),
+    onProgress: (progress) => observer.onProgress?.(progress),
+    onAnswering: (answering) => observer.onAnswering?.(answering),
+  };
+}
+
+interface Beginning {
+  readonly signal: AbortSignal;
+  readonly observers: readonly Observer[];
+  readonly opened: (id: string) => void;
+  readonly events: readonly RunEvent[];
+}
+
+async function carryOut(course: Course, { signal, observers, opened, events }: Beginning): Promise<RunResult> {
+  const prepared = signal.aborted ? undefined : await unlessAborted(course.prepare(signal), signal);
+  if (!prepared) return notBegun(course, signal);
+  const changed: ChangedPrompt[] = [];
+  let isOpened = false;
+  const watch: Watch = {
+    observers,
+    signal,
+    onPromptChanged: (change) => changed.push(change),
+    loggerFor: () => SILENT,
+    onOpened() {
+      isOpened = true;
+      opened(prepared.record.run);
+    },
+  };
+  try {
+    const finished = await course.drive(prepared, watch);
+    return (course.judge?.(finished, changed) ?? finished).result;
+  } catch (error) {
+    if (!isOpened) throw error;
+    const { record } = prepared;
+    const stored = await course.store.read(record.run).catch((): StoredRun => ({ record, events }));
+    return describeBrokenOff(stored, asOurs(error));
+  } finally {
+    await prepared.close();
+  }
+}
+
+const nothing = () => undefined;
+const SILENT = { debug: nothing, info: nothing, warn: nothing };
+
+/** What was prepared, or undefined where the signal came first: what is opened for it then is closed again. */
+async function unlessAborted(preparing: Promise<PreparedRun>, signal: AbortSignal): Promise<PreparedRun | undefined> {
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  const prepared = await Promise.race([stopped, preparing]).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  if (prepared && !signal.aborted) return prepared;
+  preparing.then((late) => late.close()).catch(nothing);
+  return undefined;
+}
+
+/** Interrupted before anything ran: nothing is recorded. */
+function notBegun({ run, workflow }: Course, signal: AbortSignal): RunResult {
+  const code = "run.interrupted";
+  return {
+    schema: "skillflow.result/1",
+    run,
+    workflow: workflow(),
+    status: "interrupted",
+    exitCode: exitCodeOf(code),
+    degraded: [],
+    results: {},
+    trace: { steps: [], edges: [], sources: {}, skills: [] },
+    usage: { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, durationMs: 0 },
+    plan: [],
+    error: { code, message: `${String(signal.reason)} before the run began` },
+  };
+}
+
+/** As people read it. */
+function reasonOf(reason: unknown): string {
+  if (typeof reason === "string" && reason !== "") return `interrupted (${reason})`;
+  const isPlain = reason === undefined || (reason instanceof DOMException && reason.name === "AbortError");
+  return isPlain ? "interrupted" : `interrupted (${messageOf(reason)})`;
+}
+
+function asOurs(error: unknown): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  return new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,460 @@
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  defineSkill,
+  defineTool,
+  type Model,
+  memoryStore,
+  openProject,
+  type ProjectOptions,
+  type Reply,
+  type RunEvent,
+  resolveSkills,
+  type Skill,
+  SkillflowError,
+  type Store,
+  type Workflow,
+} from "skillflow";
+import { recordingObserver, scriptedModel } from "skillflow/testing";
+import { describe, expect, it } from "vitest";
+import { makeProject } from "../cli/program.ts";
+
+const FLOW: Workflow = {
+  id: "page",
+  name: "Page",
+  entry: "look",
+  inputs: { service: { type: "string", required: true } },
+  nodes: {
+    look: { name: "Look", instruction: "Look.", skills: ["pager"] },
+    tell: { name: "Tell", instruction: "Tell." },
+  },
+  edges: [{ from: "look", to: "tell" }],
+};
+
+const REPLIES = [{ calls: [{ tool: "pager_page", input: { text: "down" } }] }, { text: "paged" }, { text: "told" }];
+
+interface Paged {
+  readonly text: string;
+  readonly token: string | undefined;
+}
+
+function pagerInto(paged: Paged[], parts: Partial<Skill> = {}): Skill {
+  return defineSkill({
+    id: "pager",
+    name: "Pager",
+    description: "Pages people",
+    category: "notification",
+    config: { PAGER_TOKEN: { description: "token", required: true, env: "PAGER_TOKEN" } },
+    tools: [
+      defineTool({
+        name: "page",
+        description: "Pages",
+        effect: "write",
+        input_schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+        handler: ({ text }, { config }) => {
+          paged.push({ text, token: config.PAGER_TOKEN });
+          return { sent: text };
+        },
+      }),
+    ],
+    ...parts,
+  });
+}
+
+/** A project of its own, with a pager and a model that pages. */
+async function openPaging(options: ProjectOptions = {}) {
+  const paged: Paged[] = [];
+  const directory = makeProject();
+  const project = await openProject({
+    directory,
+    env: {},
+    skills: [pagerInto(paged)],
+    config: { PAGER_TOKEN: "token-of-the-pager" },
+    models: { acme: scriptedModel(REPLIES) },
+    store: memoryStore(),
+    ...options,
+  });
+  return { project, paged, directory };
+}
+
+const SETTINGS = { input: { service: "shop" }, model: "acme:large" };
+
+async function collect(run: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of run) events.push(event);
+  return events;
+}
+
+/** What a promise rejects with. */
+async function failure(promise: Promise<unknown>): Promise<SkillflowError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof SkillflowError) return error;
+  throw new Error(`no SkillflowError: ${String(error)}`);
+}
+
+const anyModel = (reply: Model["reply"]): Record<string, Model> => ({ acme: { provider: "acme", reply } });
+
+describe("a run from code", () => {
+  it("carries a workflow object out with a skill, a model and a store of one's own", async () => {
+    const { project, paged, directory } = await openPaging();
+    const run = project.run(FLOW, SETTINGS);
+    expect("then" in run).toBe(false);
+    const result = await run.result;
+    expect(result).toMatchObject({
+      schema: "skillflow.result/1",
+      run: await run.id,
+      workflow: "page",
+      status: "succeeded",
+      exitCode: 0,
+      degraded: [],
+    });
+    expect(Object.keys(result.results)).toEqual(["look", "tell"]);
+    expect(paged).toEqual([{ text: "down", token: "token-of-the-pager" }]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it("carries out a file too, and keeps its runs below the directory", async () => {
+    const directory = makeProject({ "flow.yml": JSON.stringify(FLOW) });
+    const { project } = await openPaging({ directory, store: undefined } as ProjectOptions);
+    const run = project.run("flow.yml", SETTINGS);
+    expect((await run.result).status).toBe("succeeded");
+    expect(existsSync(join(directory, ".skillflow", "runs", `${await run.id}.jsonl`))).toBe(true);
+  });
+
+  it("is read by several readers side by side, each from the first event to the last, also after its end", async () => {
+    const { project } = await openPaging();
+    const run = project.run(FLOW, SETTINGS);
+    const [one, other] = await Promise.all([collect(run), collect(run)]);
+    expect(one[0]?.type).toBe("workflow:start");
+    expect(one.at(-1)?.type).toBe("workflow:end");
+    expect(other).toEqual(one);
+    expect(await collect(run)).toEqual(one);
+  });
+
+  it("goes on when a reader leaves, and no reader sees what another one changed", async () => {
+    const { project } = await openPaging();
+    const run = project.run(FLOW, SETTINGS);
+    for await (const _event of run) break;
+    expect((await run.result).status).toBe("succeeded");
+    const watched = recordingObserver();
+    const spoiling = {
+      onEvent: (event: RunEvent) => void Object.assign(event, { type: "spoilt", result: null, output: null }),
+    };
+    const again = (await openPaging()).project.run(FLOW, { ...SETTINGS, observers: [spoiling, watched] });
+    expect((await again.result).status).toBe("succeeded");
+    expect(watched.events).toEqual(await collect(again));
+  });
+
+  it("rejects, with one and the same error, where nothing ran", async () => {
+    const { project } = await openPaging();
+    const wrongs = [
+      [project.run({ ...FLOW, entry: "nowhere" }, SETTINGS), "workflow.invalid", 2],
+      [project.run("absent.yml", SETTINGS), "workflow.invalid", 2],
+      [project.run(FLOW, { ...SETTINGS, input: {} }), "input.invalid", 2],
+      [project.run(FLOW, { input: SETTINGS.input }), "config.missing", 3],
+      [project.run(FLOW, { ...SETTINGS, model: "acne:large" }), "usage.invalid", 2],
+      [project.run(FLOW, { ...SETTINGS, limits: { max_steps: -1 } }), "usage.invalid", 2],
+      [project.resume("none"), "run.unknown", 2],
+      [project.replay("none"), "run.unknown", 2],
+    ] as const;
+    for (const [run, code, exitCode] of wrongs) {
+      const error = await failure(run.result);
+      expect([error.code, error.exitCode]).toEqual([code, exitCode]);
+      expect(await failure(run[Symbol.asyncIterator]().next())).toBe(error);
+      expect(await failure(run.id)).toBe(error);
+    }
+    const [{ result }] = wrongs[0];
+    expect((await failure(result)).diagnostics[0]).toMatchObject({ code: "MISSING_ENTRY", field: "entry" });
+  });
+
+  it("resolves as interrupted when it is stopped, and records nothing when that was before it began", async () => {
+    const store = memoryStore();
+    const stop = new AbortController();
+    const { project } = await openPaging({
+      store,
+      models: anyModel(() => new Promise(() => stop.abort())),
+    });
+    const run = project.run(FLOW, { ...SETTINGS, signal: stop.signal });
+    expect(await run.result).toMatchObject({
+      status: "interrupted",
+      exitCode: 130,
+      error: { code: "run.interrupted" },
+    });
+    expect((await collect(run)).at(-1)?.type).toBe("workflow:end");
+    const never = project.run(FLOW, { ...SETTINGS, signal: stop.signal });
+    expect(await never.result).toMatchObject({ workflow: "page", status: "interrupted", exitCode: 130 });
+    expect(await collect(never)).toEqual([]);
+    expect(await store.list()).toEqual([await run.id]);
+  });
+
+  it("ends a call that is under way when it is stopped", async () => {
+    const stop = new AbortController();
+    const stuck = pagerInto([], {
+      config: {},
+      tools: [
+        defineTool({
+          name: "page",
+          description: "",
+          input_schema: { type: "object" },
+          handler: () => new Promise(() => stop.abort("enough")),
+        }),
+      ],
+    });
+    const { project } = await openPaging({ skills: [stuck], config: {} });
+    const { status, error } = await project.run(FLOW, { ...SETTINGS, signal: stop.signal }).result;
+    expect([status, error?.message]).toEqual(["interrupted", "interrupted (enough)"]);
+  });
+
+  it("is as it was when it was begun, whatever becomes of what it was given", async () => {
+    const { project } = await openPaging();
+    const flow = structuredClone(FLOW);
+    const input = { service: "shop" };
+    const run = project.run(flow, { ...SETTINGS, input });
+    Object.assign(flow, { nodes: {}, entry: "gone" });
+    input.service = "other";
+    expect((await run.result).status).toBe("succeeded");
+    const frozen = Object.freeze({ ...FLOW, nodes: Object.freeze(FLOW.nodes) }) as Workflow;
+    const other = (await openPaging()).project.run(frozen, Object.freeze({ ...SETTINGS }));
+    expect((await other.result).status).toBe("succeeded");
+  });
+
+  it("is held by no limit, store or model of its own that fails", async () => {
+    const rows: [Partial<ProjectOptions>, string, number][] = [
+      [{ models: anyModel(() => Promise.reject(new TypeError("boom"))) }, "model.rejected", 4],
+      [
+        {
+          models: anyModel(() => {
+            throw new Error("at once");
+          }),
+        },
+        "model.rejected",
+        4,
+      ],
+      [{ models: anyModel(async () => ({ parts: "?" }) as unknown as Reply) }, "model.garbled", 4],
+      [{ models: anyModel(async () => undefined as unknown as Reply) }, "model.garbled", 4],
+    ];
+    for (const [options, code, exitCode] of rows) {
+      const { project } = await openPaging(options);
+      const result = await project.run(FLOW, SETTINGS).result;
+      expect([result.status, result.error?.code, result.exitCode]).toEqual(["failed", code, exitCode]);
+    }
+    const { project } = await openPaging({ models: anyModel(() => new Promise(() => undefined)) });
+    const late = await project.run(FLOW, { ...SETTINGS, limits: { timeout: "20ms" } }).result;
+    expect([late.status, late.exitCode]).toEqual(["stopped", 5]);
+  });
+
+  it("tells of a store that fails: nothing ran before it was opened, and it is broken off after", async () => {
+    const broken: Store = {
+      ...memoryStore(),
+      create: () => Promise.reject(new Error("no room")),
+    };
+    const refused = await failure((await openPaging({ store: broken })).project.run(FLOW, SETTINGS).result);
+    expect([refused.code, refused.exitCode, refused.message]).toEqual(["store.failed", 4, "the store: no room"]);
+    const memory = memoryStore();
+    const failing: Store = {
+      ...memory,
+      async create(record) {
+        const journal = await memory.create(record);
+        let records = 0;
+        return {
+          ...journal,
+          record: (key, work) => (++records > 3 ? Promise.reject(new Error("gone")) : journal.record(key, work)),
+        };
+      },
+    };
+    const run = (await openPaging({ store: failing })).project.run(FLOW, SETTINGS);
+    expect(await run.result).toMatchObject({ run: await run.id, exitCode: 4, error: { code: "store.failed" } });
+    expect((await collect(run)).length).toBeGreaterThan(0);
+  });
+
+  it("does not mind observers that throw", async () => {
+    const { project } = await openPaging();
+    const bad = {
+      onEvent: () => {
+        throw new Error("no");
+      },
+      onProgress: () => Promise.reject(new Error("no")),
+    };
+    expect((await project.run(FLOW, { ...SETTINGS, observers: [bad] }).result).status).toBe("succeeded");
+  });
+
+  it("keeps the values of config out of all that it tells", async () => {
+    const { project } = await openPaging({
+      models: { acme: scriptedModel([{ text: "it is token-of-the-pager" }, { text: "told" }]) },
+    });
+    const run = project.run(FLOW, SETTINGS);
+    const told = JSON.stringify([await collect(run), await run.result]);
+    expect(told).not.toContain("token-of-the-pager");
+    expect(told).toContain("[redacted:PAGER_TOKEN]");
+  });
+});
+
+describe("a recorded run", () => {
+  it("is replayed, reported and taken up from a store of one's own", async () => {
+    const { project, paged } = await openPaging();
+    const run = project.run(FLOW, SETTINGS);
+    const { results } = await run.result;
+    const replayed = await project.replay(await run.id).result;
+    expect([replayed.status, replayed.results]).toEqual(["succeeded", results]);
+    expect(paged).toHaveLength(1);
+    expect(await project.report(await run.id, "md")).toContain("Page");
+    expect(await project.report("latest", "junit")).toMatch(/^<\?xml/);
+    expect(JSON.parse(await project.report("latest", "json"))).toEqual(await run.result);
+    expect((await failure(project.report("latest", "pdf" as never))).code).toBe("usage.invalid");
+    const error = await failure(project.resume("latest").result);
+    expect([error.code, error.exitCode]).toEqual(["run.finished", 2]);
+  });
+
+  it("goes on where it stopped, with another model", async () => {
+    const models = {
+      silent: scriptedModel(REPLIES.slice(0, 2)),
+      acme: scriptedModel([{ node: "tell", text: "told" }]),
+    };
+    const { project, paged } = await openPaging({ models });
+    const run = project.run(FLOW, { ...SETTINGS, model: "silent:1" });
+    expect(await run.result).toMatchObject({ exitCode: 1, error: { code: "script.exhausted" } });
+    const resumed = project.resume(await run.id, { model: "acme:large", from: "tell" });
+    expect((await resumed.result).status).toBe("succeeded");
+    expect((await collect(resumed))[0]?.type).toBe("run:resume");
+    expect(paged).toHaveLength(1);
+    const fresh = await failure(project.resume(await run.id, { from: "nowhere" }).result);
+    expect(fresh.code).toBe("usage.invalid");
+  });
+
+  it("that asks another thing on replay ends changed, unless that is allowed", async () => {
+    const directory = makeProject({ "flow.yml": JSON.stringify(FLOW) });
+    const { project } = await openPaging({ directory });
+    const run = project.run("flow.yml", SETTINGS);
+    await run.result;
+    const tell = { name: "Tell", instruction: "Tell it otherwise." };
+    writeFileSync(join(directory, "flow.yml"), JSON.stringify({ ...FLOW, nodes: { ...FLOW.nodes, tell } }));
+    const changed = await project.replay(await run.id).result;
+    expect([changed.exitCode, changed.error?.code]).toEqual([1, "replay.changed"]);
+    expect((await project.replay(await run.id, { allowChanges: true }).result).exitCode).toBe(0);
+  });
+});
+
+describe("a project", () => {
+  it("tells everything that is wrong with a workflow, and rejects for none of it", async () => {
+    const { project, directory } = await openPaging();
+    expect(await project.validate(FLOW)).toEqual([]);
+    const found = await project.validate({ ...FLOW, entry: "lok" });
+    expect(found[0]).toMatchObject({
+      severity: "error",
+      code: "MISSING_ENTRY",
+      field: "entry",
+      hint: expect.any(String),
+    });
+    const round: Record<string, unknown> = { ...FLOW };
+    round.nodes = round;
+    for (const value of [undefined, null, 7, [], round, {}, "absent.yml", directory]) {
+      const diagnostics = await project.validate(value as Workflow);
+      expect(diagnostics.some(({ severity }) => severity === "error")).toBe(true);
+    }
+  });
+
+  it("tells what each skill lacks", async () => {
+    const { project } = await openPaging({ config: {} });
+    const states = await project.skills();
+    const pager = states.find(({ id }) => id === "pager");
+    expect(pager).toEqual({
+      id: "pager",
+      state: "not_configured",
+      reason: "PAGER_TOKEN is not set",
+      fix: "set PAGER_TOKEN (token)",
+      nodes: [],
+    });
+    expect(states.map(({ id }) => id)).toContain("logs");
+  });
+
+  it("sets its own skills above those that are found, built-in ones too, and says so", async () => {
+    const directory = makeProject({
+      "skills/pager/SKILL.md": "---\nname: pager\ndescription: found\n---\nShout.\n",
+      ".skillflow.yml": "mcpServers: { pager: { url: 'https://example.com/mcp' } }\n",
+    });
+    const sent: string[] = [];
+    const slack = pagerInto([], {
+      id: "slack",
+      config: {},
+      tools: [
+        defineTool({
+          name: "send",
+          description: "",
+          input_schema: { type: "object" },
+          handler: () => sent.push("slack"),
+        }),
+      ],
+    });
+    const { project, paged } = await openPaging({
+      directory,
+      skills: [pagerInto([]), slack],
+      models: { acme: scriptedModel([{ calls: [{ tool: "slack_send" }] }, { text: "sent" }, { text: "told" }]) },
+    });
+    const nodes = { ...FLOW.nodes, look: { name: "Look", instruction: "Look.", skills: ["slack", "pager"] } };
+    const run = project.run({ ...FLOW, nodes }, SETTINGS);
+    expect((await run.result).status).toBe("succeeded");
+    expect([sent, paged]).toEqual([["slack"], []]);
+    expect((await project.validate(FLOW)).map(({ code }) => code)).toContain("SKILL_SHADOWED");
+  });
+
+  it("reads nothing of the process where environment and directory are given", async () => {
+    const { project } = await openPaging({ env: {} });
+    const configured = (await project.skills()).filter(({ state }) => state === "configured");
+    expect(configured.map(({ id }) => id)).toEqual(["pager"]);
+    const home = makeProject({ ".config/skillflow/config.yml": "model: acme:large\n" });
+    const { project: other } = await openPaging({ env: { HOME: home } });
+    expect((await other.run(FLOW, { input: SETTINGS.input }).result).status).toBe("succeeded");
+  });
+
+  it("stands beside another in one process, each with its own skills, config and runs", async () => {
+    const [one, two] = await Promise.all([openPaging(), openPaging({ config: { PAGER_TOKEN: "another-token" } })]);
+    const runs = [one, two].map(({ project }) => project.run(FLOW, SETTINGS));
+    expect(await Promise.all(runs.map(async (run) => (await run.result).status))).toEqual(["succeeded", "succeeded"]);
+    expect([one.paged, two.paged].map(([call]) => call?.token)).toEqual(["token-of-the-pager", "another-token"]);
+  });
+
+  it("opens with what is sound alone, and says what is not", async () => {
+    const pager = pagerInto([]);
+    const rows: [ProjectOptions, string][] = [
+      [{ directory: "/absent/folder" }, "usage.invalid"],
+      [{ skills: [pager, pager] }, "skill.invalid"],
+      [{ skills: [{ ...pager, id: "../escape" }] }, "skill.invalid"],
+      [{ skills: [{ ...pager, id: "skillflow" }] }, "skill.invalid"],
+      [{ skills: [{ ...pager, tools: [{ name: "read_blob" }] }] } as unknown as ProjectOptions, "skill.invalid"],
+      [{ skills: [null] } as unknown as ProjectOptions, "skill.invalid"],
+      [{ models: { script: scriptedModel([]) } }, "usage.invalid"],
+      [{ models: { "a:b": scriptedModel([]) } }, "usage.invalid"],
+      [{ models: { acme: {} } } as unknown as ProjectOptions, "usage.invalid"],
+      [{ config: { A: 7 } } as unknown as ProjectOptions, "usage.invalid"],
+    ];
+    for (const [options, code] of rows) {
+      const error = await failure(openProject({ directory: makeProject(), env: {}, ...options }));
+      expect([options, error.code]).toEqual([options, code]);
+    }
+    const broken = makeProject({ ".skillflow.yml": "modle: x\n" });
+    expect((await failure(openProject({ directory: broken, env: {} }))).exitCode).toBe(2);
+  });
+});
+
+describe("resolving skills", () => {
+  const pager = pagerInto([]);
+  const other = pagerInto([], { id: "other" });
+
+  it("tells which can be used, and what the others lack", () => {
+    expect(resolveSkills([pager], { env: { PAGER_TOKEN: "x" } })).toEqual({ available: [pager], unavailable: [] });
+    expect(resolveSkills([pager], { config: { PAGER_TOKEN: "x" }, env: {} }).available).toEqual([pager]);
+    expect(resolveSkills([pager], { config: { PAGER_TOKEN: "" }, env: { PAGER_TOKEN: "x" } })).toEqual({
+      available: [],
+      unavailable: [{ skill: pager, reason: "PAGER_TOKEN is set but empty", missing: ["PAGER_TOKEN"] }],
+    });
+  });
+
+  it("wants a skill named where several declare the key", () => {
+    expect(() => resolveSkills([pager, other], { config: { PAGER_TOKEN: "x" }, env: {} })).toThrow(SkillflowError);
+    const { available, unavailable } = resolveSkills([pager, other], { config: { "other.PAGER_TOKEN": "x" }, env: {} });
+    expect([available, unavailable.map(({ skill }) => skill)]).toEqual([[other], [pager]]);
+  });
+});

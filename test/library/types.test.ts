@@ -1,0 +1,102 @@
+import { defineSkill, defineTool, type Json, type JsonObject, type JsonSchema, type Skill } from "skillflow";
+import { describe, expectTypeOf, it } from "vitest";
+import * as z from "zod";
+
+/** The input that a handler is typed with; what is wrong here, tsc tells. */
+describe("a handler's input", () => {
+  const about = { name: "t", description: "" };
+
+  it("is inferred from a JSON Schema that is written in place", () => {
+    defineTool({
+      ...about,
+      input_schema: {
+        type: "object",
+        properties: {
+          id: { type: "string" },
+          count: { type: "integer" },
+          share: { type: "number" },
+          urgent: { type: "boolean" },
+          level: { enum: ["low", "high", 3] },
+          kind: { const: "page" },
+          nothing: { type: "null" },
+          tags: { type: "array", items: { type: "string" } },
+          any: { type: "array" },
+          either: { type: ["string", "null"] },
+          inner: { type: "object", properties: { at: { type: "string" } }, required: ["at"] },
+          open: { type: "object" },
+        },
+        required: ["id", "level", "tags", "either"],
+      },
+      handler: (input) => {
+        expectTypeOf(input.id).toEqualTypeOf<string>();
+        expectTypeOf(input.count).toEqualTypeOf<number | undefined>();
+        expectTypeOf(input.share).toEqualTypeOf<number | undefined>();
+        expectTypeOf(input.urgent).toEqualTypeOf<boolean | undefined>();
+        expectTypeOf(input.level).toEqualTypeOf<"low" | "high" | 3>();
+        expectTypeOf(input.kind).toEqualTypeOf<"page" | undefined>();
+        expectTypeOf(input.nothing).toEqualTypeOf<null | undefined>();
+        expectTypeOf(input.tags).toEqualTypeOf<readonly string[]>();
+        expectTypeOf(input.any).toEqualTypeOf<readonly Json[] | undefined>();
+        expectTypeOf(input.either).toEqualTypeOf<string | null>();
+        expectTypeOf(input.inner).toEqualTypeOf<{ readonly at: string } | undefined>();
+        expectTypeOf(input.open).toEqualTypeOf<JsonObject | undefined>();
+        // @ts-expect-error a property that the schema does not have
+        input.other;
+        return null;
+      },
+    });
+  });
+
+  it("is Json where other keywords say what it is", () => {
+    defineTool({
+      ...about,
+      input_schema: {
+        properties: { a: { anyOf: [{ type: "string" }, { type: "number" }] }, b: { $ref: "#/$defs/b" }, c: {} },
+        required: ["a", "d"],
+      },
+      handler: ({ a, b, c, d }) => {
+        expectTypeOf(a).toEqualTypeOf<Json>();
+        expectTypeOf(b).toEqualTypeOf<Json | undefined>();
+        expectTypeOf(c).toEqualTypeOf<Json | undefined>();
+        expectTypeOf(d).toEqualTypeOf<Json>();
+      },
+    });
+    const schema: JsonSchema = { type: "object" };
+    defineTool({
+      ...about,
+      input_schema: { type: "object" },
+      handler: (input) => expectTypeOf(input).toEqualTypeOf<JsonObject>(),
+    });
+    defineTool({
+      ...about,
+      input_schema: schema,
+      handler: (input) => expectTypeOf(input).toExtend<Json>(),
+    });
+  });
+
+  it("is what a zod schema makes of it", () => {
+    defineTool({
+      ...about,
+      input_schema: z.object({ id: z.string(), limit: z.number().default(5) }),
+      handler: (input) => expectTypeOf(input).toEqualTypeOf<{ id: string; limit: number }>(),
+    });
+  });
+
+  it("may be annotated where a skill is written without defineTool", () => {
+    const pager: Skill = {
+      id: "pager",
+      name: "Pager",
+      description: "Pages",
+      category: "notification",
+      config: {},
+      tools: [
+        {
+          ...about,
+          input_schema: { type: "object" },
+          handler: async (input: { readonly text?: string }, { config }) => ({ sent: input.text, to: config.TO }),
+        },
+      ],
+    };
+    expectTypeOf(defineSkill(pager)).toEqualTypeOf<Skill>();
+  });
+});
