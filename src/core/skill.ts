@@ -1,8 +1,7 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "./blobs.ts";
-import type { InferredInput } from "./inferred.ts";
 import { sha256 } from "./sha256.ts";
-import type { Json, JsonSchema } from "./values.ts";
+import type { InferredInput, Json, JsonSchema } from "./values.ts";
 
 export const CATEGORIES = ["git", "observability", "tasks", "notification", "data", "general"] as const;
 export type Category = (typeof CATEGORIES)[number];
