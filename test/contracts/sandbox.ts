@@ -64,9 +64,15 @@ export function describeSandbox(name: string, open: () => Sandbox): void {
         expect(readFileSync(join(folder, "made"), "utf8")).toBe("by hand");
       });
 
-      it("can be run many at once", async () => {
-        const ends = await Promise.all(["a", "b", "c", "d"].map((id) => run({ argv: nodeProgram(PRINT_ARGS, id) })));
-        expect(ends.map(({ stdout }) => stdout)).toEqual(['["a"]', '["b"]', '["c"]', '["d"]']);
+      it("has its own outputs and status where eight run at once", async () => {
+        const told = [0, 1, 2, 3, 4, 5, 6, 7].map((id) => ({
+          code: id % 3,
+          stdout: `out${id}\n`,
+          stderr: `err${id}\n`,
+        }));
+        const line = 'read id; echo "out$id"; echo "err$id" >&2; exit $((id % 3))';
+        const ends = await Promise.all(told.map((_, id) => run({ argv: ["sh", "-c", line], stdin: `${id}\n` })));
+        expect(ends).toMatchObject(told);
       });
     });
 
