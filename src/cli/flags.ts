@@ -5,7 +5,7 @@ import { nearFile } from "../app/workspace.ts";
 import { amountOf, countOf, durationOf } from "../core/engine/bounds.ts";
 import type { RunChoices } from "../core/engine/settings.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { isObject } from "../core/values.ts";
+import { isObject, parseJson } from "../core/values.ts";
 import type { InputField, Workflow } from "../core/workflow.ts";
 import type { Flags, Io } from "./io.ts";
 
@@ -104,11 +104,11 @@ export async function readInput(io: Io, flags: Flags): Promise<(workflow: Workfl
 
 async function readInputFlag(io: Io, given: string | undefined): Promise<unknown> {
   if (given === undefined) return {};
-  if (given === "-") return parseJson(await io.readInput(), "standard input");
-  if (!given.startsWith("@")) return parseJson(given, "--input");
+  if (given === "-") return readJson(await io.readInput(), "standard input");
+  if (!given.startsWith("@")) return readJson(given, "--input");
   const path = resolve(io.host.cwd, given.slice(1));
   if (!existsSync(path)) throw wrong(`there is no input file ${given.slice(1)}`, nearFile(path, given.slice(1)));
-  return parseJson(readText(path, given.slice(1)), given.slice(1));
+  return readJson(readText(path, given.slice(1)), given.slice(1));
 }
 
 function readText(path: string, given: string): string {
@@ -119,12 +119,20 @@ function readText(path: string, given: string): string {
   }
 }
 
-function parseJson(source: string, place: string): unknown {
+function readJson(source: string, place: string): unknown {
+  const text = source.replace(/^\uFEFF/, "");
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  const hint = place === "--input" ? "a file is given as @FILE, standard input as -" : undefined;
+  throw new SkillflowError("input.invalid", `${place} ${whyNoJson(text)}`, { hint });
+}
+
+function whyNoJson(text: string): string {
   try {
-    return JSON.parse(source.replace(/^\uFEFF/, "")) as unknown;
+    JSON.parse(text);
+    return "is nested too deep";
   } catch (error) {
-    const hint = place === "--input" ? "a file is given as @FILE, standard input as -" : undefined;
-    throw new SkillflowError("input.invalid", `${place} is no JSON: ${messageOf(error)}`, { hint });
+    return `is no JSON: ${messageOf(error)}`;
   }
 }
 

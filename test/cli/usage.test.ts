@@ -151,6 +151,7 @@ describe("the input", () => {
     [["--input", "@."], /\. cannot be read/],
     [["--input", "{service:"], /--input is no JSON[\s\S]*a file is given as @FILE/],
     [["--input", "@flow.yml"], /flow\.yml is no JSON/],
+    [["--input", `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`], /--input is nested too deep/],
     [["--input", "[1]"], /the input must be a JSON object/],
     [["--input", "null"], /the input must be a JSON object/],
     [["-i", "service=x", "-i", "count=many"], /input "count" must be a number, not string/],

@@ -172,11 +172,23 @@ describe("hostile documents", () => {
     ],
     ["aliases that multiply", bomb],
     ["aliases that stack", tower],
+    ["aliases that are many", `x:\n${Array.from({ length: 20_000 }, (_, i) => `  - &a${i} v\n  - *a${i}\n`).join("")}`],
   ])("nested by %s are refused and do no harm", (_, text) => {
     const { workflow, diagnostics } = parse(text);
     expect(workflow).toBeUndefined();
     expect(diagnostics[0]).toMatchObject({ severity: "error", code: "PARSE" });
     expect(diagnostics.length).toBeLessThan(50);
+  });
+
+  test("an instruction may hold any number of signs that mean anchors and aliases elsewhere", () => {
+    const list = "* one\n& two\n".repeat(1000);
+    const inBlock = minimal().replace(
+      "{ name: A, instruction: Do it. }",
+      `\n    name: A\n    instruction: |\n${list.replace(/^/gm, "      ").trimEnd()}`,
+    );
+    expect(parse(inBlock).diagnostics).toEqual([]);
+    expect(parse(inBlock).workflow?.nodes["a"]?.instruction).toBe(list);
+    expect(parse(minimal().replace("Do it.", `"${"*a &b ".repeat(1000)}"`)).diagnostics).toEqual([]);
   });
 
   test("an instruction may hold any number of brackets", () => {

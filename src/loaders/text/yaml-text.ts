@@ -1,6 +1,6 @@
 import {
   Composer,
-  type CST,
+  CST,
   type Document,
   isAlias,
   isCollection,
@@ -35,6 +35,8 @@ export interface Place {
 }
 
 const MOST_DEPTH = 200;
+/** To follow one of them costs a look at all that stand before it. */
+const MOST_REFERENCES = 1000;
 
 /** `textBelow`: a key of the document below which numbers, booleans and null are text, spelled as they are written. */
 export function parseYaml(text: string, textBelow?: string): YamlText {
@@ -47,9 +49,7 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
   const failed = (...problems: YamlProblem[]): YamlText => ({ value: undefined, problems, position: () => ({}) });
 
   const composed = composeDocuments(text, lines);
-  if (typeof composed === "number") {
-    return failed({ message: `nested more than ${MOST_DEPTH} levels deep`, line: composed });
-  }
+  if ("message" in composed) return failed(composed);
   const [document, another] = composed;
   if (!document) return { value: null, problems: [], position: () => ({}) };
   const problems = document.errors.map((error) => problem(error.message.split("\n")[0] ?? "", error.pos[0]));
@@ -90,14 +90,20 @@ export function readYaml(text: string, textBelow?: string): unknown {
 
 type Complain = (message: string, offset?: number) => YamlProblem;
 
-/** The documents of a text; or the first line that nests too deep, before anything recurses there. */
-function composeDocuments(text: string, lines: LineCounter): Document.Parsed[] | number {
+/** The documents of a text; or the first place that costs too much, before anything recurses there or goes back. */
+function composeDocuments(text: string, lines: LineCounter): Document.Parsed[] | YamlProblem {
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
+  const tooMuch = (message: string): YamlProblem => ({ message, line: lines.linePos(parser.offset).line });
   lines.addNewLine(0);
+  let references = 0;
+  let before = "";
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme));
-    if (parser.stack.length > MOST_DEPTH) return lines.linePos(parser.offset).line;
+    if (parser.stack.length > MOST_DEPTH) return tooMuch(`nested more than ${MOST_DEPTH} levels deep`);
+    if (before !== CST.SCALAR && /^[&*]/.test(lexeme)) references++;
+    if (references > MOST_REFERENCES) return tooMuch(`more than ${MOST_REFERENCES} anchors and aliases`);
+    before = lexeme;
   }
   tokens.push(...parser.end());
   const options = { version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false } as const;
