@@ -2,14 +2,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-
-export interface BenchRow {
-  readonly name: string;
-  readonly value: string;
-  readonly target: string;
-  /** How far inside the target: at least 1 is reached. Undefined where this machine cannot tell. */
-  readonly ratio: number | undefined;
-}
+import type { BenchRow } from "./measure.ts";
 
 const SMALL = 64 * 1024 ** 2;
 const ROUNDS = 3;

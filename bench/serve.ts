@@ -5,18 +5,17 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Workspace } from "../src/app/host.ts";
 import { openWorkspace } from "../src/app/workspace.ts";
-import type { BenchRow } from "./logs.ts";
+import { type BenchRow, median, ROUNDS, row, timed } from "./measure.ts";
 
 /** The Skills Protocol as a service: the built program as one process, the load on it as another. */
 
 const SKILLS = 1000;
-const ROUNDS = 9;
 
 export async function benchServe(): Promise<readonly BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-serve-"));
   try {
     writeSkills(join(folder, "skills"));
-    return [discoveryRow(folder), ...(await listRows(folder)), await executeRow(folder)];
+    return [await discoveryRow(folder), ...(await listRows(folder)), await executeRow(folder)];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -48,18 +47,18 @@ function writeSkills(folder: string): void {
 }
 
 /** Finding them and reading what they say, against reading the same files. */
-function discoveryRow(folder: string): BenchRow {
+async function discoveryRow(folder: string): Promise<BenchRow> {
   const ratios: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    const read = timed(() => readAll(join(folder, "skills")));
-    const found = timed(() => {
+    const read = await timed(() => readAll(join(folder, "skills")));
+    const found = await timed(() => {
       const { size } = projectOf(folder).skills.ids;
       if (size < SKILLS) throw new Error(`only ${size} skills were found`);
     });
     if (round > 0) ratios.push(found / read);
   }
   const ratio = median(ratios);
-  return row("finding 1,000 skills against reading their files", `${ratio.toFixed(2)}x`, "3x", 3 / ratio);
+  return row("finding 1,000 skills against reading their files", `${ratio.toFixed(2)}x`, "2x", 2 / ratio);
 }
 
 function projectOf(folder: string): Workspace {
@@ -109,8 +108,8 @@ async function executeRow(folder: string): Promise<BenchRow> {
     if (first.status !== "completed") return skipped(name, "2x", first.summary);
     const ratios: number[] = [];
     for (let round = 0; round < ROUNDS * 3; round++) {
-      const bare = await timedAsync(() => ended(spawn(python, ["-c", "pass"], { stdio: ["ignore", "pipe", "pipe"] })));
-      const ours = await timedAsync(() => call(agent, url));
+      const bare = await timed(() => ended(spawn(python, ["-c", "pass"], { stdio: ["ignore", "pipe", "pipe"] })));
+      const ours = await timed(() => call(agent, url));
       ratios.push(ours / bare);
     }
     const ratio = median(ratios);
@@ -156,26 +155,6 @@ function call(agent: Agent, url: string): Promise<{ readonly status: string; rea
   });
 }
 
-function row(name: string, value: string, target: string, ratio: number): BenchRow {
-  return { name, value, target, ratio };
-}
-
 function skipped(name: string, target: string, why: string): BenchRow {
   return { name, value: `skipped: ${why}`, target, ratio: undefined };
-}
-
-function timed(work: () => void): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
-}
-
-async function timedAsync(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
