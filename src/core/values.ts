@@ -104,23 +104,58 @@ export function isNestedBeyond(most: number, root: unknown): boolean {
  * Throws a TypeError that names the place of a cycle, or of what is nested deeper than JSON writers can follow.
  */
 export function toJson(value: unknown): Json {
-  return convert(value, [], "");
+  return convert(value, [], []);
 }
 
-function convert(value: unknown, ancestors: readonly unknown[], place: string): Json {
+/** Where conversion is: the containers around a value, and the keys that lead to it. */
+function convert(value: unknown, around: unknown[], keys: (string | number)[]): Json {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object") return null;
-  if (ancestors.includes(value)) throw new TypeError(`the value refers to itself at ${place || "its root"}`);
-  if (ancestors.length >= MOST_DEPTH) {
-    throw new TypeError(`the value is nested more than ${MOST_DEPTH} levels deep at ${place.slice(0, 80)}…`);
+  if (around.includes(value)) throw new TypeError(`the value refers to itself at ${placeOf(keys) || "its root"}`);
+  if (around.length >= MOST_DEPTH) {
+    throw new TypeError(`the value is nested more than ${MOST_DEPTH} levels deep at ${placeOf(keys).slice(0, 80)}…`);
   }
-  const path = [...ancestors, value];
-  if (Array.isArray(value)) return Array.from(value, (item, index) => convert(item, path, `${place}[${index}]`));
-  if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), path, place);
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined && typeof item !== "function");
-  return Object.fromEntries(entries.map(([key, item]) => [key, convert(item, path, `${place}.${key}`)]));
+  around.push(value);
+  const converted = convertContainer(value, around, keys);
+  around.pop();
+  return converted;
+}
+
+function convertContainer(value: object, around: unknown[], keys: (string | number)[]): Json {
+  const member = (key: string | number, item: unknown) => {
+    keys.push(key);
+    const converted = convert(item, around, keys);
+    keys.pop();
+    return converted;
+  };
+  if (Array.isArray(value)) return Array.from(value, (item, index) => member(index, item));
+  if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), around, keys);
+  const converted: { [key: string]: Json } = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (item !== undefined && typeof item !== "function") setOwn(converted, key, member(key, item));
+  }
+  return converted;
+}
+
+function placeOf(keys: readonly (string | number)[]): string {
+  return keys.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
+}
+
+/** Sets a member of its own, whatever it is called. */
+function setOwn(object: { [key: string]: Json }, key: string, value: Json): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** A value that may be changed without the one it was copied from. */
+export function copyJson(value: Json): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  const copy: { [key: string]: Json } = {};
+  for (const [key, item] of Object.entries(value)) setOwn(copy, key, copyJson(item));
+  return copy;
 }
 
 const texts = new WeakMap<object, string>();

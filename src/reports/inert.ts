@@ -5,6 +5,7 @@
 
 /** For a terminal and for plain files: no escape sequences, no control characters, nothing that reorders or hides text. */
 export function plainText(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text
     .replace(TERMINAL_SEQUENCE, "")
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
@@ -12,6 +13,9 @@ export function plainText(text: string): string {
     .replace(HIDDEN, "")
     .replace(/\p{Cs}|\p{Noncharacter_Code_Point}/gu, "\ufffd");
 }
+
+/** As most texts are, which hold nothing to take out. */
+const PLAIN = /^[\x20-\x7e\n\t]*$/;
 
 /** As `plainText`, but for the styles that we give text ourselves: everything for people passes here once more. */
 export function terminalText(text: string): string {

@@ -6,9 +6,8 @@ import { messageOf } from "../core/errors.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { compileSchema } from "../core/schema/schema.ts";
-import type { Logger, Outcome, Tool } from "../core/skill.ts";
-import { callHandler } from "../core/skill.ts";
-import { type Json, type JsonSchema, toJson } from "../core/values.ts";
+import { callHandler, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
+import { copyJson, type Json, type JsonSchema, toJson } from "../core/values.ts";
 import { holdLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
 import { type Suspect, suspected } from "./stray.ts";
@@ -40,69 +39,121 @@ export type CallTool = (call: Call, signal: AbortSignal, onBegin?: () => void) =
 
 /** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
 export function createCall(options: CallOptions): CallTool {
+  const means = { ...options, shared: sharedParts(options) };
   return async (call, signal, onBegin) => {
     const handler = options.findHandler(call);
     if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
     const carryOut = () => {
       onBegin?.();
-      return runHandler(options, handler, call, signal);
+      return runHandler(means, handler, call, signal);
     };
     const outcome = await inTurn(carryOut, signal).catch((error: unknown) => ({ error: messageOf(error) }));
     return settle(options, outcome);
   };
 }
 
+/** What the contexts of several calls have in common; a handler can change none of it. */
+function sharedParts({ blobs, redactor, loggerFor }: CallOptions) {
+  const loggers = new Map<string, Logger>();
+  return {
+    blobs: Object.freeze(cleanBlobs(blobs, redactor)),
+    loggerOf(skill: string) {
+      const logger = loggers.get(skill) ?? Object.freeze(cleanLogger(loggerFor(skill), redactor));
+      loggers.set(skill, logger);
+      return logger;
+    },
+  };
+}
+
+interface Means extends CallOptions {
+  readonly shared: ReturnType<typeof sharedParts>;
+}
+
 /** The one place where a handler's code runs, and where its failures end. */
-async function runHandler(options: CallOptions, handler: Handler, call: Call, signal: AbortSignal): Promise<Outcome> {
-  const deadline = new AbortController();
-  const both = AbortSignal.any([signal, deadline.signal]);
-  const seconds = options.timeoutMs / 1000;
-  const timer = setTimeout(
-    () => deadline.abort(new Error(`the call took longer than ${seconds} s`)),
-    options.timeoutMs,
-  );
+async function runHandler(means: Means, handler: Handler, call: Call, outer: AbortSignal): Promise<Outcome> {
+  const ending = openEnding(means.timeoutMs, outer);
   try {
-    const input = structuredClone(call.input);
-    const work = async () => callHandler(handler.tool, input, contextOf(options, handler, call, both));
-    const astray = rejectOnStray(both);
-    const output = toJson(await Promise.race([suspected(astray, work), astray.thrown, rejectOnAbort(both)]));
+    const input = copyJson(call.input);
+    const work = async () => callHandler(handler.tool, input, contextOf(means, handler, call, ending));
+    const output = toJson(await Promise.race([suspected(ending, work), ending.failed]));
     return checked(output, call.tool.output_schema);
   } catch (error) {
-    const isLate = deadline.signal.aborted;
-    return { error: messageOf(both.aborted ? both.reason : error), ...(isLate ? { fault: "time" } : {}) };
+    return {
+      error: messageOf(ending.isOver() ? ending.reason() : error),
+      ...(ending.isLate() ? { fault: "time" } : {}),
+    };
   } finally {
-    clearTimeout(timer);
-    deadline.abort(new Error("the call is over"));
+    ending.close();
   }
 }
 
-function contextOf(options: CallOptions, { config }: Handler, call: Call, signal: AbortSignal) {
-  const { run, workDir, loggerFor, offline = false } = options;
-  const guarded: typeof fetch = (input, init) =>
-    options.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
-  const blobs = cleanBlobs(options.blobs, options.redactor);
-  const logger = cleanLogger(loggerFor(call.tool.skill), options.redactor);
-  return { config, callId: `${run}/${call.key}`, workDir, signal, fetch: guarded, offline, logger, blobs };
+function contextOf(means: Means, { config }: Handler, call: Call, ending: Ending): ToolContext {
+  const { run, workDir, offline = false, shared } = means;
+  const guarded: typeof fetch = (input, init) => {
+    const { signal } = ending;
+    return means.fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal });
+  };
+  return {
+    config,
+    callId: `${run}/${call.key}`,
+    workDir,
+    get signal() {
+      return ending.signal;
+    },
+    fetch: guarded,
+    offline,
+    logger: shared.loggerOf(call.tool.skill),
+    blobs: shared.blobs,
+  };
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
+/** What a call may end by before its handler does. What that throws outside of its promise fails it while it is under way. */
+interface Ending extends Suspect {
+  /** Made for those handlers that ask for it. */
+  readonly signal: AbortSignal;
+  readonly failed: Promise<never>;
+  isOver(): boolean;
+  isLate(): boolean;
+  reason(): unknown;
+  close(): void;
 }
 
-/** What the handler throws outside of its promise fails its call while that is under way. */
-function rejectOnStray(over: AbortSignal): Suspect & { readonly thrown: Promise<never> } {
+function openEnding(timeoutMs: number, outer: AbortSignal): Ending {
+  let over: { readonly reason: unknown; readonly isLate?: true } | undefined;
+  let controller: AbortController | undefined;
   let fail: (error: unknown) => void = () => undefined;
-  const thrown = new Promise<never>((_, reject) => {
+  const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
+  failed.catch(() => over);
+  const end = (how: NonNullable<typeof over>) => {
+    over ??= how;
+    controller?.abort(over.reason);
+    fail(over.reason);
+  };
+  const stop = () => end({ reason: outer.reason });
+  const late = () => end({ reason: new Error(`the call took longer than ${timeoutMs / 1000} s`), isLate: true });
+  const timer = setTimeout(late, timeoutMs);
+  if (outer.aborted) stop();
+  else outer.addEventListener("abort", stop, { once: true });
   return {
-    thrown,
+    failed,
+    get signal() {
+      controller ??= new AbortController();
+      if (over) controller.abort(over.reason);
+      return controller.signal;
+    },
     take(error) {
       fail(error);
-      return !over.aborted;
+      return over === undefined;
+    },
+    isOver: () => over !== undefined,
+    isLate: () => over?.isLate === true,
+    reason: () => over?.reason,
+    close() {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", stop);
+      end({ reason: new Error("the call is over") });
     },
   };
 }

@@ -6,7 +6,7 @@ import { jsonOnce } from "../core/values.ts";
 export function digestPrompt(prompt: Prompt): string {
   const hash = createHash("sha256").update(prompt.text);
   if (prompt.context) hash.update("\0").update(digestContext(prompt.context));
-  hash.update("\0").update(prompt.turns.length === 0 ? "" : JSON.stringify(prompt.turns));
+  hash.update("\0").update(prompt.turns.length === 0 ? "" : `[${prompt.turns.map(jsonOnce).join(",")}]`);
   hash.update("\0").update(jsonOnce(prompt.tools));
   hash.update("\0").update(prompt.output ? jsonOnce(prompt.output) : "");
   return hash.digest("hex").slice(0, 16);

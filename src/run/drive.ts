@@ -128,10 +128,12 @@ const ignoreObserver = (_error: unknown) => undefined;
 async function perform(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
   const recalled = run.recall?.(step);
   if (recalled) return recalled;
-  if (step.kind === "decide" && !step.bodies.some(isBeginning)) return step.bodies;
+  if (step.kind === "decide") {
+    const ending = step.bodies.some(isBeginning) ? endedAlready(run, state) : undefined;
+    return ending ? [ending] : step.bodies;
+  }
   const budget = openBudget(run, state);
   try {
-    if (step.kind === "decide") return budget.ended() ? [budget.event()] : step.bodies;
     return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
   } finally {
     budget.close();
@@ -230,11 +232,8 @@ interface Budget {
 }
 
 function openBudget(run: Run, state: State): Budget {
-  const sinceMs = sinceLastEvent(run, state);
-  const left = (ms: number | undefined, spentMs = 0) => (ms === undefined ? undefined : ms - sinceMs - spentMs);
-  const times = { run: left(runTimeLeft(state), run.spentMs), attempt: left(attemptTimeLeft(run.program, state)) };
-  const limited = times.run !== undefined || times.attempt !== undefined;
-  const controller = limited ? new AbortController() : undefined;
+  const { run: runMs, attempt: attemptMs } = timeLeft(run, state);
+  let controller: AbortController | undefined;
   let ending: EventBody | undefined;
   let reject: (reason: unknown) => void = () => undefined;
   const whenEnded = new Promise<never>((_, refuse) => {
@@ -251,12 +250,17 @@ function openBudget(run: Run, state: State): Budget {
   const interrupt = () => endWith(interruption(run));
   if (run.signal.aborted) interrupt();
   const timers = [
-    endAfter(times.run, () => endWith(runTimeout(state))),
-    endAfter(times.attempt, () => endWith(attemptTimeout(state))),
+    endAfter(runMs, () => endWith(runTimeout(state))),
+    endAfter(attemptMs, () => endWith(attemptTimeout(state))),
   ];
   run.signal.addEventListener("abort", interrupt, { once: true });
   return {
-    signal: controller?.signal ?? run.signal,
+    get signal() {
+      if (runMs === undefined && attemptMs === undefined) return run.signal;
+      controller ??= new AbortController();
+      if (ending) controller.abort(new Error(reasonOf(ending)));
+      return controller.signal;
+    },
     whenEnded,
     ended: () => ending !== undefined,
     reason: () => (ending ? reasonOf(ending) : ""),
@@ -266,6 +270,21 @@ function openBudget(run: Run, state: State): Budget {
       for (const handle of timers) clearTimeout(handle);
     },
   };
+}
+
+/** What ends the run, or the attempt, before a step that takes no time. */
+function endedAlready(run: Run, state: State): EventBody | undefined {
+  if (run.signal.aborted) return interruption(run);
+  const { run: runMs = 1, attempt: attemptMs = 1 } = timeLeft(run, state);
+  if (runMs <= 0) return runTimeout(state);
+  return attemptMs <= 0 ? attemptTimeout(state) : undefined;
+}
+
+/** In milliseconds; undefined where there is no limit. */
+function timeLeft(run: Run, state: State) {
+  const sinceMs = sinceLastEvent(run, state);
+  const left = (ms: number | undefined, spentMs = 0) => (ms === undefined ? undefined : ms - sinceMs - spentMs);
+  return { run: left(runTimeLeft(state), run.spentMs), attempt: left(attemptTimeLeft(run.program, state)) };
 }
 
 /** The state's clock stands still since the last record of this process. */

@@ -116,12 +116,7 @@ export function describeSkill(
 }
 
 /** Calls a tool as the executor does. */
-export async function callTool(
-  skill: Skill,
-  name: string,
-  input: JsonObject,
-  context: ToolContext,
-): Promise<Json> {
+export async function callTool(skill: Skill, name: string, input: JsonObject, context: ToolContext): Promise<Json> {
   const tool = skill.tools.find((candidate) => candidate.name === name);
   if (!tool) throw new Error(`${skill.id} has no tool ${name}`);
   return (await tool.handler(input as never, context)) as Json;
@@ -177,10 +172,7 @@ function faultsOf(schema: JsonSchema, place: string): string[] {
 }
 
 /** Config that fails the test when a handler asks for a field of another skill. */
-function declaredOnly(
-  skill: Skill,
-  values: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
+function declaredOnly(skill: Skill, values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return new Proxy(values, {
     get(target, key) {
       if (typeof key === "string" && !Object.hasOwn(skill.config, key)) throw new Error(`${key} is not declared`);

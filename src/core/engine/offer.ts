@@ -74,6 +74,7 @@ function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescripto
   return {
     all,
     offered,
+    told: offered.map(({ exposed, description, input_schema }) => ({ name: exposed, description, input_schema })),
     find,
     same(written, called) {
       const tool = all.find((candidate) => candidate.exposed === called);

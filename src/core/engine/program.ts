@@ -1,4 +1,5 @@
 import type { RunRecord, Settings, SkillRecord } from "../event.ts";
+import type { Prompt } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
 import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
 import type { State } from "./state.ts";
@@ -36,6 +37,8 @@ export interface ToolSet {
   /** Also those that the node keeps away. */
   readonly all: readonly ToolDescriptor[];
   readonly offered: readonly ToolDescriptor[];
+  /** Those that are offered, as the model is told of them. */
+  readonly told: Prompt["tools"];
   find(name: string): ToolDescriptor | undefined;
   /** Whether a name in a filter or evaluator means the called one (D52). */
   same(written: string, called: string): boolean;

@@ -61,12 +61,11 @@ function workPrompt(program: Program, state: State, visit: Visit, node: Workflow
   const { lesson } = visit;
   const past = lesson ? [previousAttempt(lesson.answer, lesson.feedback)] : [];
   const sections = [...past, ...program.preface(visit.node, state), program.instruction(visit.node)];
-  const { offered } = toolsAt(program, state, visit.node);
   return {
     text: joinSections(sections),
     context: state.context,
     turns: [...visit.turns],
-    tools: offered.map(({ exposed, description, input_schema }) => ({ name: exposed, description, input_schema })),
+    tools: toolsAt(program, state, visit.node).told,
     ...(node.output ? { output: node.output } : {}),
   };
 }
