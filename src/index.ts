@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 export { type Diagnostic, type ErrorCode, SkillflowError } from "./core/errors.ts";
 export type { RunEvent, RunRecord } from "./core/event.ts";
 export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";

@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SkillflowError } from "./core/errors.ts";

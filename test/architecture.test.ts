@@ -57,7 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loaders: ["files", "own-files", "core"],
   models: ["core"],
   stores: ["files", "core"],
-  sandbox: ["core"],
+  sandbox: ["own-files", "core"],
   reports: ["core"],
   files: [],
   "own-files": [],

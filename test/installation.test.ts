@@ -1,79 +1,370 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { satisfies } from "semver";
-import { expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { RunEvent } from "../src/core/event.ts";
+import { openSandbox } from "../src/sandbox/choose.ts";
+import { type LoopbackHandler, sendJson, startLoopback } from "../src/testing.ts";
+import { type Ended, runAt } from "./cli/program.ts";
+import { type Installed, installPacked, type Manifest, readManifest } from "./packed-package.ts";
+import { sandboxHost } from "./sandbox/host.ts";
+import { startAnthropic } from "./services/anthropic.ts";
+import * as betterstack from "./services/betterstack.ts";
+import { startChat } from "./services/chat.ts";
+import * as datadog from "./services/datadog.ts";
+import * as github from "./services/github.ts";
+import * as linear from "./services/linear.ts";
+import { startMail } from "./services/mail.ts";
+import { startOpenai } from "./services/openai.ts";
+import type { ModelService } from "./services/script.ts";
+import * as sentry from "./services/sentry.ts";
+import * as slack from "./services/slack.ts";
 
-/** What those get who install the package: its own files, and the dependencies that the lockfile shows. */
+/** What those get who install the package: what it weighs, what it brings, and that all of it works from there. */
 
-interface Locked {
-  readonly engines?: { readonly node?: string };
-  readonly hasInstallScript?: boolean;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
+const ROOT = join(import.meta.dirname, "..");
+const MEGABYTES = 30;
+const isSandboxed = (await openSandbox(sandboxHost)).name !== "missing";
+
+let installed: Installed;
+let packages: readonly (Manifest & { readonly folder: string })[] = [];
+beforeAll(async () => {
+  installed = await installPacked();
+  const modules = join(installed.project, "node_modules");
+  const names = readdirSync(modules).flatMap((name) =>
+    name.startsWith("@") ? readdirSync(join(modules, name)).map((inner) => join(name, inner)) : [name],
+  );
+  const folders = names.filter((name) => !name.startsWith(".")).map((name) => join(modules, name));
+  packages = folders.map((folder) => ({ ...readManifest(folder), folder }));
+}, 120_000);
+afterAll(() => installed?.remove());
+
+const started: { close(): Promise<unknown> }[] = [];
+afterEach(() => Promise.all(started.splice(0).map((service) => service.close())));
+
+async function start<Service extends { close(): Promise<unknown> }>(service: Promise<Service>): Promise<Service> {
+  started.push(await service);
+  return service;
 }
 
-const root = join(import.meta.dirname, "..");
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
-  packages: Readonly<Record<string, Locked>>;
-};
+/** The installed program, in a project that has nothing else. */
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return runAt(join(installed.project, "node_modules", "skillflow", "dist", "bin.js"), args, {
+    cwd: installed.project,
+    env: { HOME: join(installed.project, "..", "home"), ...env },
+  });
+}
 
-/** Paths below node_modules. */
-function installed(): readonly string[] {
-  const found = new Set<string>();
-  const follow = (from: string, wanted: Locked) => {
-    for (const name of Object.keys({ ...wanted.dependencies, ...wanted.optionalDependencies })) {
-      const path = nearestPlace(from, name);
-      if (path === undefined || found.has(path)) continue;
-      found.add(path);
-      follow(path, packages[path] ?? {});
+function write(files: Readonly<Record<string, unknown>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(installed.project, name, ".."), { recursive: true });
+    writeFileSync(join(installed.project, name), typeof content === "string" ? content : JSON.stringify(content));
+  }
+}
+
+describe("an installation", () => {
+  it("goes without a warning, and runs nothing", () => {
+    expect(installed.said).not.toMatch(/warn|deprecat|vulnerab/i);
+    for (const { name, scripts } of packages) {
+      for (const moment of ["preinstall", "install", "postinstall"])
+        expect(scripts ?? {}, name).not.toHaveProperty(moment);
     }
+  });
+
+  it(`takes no more than ${MEGABYTES} MB of disk`, () => {
+    expect(blocksOf(join(installed.project, "node_modules")) / 1024).toBeLessThan(MEGABYTES);
+  });
+
+  it("brings what users' own code shares with the program, and nothing else", () => {
+    expect(packages.map(({ name }) => name).sort()).toEqual(["@types/node", "skillflow", "undici-types", "zod"]);
+  });
+
+  it("runs on the oldest Node that is promised", () => {
+    const unfit = packages.filter(({ engines }) => !satisfies("20.19.0", engines?.node ?? "*"));
+    expect(unfit.map(({ name }) => name)).toEqual([]);
+  });
+
+  it("holds nothing of the tests, no sources and no source maps", () => {
+    const folders = new Set(installed.files.map((path) => path.replace(/[^/]*$/, "")));
+    expect(installed.files.filter((path) => /\.map$|(?<!\.d)\.ts$|\.tsx$|\.test\./.test(path))).toEqual([]);
+    expect([...folders].filter((path) => /(^|\/)(test|tests|bench|src|contracts|services)\//.test(path))).toEqual([]);
+    expect(installed.files).toEqual(
+      expect.arrayContaining(["README.md", "LICENSE", "dist/bin.js", "dist/LICENSES.txt"]),
+    );
+  });
+
+  it("tells the licence of all that is bundled", () => {
+    const licences = readFileSync(join(packageFolder(), "dist", "LICENSES.txt"), "utf8");
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    const bundled = Object.entries(devDependencies).filter(([name]) => usedBySource().has(name));
+    expect(bundled.length).toBeGreaterThan(15);
+    for (const [name, version] of bundled) expect(licences, name).toContain(`${name} ${version}\n\n`);
+    expect(licences).not.toMatch(/Licence: undefined/);
+  });
+
+  it("brings types that stand on their own, however strictly they are checked", () => {
+    write({
+      "types/use.ts": `
+        import { defineSkill, openInside, type SkillDefinition } from "skillflow";
+        import { startLoopback, toolContext } from "skillflow/testing";
+        export const skill: SkillDefinition = defineSkill({ id: "a", name: "A", description: "Does a.", category: "general", config: {}, tools: [] });
+        export const service = startLoopback((request, response) => void response.end(request.body));
+        export const used = [openInside, toolContext()];`,
+      "types/tsconfig.json": {
+        compilerOptions: { module: "NodeNext", target: "ES2023", strict: true, skipLibCheck: false, noEmit: true },
+        files: ["use.ts"],
+      },
+      "types/package.json": { type: "module" },
+    });
+    const tsc = [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "types"];
+    expect(outputOf(tsc)).toBe("");
+  });
+});
+
+function packageFolder(): string {
+  return join(installed.project, "node_modules", "skillflow");
+}
+
+/** Disk blocks, in kilobytes. */
+function blocksOf(path: string): number {
+  const stats = lstatSync(path);
+  const inner = stats.isDirectory() ? readdirSync(path).map((name) => blocksOf(join(path, name))) : [];
+  return inner.reduce((sum, blocks) => sum + blocks, stats.blocks / 2);
+}
+
+/** The packages that the program's sources import at run time. */
+function usedBySource(): ReadonlySet<string> {
+  const files = ["src", "skills"].flatMap((folder) => {
+    const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+    return names.filter((name) => name.endsWith(".ts")).map((name) => readFileSync(join(ROOT, folder, name), "utf8"));
+  });
+  const imports = /^import (?!type\b)[^;]*?from "([^".][^"]*)"|(?<!typeof )\bimport\("([^".][^"]*)"\)/gm;
+  const targets = files.flatMap((text) => [...text.matchAll(imports)].map((match) => match[1] ?? match[2] ?? ""));
+  return new Set(targets.map((target) => /^(?:@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? ""));
+}
+
+function outputOf(args: readonly string[]): string {
+  try {
+    return execFileSync(process.execPath, args, { cwd: installed.project, encoding: "utf8" });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+/** One call of each skill: its tool, its input, and where its service is. */
+async function skillCalls(): Promise<readonly SkillCall[]> {
+  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, rows, mail] = await Promise.all([
+    start(github.startGitHub()),
+    start(slack.startSlack()),
+    start(sentry.startSentry()),
+    start(datadog.startDatadog()),
+    start(betterstack.startBetterStack()),
+    start(startLoopback(answerRows)),
+    start(startMail()),
+  ]);
+  const skills: SkillCall[] = [
+    {
+      tool: "github_get_issue",
+      input: { number: 7 },
+      env: { GITHUB_TOKEN: github.TOKEN, GITHUB_API_URL: onGithub.url, GITHUB_REPOSITORY: "acme/shop" },
+    },
+    {
+      tool: "slack_send_message",
+      input: { text: "Checkout is down" },
+      env: { SLACK_WEBHOOK_URL: `${onSlack.url}${slack.WEBHOOK_PATH}` },
+    },
+    {
+      tool: "sentry_list_projects",
+      input: {},
+      env: { SENTRY_AUTH_TOKEN: sentry.TOKEN, SENTRY_BASE_URL: `${onSentry.url}/`, SENTRY_ORG: "acme" },
+    },
+    {
+      tool: "datadog_list_monitors",
+      input: {},
+      env: { DD_API_KEY: datadog.API_KEY, DD_APP_KEY: datadog.APP_KEY, DD_API_URL: onDatadog.url },
+    },
+    {
+      tool: "betterstack_list_monitors",
+      input: {},
+      env: { BETTERSTACK_API_TOKEN: betterstack.TOKEN, BETTERSTACK_API_URL: onBetterstack.url },
+    },
+    {
+      tool: "supabase_query",
+      input: { table: "incidents" },
+      env: { SUPABASE_URL: rows.url, SUPABASE_SERVICE_ROLE_KEY: "sb_secret_canary", SUPABASE_TABLES: "incidents" },
+    },
+    {
+      tool: "notification_send",
+      input: { channels: ["email"], title: "Checkout is down", text: "5xx since 08:00." },
+      env: {
+        SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+        NOTIFICATION_EMAIL_FROM: "bot@example.com",
+        NOTIFICATION_EMAIL_TO: "ops@example.com",
+      },
+    },
+    { tool: "logs_search", input: { files: "*.log", contains: "ERROR" }, env: {} },
+    { tool: "git_log", input: {}, env: {} },
+  ];
+  if (!linear.hasSchema) return skills;
+  const onLinear = await start(linear.startLinear());
+  const env = { LINEAR_API_KEY: linear.KEY, LINEAR_API_URL: `${onLinear.url}/graphql` };
+  return [...skills, { tool: "linear_list_teams", input: {}, env }];
+}
+
+const sayHello = () => ({ text: "Hello there." });
+
+interface SkillCall {
+  readonly tool: string;
+  readonly input: object;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const answerRows: LoopbackHandler = (_request, response) =>
+  sendJson(response, 200, [{ id: 1, title: "Checkout is down" }], { "content-range": "0-0/1" });
+
+function flow(skills: readonly string[], more: object = {}): string {
+  const nodes = { a: { name: "A", instruction: "Use everything.", skills } };
+  return JSON.stringify({ id: "w", name: "W", entry: "a", nodes, edges: [], ...more });
+}
+
+/** A contract whose function is TypeScript; with a host, that is what it reaches. */
+function codeSkill(name: string, host?: string): Readonly<Record<string, string>> {
+  const input = "{ type: object, properties: { url: { type: string } } }";
+  const file = host === undefined ? "mjs" : "ts";
+  return {
+    [`skills/web-${name}/contract.yml`]: `id: web.${name}\nversion: 1.0.0\ndescription: Does.\ninput: ${input}\noutput: { type: object }\n`,
+    [`skills/web-${name}/binding.yml`]: `function: ./${name}.${file}#${name}\n${host === undefined ? "" : `network: ["${host}"]\n`}`,
+    [`skills/web-${name}/${name}.ts`]: `export async function ${name}({ url }: { url: string }) { return { told: await (await fetch(url)).text() }; }\n`,
   };
-  follow("", manifest);
-  return [...found];
 }
 
-function nearestPlace(from: string, name: string): string | undefined {
-  for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("node_modules/") - 1))) {
-    const path = `${at === "" ? "" : `${at}/`}node_modules/${name}`;
-    if (packages[path]) return path;
-    if (at === "") return undefined;
-  }
+/** What a tool gave to a run whose model calls it once. */
+async function callIn(file: string, tool: string, input: object, env: Readonly<Record<string, string>> = {}) {
+  write({ "call.json": { replies: [{ calls: [{ tool, input }] }, { text: "Done." }] } });
+  const trust = ["own", "mine", "web.get", "web.add"].flatMap((id) => ["--trust-skill", id]);
+  const { code, stdout, stderr } = await run(["run", file, "--model", "script:call.json", "--stream", ...trust], env);
+  expect(code, stderr).toBe(0);
+  const result = eventsOf(stdout).find((event) => event.type === "tool:result");
+  return result?.error ?? result?.output;
 }
 
-/** Disk blocks of a folder, without the packages nested in it. */
-function kilobytes(folder: string): number {
-  const names = readdirSync(folder).filter((name) => name !== "node_modules");
-  return names.reduce((sum, name) => {
-    const stats = lstatSync(join(folder, name));
-    return sum + stats.blocks / 2 + (stats.isDirectory() ? kilobytes(join(folder, name)) : 0);
-  }, 0);
+describe("an installed program", () => {
+  it("drives every skill", async () => {
+    const calls = await skillCalls();
+    const skills = calls.map(({ tool }) => tool.slice(0, tool.indexOf("_")));
+    const present = readdirSync(join(packageFolder(), "dist", "skills"));
+    expect([...skills].sort()).toEqual(present.filter((id) => linear.hasSchema || id !== "linear").sort());
+    write({
+      "all.json": flow(skills),
+      "all.log": "2026-01-31 08:00:00 ERROR pay failed\n",
+      "all-replies.json": {
+        replies: [{ calls: calls.map(({ tool, input }) => ({ tool, input })) }, { text: "Done." }],
+      },
+    });
+    makeRepository(installed.project);
+    const args = ["run", "all.json", "--model", "script:all-replies.json", "--writes", "allow", "--stream"];
+    const { code, stdout, stderr } = await run(args, Object.assign({}, ...calls.map(({ env }) => env)));
+    expect(code, stderr + stdout).toBe(0);
+    const results = eventsOf(stdout).flatMap((event) => (event.type === "tool:result" ? [event] : []));
+    expect(results.filter(({ error }) => error !== undefined)).toEqual([]);
+    expect(results).toHaveLength(calls.length);
+  });
+
+  it.each([
+    ["anthropic", () => startAnthropic(sayHello), "ANTHROPIC"],
+    ["openai", () => startOpenai(sayHello), "OPENAI"],
+    ["openai-compatible", () => startChat(sayHello), "OPENAI"],
+  ] as const)("asks a model of %s, offline too", async (provider, startService, prefix) => {
+    const service = await start<ModelService>(startService());
+    write({ "hello.json": flow([]) });
+    const env = { [`${prefix}_API_KEY`]: "sk-test-0123456789", [`${prefix}_BASE_URL`]: service.url };
+    const args = ["run", "hello.json", "--model", `${provider}:some-model`, "--json"];
+    for (const more of [[], ["--offline"]]) {
+      const { code, stdout, stderr } = await run([...args, ...more], env);
+      expect(code, stderr).toBe(0);
+      expect(stdout).toContain("Hello there.");
+    }
+    expect(service.bodies).toHaveLength(2);
+  });
+
+  it("replays what it recorded, and draws it", async () => {
+    write({ "once.json": flow([]), "once-replies.json": { replies: [{ text: "Said once." }] } });
+    const first = await run(["run", "once.json", "--model", "script:once-replies.json", "--run-id", "once", "--json"]);
+    expect(first.code, first.stderr).toBe(0);
+    const again = await run(["replay", "once", "--json"]);
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stdout).toContain("Said once.");
+    const drawn = await run(["graph", "once", "--format", "svg"]);
+    expect(drawn.stdout, drawn.stderr).toContain("<svg");
+  });
+
+  it("talks with itself over MCP, as server and as client", async () => {
+    const bin = join(packageFolder(), "dist", "bin.js");
+    const skills = { own: { name: "Own", mcp: { command: process.execPath, args: [bin, "mcp"] } } };
+    const input = { files: "own.log", contains: "ERROR" };
+    write({ "own.json": flow(["own"], { skills }), "own.log": "2026-01-31 08:00:00 ERROR pay failed\n" });
+    expect(await callIn("own.json", "own_logs_search", input)).toContain("pay failed");
+  });
+
+  it("runs users' own TypeScript, with the zod that comes with it", async () => {
+    write({
+      "skills/mine/skill.ts": `
+        import { defineSkill, defineTool } from "skillflow";
+        import * as z from "zod";
+        const input_schema = z.object({ who: z.string() });
+        const greet = defineTool({ name: "greet", description: "Greets.", effect: "read", input_schema, handler: ({ who }) => ({ said: "Hi " + who }) });
+        export default defineSkill({ id: "mine", name: "Mine", description: "Greets.", category: "general", config: {}, tools: [greet] });`,
+      "mine.json": flow(["mine"]),
+    });
+    expect(await callIn("mine.json", "mine_greet", { who: "Ada" })).toEqual({ said: "Hi Ada" });
+  });
+
+  it.skipIf(!isSandboxed)("runs TypeScript in the sandbox, which reaches the hosts that it declares", async () => {
+    const service = await start(startLoopback((_request, response) => void response.end("hello")));
+    write({ ...codeSkill("get", new URL(service.url).host), "get.json": flow(["web.get"]) });
+    expect(await callIn("get.json", "web_get", { url: service.url })).toEqual({ told: "hello" });
+  });
+
+  it("runs JavaScript by itself where no sandbox works", async () => {
+    write({
+      ...codeSkill("add"),
+      "skills/web-add/add.mjs": "export const add = ({ url }) => ({ told: url + '!' });\n",
+      "elsewhere.mjs": `Object.defineProperty(process, "platform", { value: "sunos" });`,
+      "add.json": flow(["web.add"]),
+    });
+    const env = { NODE_OPTIONS: "--import ./elsewhere.mjs" };
+    expect(await callIn("add.json", "web_add", { url: "a" }, env)).toEqual({ told: "a!" });
+  });
+
+  it("reports its own faults to Sentry", async () => {
+    const ingest = await start(startLoopback((_request, response) => sendJson(response, 200, { id: "0" })));
+    write({
+      "broken.mjs": `
+        import fs from "node:fs";
+        import { syncBuiltinESMExports } from "node:module";
+        fs.readdirSync = () => { throw new Error("no folders"); };
+        syncBuiltinESMExports();`,
+    });
+    const dsn = ingest.url.replace("//", "//publickey@").concat("/42");
+    const { code } = await run(["skills", "list"], { SENTRY_DSN: dsn, NODE_OPTIONS: "--import ./broken.mjs" });
+    expect(code).toBe(4);
+    expect(ingest.requests).toHaveLength(1);
+  });
+});
+
+function eventsOf(stdout: string): readonly RunEvent[] {
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as RunEvent);
 }
 
-it("every package is known to run on the oldest Node that is promised", () => {
-  const unfit = installed().filter((path) => !satisfies("20.19.0", packages[path]?.engines?.node ?? "*"));
-  expect(unfit).toEqual([]);
-});
-
-it("nothing is run while it is installed", () => {
-  for (const moment of ["preinstall", "install", "postinstall", "prepare"]) {
-    expect(manifest.scripts).not.toHaveProperty(moment);
-  }
-  expect(installed().filter((path) => packages[path]?.hasInstallScript)).toEqual([]);
-});
-
-it("what is overridden for us, which no override does for others, is none of theirs", () => {
-  const names = installed().map((path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length));
-  expect(Object.keys(manifest.overrides ?? {}).filter((name) => names.includes(name))).toEqual([]);
-});
-
-it("nothing that only tests need comes with it", () => {
-  expect(manifest.optionalDependencies).toBeUndefined();
-  expect(installed().filter((path) => /postgres|postgrest|vitest|fast-check|conformance/.test(path))).toEqual([]);
-});
-
-it("it takes less than 80 MB of disk", () => {
-  const own = ["dist", "schemas", "workflows"].map((folder) => join(root, folder));
-  const folders = [...own, ...installed().map((path) => join(root, path))];
-  expect(folders.reduce((sum, folder) => sum + kilobytes(folder), 0) / 1024).toBeLessThan(80);
-});
+function makeRepository(cwd: string): void {
+  const who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+  for (const args of [
+    ["init", "-q"],
+    ["commit", "-q", "--allow-empty", "-m", "Begin"],
+  ])
+    execFileSync("git", [...who, ...args], { cwd });
+}

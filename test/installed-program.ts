@@ -13,7 +13,10 @@ declare module "vitest" {
   }
 }
 
-/** A copy of the built program, for all test files, with one skill more, `desk`, whose tools do what the tests need. */
+/**
+ * A copy of the built program, for all test files, beside the packages that are installed with it, and with one skill
+ * more, `desk`, whose tools do what the tests need.
+ */
 export default function install({ provide }: TestProject): (() => void) | undefined {
   if (!existsSync(join(ROOT, "dist", "bin.js"))) return undefined;
   const directory = mkdtempSync(join(tmpdir(), "installation-"));
@@ -21,7 +24,8 @@ export default function install({ provide }: TestProject): (() => void) | undefi
   cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
   writeFileSync(join(directory, "dist", "package.json"), JSON.stringify({ type: "module" }));
   cpSync(join(ROOT, "test", "cli", "desk"), join(directory, "dist", "skills", "desk"), { recursive: true });
-  symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
+  mkdirSync(join(directory, "node_modules"));
+  symlinkSync(join(ROOT, "node_modules", "zod"), join(directory, "node_modules", "zod"));
   provide("installation", directory);
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -1,8 +1,8 @@
-import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { SkillflowError } from "../core/errors.ts";
 import type { JavaScriptCall, JavaScriptEnd } from "../core/sandbox.ts";
 import { parseJson } from "../core/values.ts";
+import { ownPath } from "../own-files.ts";
 
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;
 
@@ -14,7 +14,7 @@ const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;
 export async function runJavaScript({ module, name, input, limits, signal }: JavaScriptCall): Promise<JavaScriptEnd> {
   if (signal.aborted) return { ended: "aborted" };
   const memoryBytes = limits.memoryBytes ?? DEFAULT_MEMORY_BYTES;
-  const library = createRequire(import.meta.url).resolve("quickjs-emscripten");
+  const library = ownPath("vendor/quickjs.cjs", "node_modules/quickjs-emscripten");
   const workerData = {
     library,
     module,

@@ -33,12 +33,15 @@ export function programCommand(args: readonly string[]) {
 }
 
 export function runProgram(args: readonly string[], options: ProgramOptions): Promise<Ended> {
-  const [command = "", ...rest] = [...(options.through ?? []), process.execPath, installation().bin, ...args];
+  const { bin, directory } = installation();
+  return runAt(bin, args, { ...options, env: { HOME: join(directory, "home"), ...options.env } });
+}
+
+/** Another installation of the program. */
+export function runAt(bin: string, args: readonly string[], options: ProgramOptions): Promise<Ended> {
+  const [command = "", ...rest] = [...(options.through ?? []), process.execPath, bin, ...args];
   return new Promise((resolve, reject) => {
-    const child = spawn(command, rest, {
-      cwd: options.cwd,
-      env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...options.env },
-    });
+    const child = spawn(command, rest, { cwd: options.cwd, env: { PATH: process.env.PATH, ...options.env } });
     const streams = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => {

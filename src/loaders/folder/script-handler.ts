@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, extname, join } from "node:path";
+import { extname, join } from "node:path";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { ForeignCommand, ForeignResult, Mount } from "../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
@@ -11,6 +10,7 @@ import { quoteTheirs } from "../../core/voice.ts";
 import { ownPath } from "../../own-files.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./host.ts";
+import { TYPESCRIPT, typescriptFolder } from "./typescript.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
 /** A file of a skill's folder that carries out a tool. */
@@ -132,7 +132,7 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
     case ".ts":
     case ".mts": {
       const typescript = typescriptFolder();
-      return { program: "Node", argv: javascript(join(typescript, "lib", "jiti.mjs")), needs: [runners, typescript] };
+      return { program: "Node", argv: javascript(join(typescript, TYPESCRIPT)), needs: [runners, typescript] };
     }
     case ".py": {
       // Without -B, compiled files would appear in the skill's folder.
@@ -152,10 +152,6 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
 }
 
 export const runnersFolder = (): string => ownPath("runners", "src/loaders/folder/runners");
-
-function typescriptFolder(): string {
-  return dirname(createRequire(import.meta.url).resolve("jiti/package.json"));
-}
 
 export function isExecutable(path: string): boolean {
   try {

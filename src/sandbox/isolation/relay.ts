@@ -1,7 +1,7 @@
 import { realpathSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { ForeignCommand, SandboxLimits } from "../../core/sandbox.ts";
+import { ownPath } from "../../own-files.ts";
 import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view-step.ts";
 
@@ -24,7 +24,7 @@ export function socketIn(folder: string): string {
 export function showRelay(folder: string): readonly ViewStep[] {
   const teacher = join(folder, "fetch.cjs");
   writeFileSync(teacher, FETCH);
-  const undici = dirname(createRequire(import.meta.url).resolve("undici/package.json"));
+  const undici = ownPath("vendor/undici.cjs", "node_modules/undici");
   const sources = [socketIn(folder), teacher, realpathSync(undici)];
   const targets = [INNER_SOCKET, INNER_FETCH, INNER_UNDICI];
   return sources.map((source, i) => ({ kind: "show", mount: { source, target: targets[i] ?? "", writable: false } }));

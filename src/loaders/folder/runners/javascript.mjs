@@ -10,7 +10,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
  * TypeScript the module that reads it.
  */
 const [file, name, mark, folder, more, typescript] = process.argv.splice(2);
-const code = [folder, dirname(file), ...JSON.parse(more)];
+/** What reads TypeScript may lie in the working directory too, where this program is installed. */
+const code = [folder, dirname(file), ...JSON.parse(more), ...(typescript ? [dirname(dirname(typescript))] : [])];
 const workDir = process.cwd();
 let ended = false;
 const tell = process.stdout.write.bind(process.stdout);

@@ -5,6 +5,7 @@ import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isObject } from "../../../core/values.ts";
 import { ownPath } from "../../../own-files.ts";
+import { loadTypescript } from "../../folder/typescript.ts";
 
 /**
  * Runs a module of any kind, TypeScript or JavaScript, and gives its default export; undefined where it has none. It
@@ -13,7 +14,7 @@ import { ownPath } from "../../../own-files.ts";
  */
 export async function importDefault(file: string): Promise<unknown> {
   const [{ createJiti }, source, virtualModules] = await Promise.all([
-    import("jiti"),
+    loadTypescript(),
     readFile(file, "utf8"),
     publicEntries(),
   ]);
