@@ -1,6 +1,7 @@
 /// <reference types="node" preserve="true" />
 
-export { type Diagnostic, type ErrorCode, SkillflowError } from "./core/errors.ts";
+export type { Diagnostic } from "./core/diagnostic.ts";
+export { type ErrorCode, SkillflowError } from "./core/errors.ts";
 export type { RunEvent, RunRecord } from "./core/event.ts";
 export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";
 export type { Part, Prompt, Reply, Turn, Usage } from "./core/prompt.ts";

@@ -1,12 +1,12 @@
 import type { Call } from "../src/core/call.ts";
+import type { Diagnostic } from "../src/core/diagnostic.ts";
+import { fieldPath } from "../src/core/diagnostic.ts";
 import { fold } from "../src/core/engine/fold.ts";
 import { next } from "../src/core/engine/interpreter.ts";
 import { linkProgram } from "../src/core/engine/link.ts";
 import { begin, type State } from "../src/core/engine/state.ts";
 import type { Step } from "../src/core/engine/step.ts";
 import { callEvents } from "../src/core/engine/turn-calls.ts";
-import type { Diagnostic } from "../src/core/errors.ts";
-import { fieldPath } from "../src/core/errors.ts";
 import type { EventBody, EventOf, Purpose, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";

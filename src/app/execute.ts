@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Blobs } from "../core/blobs.ts";
-import { cutText } from "../core/cut.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import { schemaProblems } from "../core/schema/schema.ts";
 import type { Failure, Skill } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
+import { cutText } from "../core/values.ts";
 import type { RunnablePackage } from "../loaders/folder/format.ts";
 import { keepMade, type RunOutcome, runCode, runPackage } from "../loaders/folder/package-run.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";

@@ -1,9 +1,8 @@
-import { cutText } from "../core/cut.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isReservedTool } from "../core/own/own-tools.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { exposedName, type Skill, type Tool } from "../core/skill.ts";
-import { defined } from "../core/values.ts";
+import { cutText, defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection } from "../loaders/mcp/client.ts";
 import { type Host, processesOf } from "./host.ts";

@@ -1,5 +1,5 @@
 import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/config.ts";
-import type { Diagnostic } from "../core/errors.ts";
+import type { Diagnostic } from "../core/diagnostic.ts";
 import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/redact/redact.ts";
 import { isObject } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../core/errors.ts";
+import type { Diagnostic } from "../core/diagnostic.ts";
 import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "./documents.ts";
 import type { Workspace } from "./host.ts";
 import { documentSecrets } from "./secrets.ts";

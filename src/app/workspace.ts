@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { ProjectConfig } from "../core/config.ts";
-import type { Diagnostic } from "../core/errors.ts";
+import type { Diagnostic } from "../core/diagnostic.ts";
 import { setTimeBound } from "../core/schema/time-bound.ts";
 import { nearest } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../core/errors.ts";
+import type { Diagnostic } from "../core/diagnostic.ts";
 import { commandData, commandProperty, plainLine } from "../reports/inert.ts";
 import { summaryMarkdown } from "../reports/markdown.ts";
 import { cutText, shortText } from "../reports/preview.ts";

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters, styleText } from "node:util";
-import { type Diagnostic, messageOf, SkillflowError } from "../core/errors.ts";
+import type { Diagnostic } from "../core/diagnostic.ts";
+import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { JsonObject } from "../core/values.ts";
 import { isObject } from "../core/values.ts";
 import { logJson, plainLine, plainText } from "../reports/inert.ts";

@@ -1,3 +1,6 @@
+import type { Diagnostic } from "./diagnostic.ts";
+import { withField } from "./diagnostic.ts";
+
 /** Exit status of each reason why we cannot go on (cli "Exit codes"). The keys are the closed union of error codes. */
 const EXIT_CODES = {
   "usage.invalid": 2,
@@ -89,36 +92,6 @@ export class SkillflowError extends Error {
     this.diagnostics = (details.diagnostics ?? []).map(withField);
     this.exitCode = exitCodeOf(code);
   }
-}
-
-/** A finding about what an author wrote: returned, all of them together, never thrown one by one. */
-export interface Diagnostic {
-  readonly severity: "error" | "warning";
-  readonly code: string;
-  readonly message: string;
-  /** Keys and indexes from the document's root. */
-  readonly path: readonly (string | number)[];
-  /** The same as people write it: `nodes.collect.context[1]`; empty for the document itself. */
-  readonly field?: string;
-  readonly hint?: string;
-  readonly file?: string;
-  /** 1-based. */
-  readonly line?: number;
-  readonly column?: number;
-}
-
-/** With the field's path as people write it, beside its keys. */
-export function withField(diagnostic: Diagnostic): Diagnostic & { readonly field: string } {
-  return { ...diagnostic, field: fieldPath(diagnostic.path) };
-}
-
-export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some((diagnostic) => diagnostic.severity === "error");
-}
-
-/** `nodes.collect.context[1]`: how a field path is written for people and in the trace (workflow-format D20). */
-export function fieldPath(path: readonly (string | number)[]): string {
-  return path.map((key, i) => (typeof key === "number" ? `[${key}]` : i === 0 ? key : `.${key}`)).join("");
 }
 
 /** What was thrown, in words; whatever it is, this gives a text. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { type Diagnostic, fieldPath } from "../core/errors.ts";
+import { type Diagnostic, fieldPath } from "../core/diagnostic.ts";
 import type { ResolvedSource } from "../core/event.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import {

@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod";
-import { type Diagnostic, fieldPath, hasErrors, messageOf } from "../core/errors.ts";
+import type { DiagnosticCode } from "../core/diagnostic.ts";
+import { type Diagnostic, fieldPath, hasErrors } from "../core/diagnostic.ts";
+import { messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { checkWorkflow } from "../core/workflow/check.ts";
@@ -57,7 +59,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
 /** Parses a workflow from YAML 1.2 core or JSON text (D1). */
 export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
   const parsed = parseYaml(text);
-  const refuse = (code: string, message: string, at: Place): Diagnostic => {
+  const refuse = (code: DiagnosticCode, message: string, at: Place): Diagnostic => {
     return { severity: "error", code, path: [], message, ...at, ...(file ? { file } : {}) };
   };
   if (parsed.problems.length > 0) {
@@ -228,7 +230,7 @@ function isSourceField(path: Diagnostic["path"]): boolean {
   );
 }
 
-function sourceCode(path: Diagnostic["path"], root: unknown): { code?: string } {
+function sourceCode(path: Diagnostic["path"], root: unknown): Partial<Pick<Diagnostic, "code">> {
   const value = valueAt(root, path);
   if (!isSourceField(path) || !isObject(value)) return {};
   return {

@@ -1,4 +1,4 @@
-import { type Diagnostic, fieldPath } from "../core/errors.ts";
+import { type Diagnostic, fieldPath } from "../core/diagnostic.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { plainText, sarifText } from "./inert.ts";
 import { cutText } from "./preview.ts";

@@ -1,13 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { Blobs } from "../core/blobs.ts";
 import type { Call } from "../core/call.ts";
-import { cutText } from "../core/cut.ts";
 import { messageOf } from "../core/errors.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { compileSchema } from "../core/schema/schema.ts";
 import { callHandler, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
-import { copyJson, type Json, type JsonSchema, toJson } from "../core/values.ts";
+import { copyJson, cutText, type Json, type JsonSchema, toJson } from "../core/values.ts";
 import { holdLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
 import { type Suspect, suspected } from "./stray.ts";

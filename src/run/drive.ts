@@ -1,5 +1,4 @@
 import type { Call } from "../core/call.ts";
-import { cutText } from "../core/cut.ts";
 import { fold } from "../core/engine/fold.ts";
 import { attemptTimeLeft, next, runTimeLeft } from "../core/engine/interpreter.ts";
 import type { Program } from "../core/engine/program.ts";
@@ -12,6 +11,7 @@ import type { Journal, Observer } from "../core/ports.ts";
 import { redactDecision, redactOutcome } from "../core/record/content.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import type { Outcome } from "../core/skill.ts";
+import { cutText } from "../core/values.ts";
 import type { Ask } from "./ask.ts";
 import type { CallTool } from "./call.ts";
 import type { Recall } from "./recall.ts";

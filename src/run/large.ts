@@ -1,8 +1,7 @@
 import type { Blobs } from "../core/blobs.ts";
-import { cutText } from "../core/cut.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeBlob, wholeText } from "../core/own/blob.ts";
-import { isObject, type Json, type JsonObject } from "../core/values.ts";
+import { cutText, isObject, type Json, type JsonObject } from "../core/values.ts";
 
 /** Results with more than this many characters of JSON do not stand in a prompt: they become blobs. */
 export const MOST_RESULT = 32_768;

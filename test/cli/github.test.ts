@@ -24,7 +24,7 @@ describe("annotations", () => {
   it("stand at the finding's place, with its code and its hint", () => {
     const diagnostic = {
       severity: "warning" as const,
-      code: "UNKNOWN_SKILL",
+      code: "UNKNOWN_SKILL" as const,
       message: "no skill is named slak",
       hint: "did you mean slack?",
       path: ["nodes", "page", "skills", 0],
@@ -38,8 +38,8 @@ describe("annotations", () => {
   });
 
   it("have no place when the finding has none", () => {
-    const diagnostic = { severity: "error" as const, code: "usage.invalid", message: "no such file", path: [] };
-    expect(annotationOf(diagnostic)).toBe("::error title=usage.invalid::no such file");
+    const diagnostic = { severity: "error" as const, code: "IO" as const, message: "no such file", path: [] };
+    expect(annotationOf(diagnostic)).toBe("::error title=IO::no such file");
   });
 
   it("of a run say first what ended it, then what failed, what was left out and what was warned of", () => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hasErrors } from "../../src/core/errors.ts";
+import { hasErrors } from "../../src/core/diagnostic.ts";
 import { checkInput } from "../../src/core/workflow/check.ts";
 import type { InputField } from "../../src/core/workflow.ts";
 import { workflowOf } from "../harness.ts";

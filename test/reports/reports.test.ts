@@ -237,7 +237,7 @@ describe("SARIF", () => {
   const diagnostics = [
     {
       severity: "error" as const,
-      code: "UNKNOWN_EDGE_TARGET",
+      code: "UNKNOWN_EDGE_TARGET" as const,
       message: `edge leads nowhere ${ATTACK}`,
       path: ["edges", 2, "to"],
       file: "./flows/a b#1.yml",
@@ -247,12 +247,12 @@ describe("SARIF", () => {
     },
     {
       severity: "warning" as const,
-      code: "taint.write_held",
+      code: "secret.in_document" as const,
       message: "a tainted node holds write tools",
       path: ["nodes", "file"],
       file: "flows/b.yml",
     },
-    { severity: "error" as const, code: "UNKNOWN_EDGE_TARGET", message: "edge leads nowhere", path: [] },
+    { severity: "error" as const, code: "UNKNOWN_EDGE_TARGET" as const, message: "edge leads nowhere", path: [] },
   ];
 
   it("says each finding with its rule, its level and its place", () => {
@@ -260,7 +260,7 @@ describe("SARIF", () => {
     const [run] = runs;
     expect(run?.results.map(({ ruleId, level }) => [ruleId, level])).toEqual([
       ["UNKNOWN_EDGE_TARGET", "error"],
-      ["taint.write_held", "warning"],
+      ["secret.in_document", "warning"],
       ["UNKNOWN_EDGE_TARGET", "error"],
     ]);
     expect(run?.results[0]?.locations?.[0]).toEqual({

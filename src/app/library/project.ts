@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
+import { type Diagnostic, withField } from "../../core/diagnostic.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
-import { type Diagnostic, messageOf, SkillflowError, withField } from "../../core/errors.ts";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { Model, Store } from "../../core/ports.ts";
 import { describeResult } from "../../core/record/result.ts";
 import type { Skill, SkillDefinition } from "../../core/skill.ts";

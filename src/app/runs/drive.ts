@@ -1,4 +1,3 @@
-import { cutText } from "../../core/cut.ts";
 import { linkProgram } from "../../core/engine/link.ts";
 import { changedSettings, recordedSettings } from "../../core/engine/settings.ts";
 import type { State } from "../../core/engine/state.ts";
@@ -8,7 +7,7 @@ import type { Journal, Observer, Store } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describeResult, type RunResult } from "../../core/record/result.ts";
 import type { Logger } from "../../core/skill.ts";
-import { defined } from "../../core/values.ts";
+import { cutText, defined } from "../../core/values.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { sep } from "node:path";
+import { type Diagnostic, fieldPath, hasErrors } from "../../core/diagnostic.ts";
 import { chooseSettings, type RunChoices } from "../../core/engine/settings.ts";
-import { type Diagnostic, fieldPath, hasErrors, SkillflowError } from "../../core/errors.ts";
+import { SkillflowError } from "../../core/errors.ts";
 import type { EventOf, RunRecord } from "../../core/event.ts";
 import { redactRecord } from "../../core/record/content.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";

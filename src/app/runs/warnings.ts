@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { RunRecord, Settings } from "../../core/event.ts";
 import { isOffline, parseModel } from "../../core/model-name.ts";
 import type { JsonObject } from "../../core/values.ts";

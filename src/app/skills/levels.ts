@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { SkillLevel } from "../../loaders/folder/level.ts";
 import { isInCheckout, type LoadedConfig, projectRoot, userConfigPath } from "../../loaders/project-config.ts";
 import { ownPath, packagePath } from "../../own-files.ts";

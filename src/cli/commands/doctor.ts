@@ -6,7 +6,8 @@ import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts
 import { gatherSkills, type SkillEntries } from "../../app/skills/entries.ts";
 import { allSkills, examineSkill, type SkillState } from "../../app/skills/states.ts";
 import { configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
-import { type Diagnostic, SkillflowError } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { SkillflowError } from "../../core/errors.ts";
 import { modelAvailability } from "../../core/model-name.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine } from "../../reports/inert.ts";

@@ -1,7 +1,8 @@
 import { blameStray } from "../../app/runs/drive.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
 import { configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
-import { type Diagnostic, messageOf, SkillflowError } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { openMcpHttp } from "../../protocol/mcp-http.ts";
 import { type McpService, openMcpService } from "../../protocol/mcp-server.ts";
 import { connectStreams } from "../../protocol/mcp-stdio.ts";

@@ -1,6 +1,6 @@
 import { findProblems } from "../../app/validate.ts";
 import { openWorkspace } from "../../app/workspace.ts";
-import { type Diagnostic, withField } from "../../core/errors.ts";
+import { type Diagnostic, withField } from "../../core/diagnostic.ts";
 import { logJson } from "../../reports/inert.ts";
 import { projectOptions, sourceChoices, text } from "../flags.ts";
 import type { Action } from "../io.ts";

@@ -1,7 +1,7 @@
-import { cutText } from "../cut.ts";
 import type { ToolCall } from "../event.ts";
 import { joinSections, type Prompt } from "../prompt.ts";
 import type { JsonObject } from "../values.ts";
+import { cutText } from "../values.ts";
 
 /** The judge's question (N23, N24): data, calls and rubric; neither the input nor other nodes. */
 export function judgePrompt(rubric: string, data: JsonObject, calls: readonly ToolCall[], passWhen: string): Prompt {

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../errors.ts";
+import type { Diagnostic } from "../diagnostic.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema } from "../values.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { fieldPath } from "../errors.ts";
+import { fieldPath } from "../diagnostic.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { CATEGORIES, type SkillDefinition } from "../skill.ts";
 import { isObject } from "../values.ts";

@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { type Diagnostic, fieldPath } from "../diagnostic.ts";
 import { fold } from "../engine/fold.ts";
 import { begin } from "../engine/state.ts";
-import { type Diagnostic, exitCodeOf, fieldPath, messageOf, SkillflowError } from "../errors.ts";
+import { exitCodeOf, messageOf, SkillflowError } from "../errors.ts";
 import { runErrorSchema } from "../event.ts";
 import type { StoredRun } from "../ports.ts";
 import { describeResult, type RunResult } from "./result.ts";

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../errors.ts";
+import type { Diagnostic } from "../diagnostic.ts";
 import { isObject, nearest } from "../values.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];

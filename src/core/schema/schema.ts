@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { fieldPath } from "../errors.ts";
+import { fieldPath } from "../diagnostic.ts";
 import { type Json, type JsonSchema, nearest } from "../values.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 

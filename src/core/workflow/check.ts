@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../errors.ts";
+import type { Diagnostic, DiagnosticCode } from "../diagnostic.ts";
 import { parsePath } from "../path.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import type { KnownSkills } from "../skill-reference.ts";
@@ -26,11 +26,11 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills): Dia
   ];
 }
 
-function error(code: string, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
+function error(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
   return { severity: "error", code, path, message, ...(hint ? { hint } : {}) };
 }
 
-function warning(code: string, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
+function warning(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
   return { severity: "warning", code, path, message, ...(hint ? { hint } : {}) };
 }
 

@@ -1,4 +1,5 @@
-import { type Diagnostic, messageOf } from "../errors.ts";
+import type { Diagnostic } from "../diagnostic.ts";
+import { messageOf } from "../errors.ts";
 import { compileSchema } from "../schema/schema.ts";
 import type { Workflow } from "../workflow.ts";
 

@@ -1,4 +1,4 @@
-import { fieldPath } from "../errors.ts";
+import { type DiagnosticCode, fieldPath } from "../diagnostic.ts";
 import { isObject, type JsonObject } from "../values.ts";
 import type { NodeSources, Workflow } from "../workflow.ts";
 
@@ -64,7 +64,7 @@ export type SourceForm =
 
 /** Why a Source gives no content. */
 export interface SourceProblem {
-  readonly code: `SOURCE_${string}`;
+  readonly code: Extract<DiagnosticCode, `SOURCE_${string}`>;
   readonly message: string;
   readonly hint: string;
 }

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { Format, McpServerConfig, Skill, SkillKind } from "../../core/skill.ts";
 import type { JsonSchema } from "../../core/values.ts";
 import type { Invocation, LoaderHost } from "./host.ts";

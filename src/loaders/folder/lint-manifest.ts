@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
 import type { ZodType } from "zod";
-import { type Diagnostic, fieldPath, messageOf } from "../../core/errors.ts";
+import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/diagnostic.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isObject, nearest } from "../../core/values.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
@@ -17,7 +18,12 @@ export interface Manifest {
   /** At the place of the deepest part of the path that the file has. */
   readonly problem: Complain;
 }
-export type Complain = (severity: Diagnostic["severity"], code: string, path: Path, said: string | Said) => Diagnostic;
+export type Complain = (
+  severity: Diagnostic["severity"],
+  code: DiagnosticCode,
+  path: Path,
+  said: string | Said,
+) => Diagnostic;
 interface Said {
   readonly message: string;
   readonly hint?: string | undefined;

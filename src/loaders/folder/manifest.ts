@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isObject } from "../../core/values.ts";
 import { parseYaml } from "../text/yaml-text.ts";
 import { type SkillFolder, skipped } from "./skill-folder.ts";

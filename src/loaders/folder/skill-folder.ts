@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { messageOf } from "../../core/errors.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill.ts";
 import { isObject } from "../../core/values.ts";
 import { mcpServerSchema } from "../../core/workflow.ts";

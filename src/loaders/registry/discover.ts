@@ -1,6 +1,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { messageOf } from "../../core/errors.ts";
 import { describeReserved, isReservedTool } from "../../core/own/own-tools.ts";
 import type { Skill } from "../../core/skill.ts";
 import { isWithin } from "../../files.ts";

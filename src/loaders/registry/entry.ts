@@ -1,7 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { configValues, isReservedVariable, missingConfig, missingForTool, resolveConfig } from "../../core/config.ts";
-import { type Diagnostic, messageOf } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event.ts";
 import {
   type ConfigField,

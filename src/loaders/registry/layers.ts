@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isReservedVariable } from "../../core/config.ts";
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import { reservedName } from "../../core/own/own-tools.ts";
 import { describeTools, type Skill, type Tool } from "../../core/skill.ts";
 import { defined } from "../../core/values.ts";

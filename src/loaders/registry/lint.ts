@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { Format } from "../../core/skill.ts";
 import { isObject } from "../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";

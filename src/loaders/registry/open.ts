@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { refuseAmbiguous } from "../../core/config.ts";
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill-reference.ts";
 import type { FolderFormat } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";

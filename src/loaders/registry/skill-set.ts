@@ -1,5 +1,5 @@
 import type { Environment, ResolvedField } from "../../core/config.ts";
-import type { Diagnostic } from "../../core/errors.ts";
+import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { Format, McpServerConfig, Skill, SkillKind, Tool } from "../../core/skill.ts";
 import type { InlineSkill, Workflow } from "../../core/workflow.ts";
 import type { RunnablePackage, SkillPackage } from "../folder/format.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ErrorCode, exitCodeOf, fieldPath, messageOf } from "../../../src/core/errors.ts";
+import { fieldPath } from "../../../src/core/diagnostic.ts";
+import { type ErrorCode, exitCodeOf, messageOf } from "../../../src/core/errors.ts";
 import { describeResult, resultSchema } from "../../../src/core/record/result.ts";
 import {
   breaks,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hasErrors } from "../../../src/core/errors.ts";
+import { hasErrors } from "../../../src/core/diagnostic.ts";
 import { schemaProblems } from "../../../src/core/schema/schema.ts";
 import { numberNames } from "../../../src/core/skill.ts";
 import type { Json } from "../../../src/core/values.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldPath } from "../../../src/core/errors.ts";
+import { fieldPath } from "../../../src/core/diagnostic.ts";
 import { parseSource, sourceFields } from "../../../src/core/workflow/source.ts";
 import type { Workflow } from "../../../src/core/workflow.ts";
 

@@ -2,7 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseDocument, visit } from "yaml";
 import * as z from "zod";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic, DiagnosticCode } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { CATEGORIES, type Format } from "../../../core/skill.ts";
 import { isObject } from "../../../core/values.ts";
 import { mcpServerSchema } from "../../../core/workflow.ts";
@@ -21,7 +22,7 @@ interface Document extends Frontmatter {
 /** A skill's SKILL.md by the rules of the skill's format. */
 export function checkDocument(folder: SkillFolder, format: Format): Diagnostic[] {
   const file = join(folder.directory, "SKILL.md");
-  const refuse = (code: string, message: string, place: object = {}): Diagnostic[] => [
+  const refuse = (code: DiagnosticCode, message: string, place: object = {}): Diagnostic[] => [
     { severity: "error", code, path: [], message, file, ...place },
   ];
   try {

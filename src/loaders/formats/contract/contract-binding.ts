@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits } from "../../../core/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/values.ts";

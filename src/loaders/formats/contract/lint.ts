@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { compileSchema } from "../../../core/schema/schema.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../../../core/values.ts";
 import { type Complain, openManifest, type Path, unknownKey } from "../../folder/lint-manifest.ts";

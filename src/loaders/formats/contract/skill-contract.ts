@@ -1,5 +1,6 @@
 import valid from "semver/functions/valid.js";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill.ts";
@@ -24,7 +25,7 @@ export const skillContract: FolderFormat = {
     if (!manifest) return skipped(folder.directory, "it has no contract");
     if ("severity" in manifest) return manifest;
     const { id } = manifest.value;
-    return isContractId(id) ? loadContract(folder, manifest, id, host) : { ...refuseId(manifest), severity: "warning" };
+    return isContractId(id) ? loadContract(folder, manifest, id, host) : refuseId(manifest);
   },
 };
 
@@ -39,6 +40,7 @@ function refuseId({ value, finding }: Manifest): Diagnostic {
   const what = value.id === undefined ? "the contract has no id" : `${JSON.stringify(value.id)} is no id of a contract`;
   return {
     ...finding(["id"], `skipped: ${what}: use letters, digits, ".", "-" and "_", 128 at most`),
+    severity: "warning",
     code: "SKILL_SKIPPED",
   };
 }

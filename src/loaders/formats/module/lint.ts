@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic, DiagnosticCode } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { type DefinitionFault, definitionFaults } from "../../../core/formats/skill-definition.ts";
 import { describeReserved, isReservedTool } from "../../../core/own/own-tools.ts";
 import { compileSchema } from "../../../core/schema/schema.ts";
@@ -13,7 +14,7 @@ const FILES = ["skill.ts", "skill.mts", "skill.js", "skill.mjs"];
 export function checkModule(folder: SkillFolder): Diagnostic[] {
   const name = FILES.find((file) => folder.names.has(file)) ?? "skill.ts";
   const file = join(folder.directory, name);
-  const refuse = (code: string, message: string, hint?: string): Diagnostic => ({
+  const refuse = (code: DiagnosticCode, message: string, hint?: string): Diagnostic => ({
     severity: "error",
     code,
     path: [],

@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { Discovery, SkillLevel } from "../../folder/level.ts";

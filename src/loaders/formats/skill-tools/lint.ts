@@ -1,5 +1,5 @@
 import { extname, join, posix } from "node:path";
-import type { Diagnostic } from "../../../core/errors.ts";
+import type { Diagnostic, DiagnosticCode } from "../../../core/diagnostic.ts";
 import { isObject } from "../../../core/values.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, openManifest, type Path, unknownKey } from "../../folder/lint-manifest.ts";
@@ -77,7 +77,7 @@ function checkParameter(problem: Complain, parameter: unknown, path: Path, name:
   const found = Object.keys(parameter)
     .filter((key) => !PARAMETER_KEYS.includes(key))
     .map((key) => unknownKey(problem, "warning", [...path, key], PARAMETER_KEYS));
-  const doubt = (code: string, key: string, message: string, hint?: string) =>
+  const doubt = (code: DiagnosticCode, key: string, message: string, hint?: string) =>
     found.push(problem("warning", code, [...path, key], { message, hint }));
   if (typeof type !== "string") {
     const said = { message: `parameter ${name} has no type`, hint: `known are ${TYPES.join(", ")}` };

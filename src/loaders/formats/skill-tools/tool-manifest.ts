@@ -1,4 +1,4 @@
-import { type Diagnostic, hasErrors } from "../../../core/errors.ts";
+import { type Diagnostic, hasErrors } from "../../../core/diagnostic.ts";
 import { below, doubtful, isText, skippedTool, translateParameters } from "../../../core/formats/parameter-map.ts";
 import { RESERVED_TOOLS } from "../../../core/own/own-tools.ts";
 import { isObject, type Json, type JsonSchema } from "../../../core/values.ts";

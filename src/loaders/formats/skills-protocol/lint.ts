@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { isObject } from "../../../core/values.ts";
 import { type Manifest, openManifest, unknownKey } from "../../folder/lint-manifest.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";

@@ -2,7 +2,8 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import {
   isPackageName,
   isPackageVersion,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type Diagnostic, messageOf } from "../../../core/errors.ts";
+import type { Diagnostic, DiagnosticCode } from "../../../core/diagnostic.ts";
+import { messageOf } from "../../../core/errors.ts";
 import {
   type Descriptor,
   type DescriptorFinding,
@@ -174,6 +175,9 @@ function invalid({ file, text }: Source, message: string): Diagnostic {
 }
 
 /** What is wrong costs a tool or the tools, never the run. */
-export function descriptorFinding(code: string, rest: Pick<Diagnostic, "path" | "message" | "file">): Diagnostic {
+export function descriptorFinding(
+  code: DiagnosticCode,
+  rest: Pick<Diagnostic, "path" | "message" | "file">,
+): Diagnostic {
   return { severity: "warning", code, ...rest };
 }

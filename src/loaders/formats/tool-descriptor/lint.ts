@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { isObject } from "../../../core/values.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Manifest, openManifest, type Path, unknownKey } from "../../folder/lint-manifest.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Diagnostic } from "../../../core/errors.ts";
+import type { Diagnostic } from "../../../core/diagnostic.ts";
 import type { DescribedTool } from "../../../core/formats/descriptor.ts";
 import type { Tool } from "../../../core/skill.ts";
 import { isObject, type Json } from "../../../core/values.ts";

@@ -2,7 +2,7 @@ import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../../../src/core/config.ts";
-import type { Diagnostic } from "../../../../src/core/errors.ts";
+import type { Diagnostic } from "../../../../src/core/diagnostic.ts";
 import type { Skill } from "../../../../src/core/skill.ts";
 import type { Json, JsonObject } from "../../../../src/core/values.ts";
 import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Diagnostic } from "../../../../src/core/errors.ts";
+import type { Diagnostic } from "../../../../src/core/diagnostic.ts";
 import type { JsonObject } from "../../../../src/core/values.ts";
 import type { SkillPackage } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
