@@ -1,6 +1,6 @@
 import { isObject } from "../../core/values.ts";
 import { parsePlainYaml } from "./plain-yaml.ts";
-import { type Place, parseYaml, type YamlProblem } from "./yaml-text.ts";
+import { type Place, parseYaml, type YamlProblem, type YamlText } from "./yaml-text.ts";
 
 /** A Markdown document with YAML before it, as Agent Skills write it. */
 export interface Frontmatter {
@@ -23,7 +23,14 @@ export function parseFrontmatter(text: string): Frontmatter | YamlProblem {
   const parts = splitFrontmatter(text);
   if (!parts) return { message: missingFrontmatter(text), line: 1, column: 1 };
   const plain = parsePlainYaml(parts.frontmatter);
-  if (plain) return document(text, parts.body, plain, (path) => below(parseYaml(parts.frontmatter).position(path)));
+  if (plain) {
+    // Positions cost a second reading, which only a finding is worth.
+    let read: YamlText | undefined;
+    return document(text, parts.body, plain, (path) => {
+      read ??= parseYaml(parts.frontmatter);
+      return below(read.position(path));
+    });
+  }
   const first = parseYaml(parts.frontmatter, METADATA);
   const [problem] = first.problems;
   const yaml = problem ? parseYaml(quoteColons(parts.frontmatter), METADATA) : first;

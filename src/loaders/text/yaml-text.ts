@@ -6,11 +6,12 @@ import {
   isCollection,
   isMap,
   isNode,
-  isPair,
   isScalar,
+  isSeq,
   Lexer,
   LineCounter,
   type Node,
+  type Pair,
   Parser,
   visit,
   type YAMLMap,
@@ -63,7 +64,12 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
     if (isNestedBeyond(MOST_DEPTH, value)) {
       return failed(problem(`nested more than ${MOST_DEPTH} levels deep through aliases`));
     }
-    return { value, problems: [], position: (path) => positionOf(document, path, at) };
+    const findPair = createPairFinder();
+    const position = (path: readonly (string | number)[]): Place => {
+      const offset = offsetOf(document, path, findPair);
+      return offset === undefined ? {} : at(offset);
+    };
+    return { value, problems: [], position };
   } catch (error) {
     return failed(problem(messageOf(error)));
   }
@@ -144,22 +150,31 @@ function badKeys(map: YAMLMap, problem: Complain): YamlProblem[] {
   });
 }
 
-function positionOf(document: Document, path: readonly (string | number)[], at: (offset: number) => Place): Place {
+/** The pairs of a map by their keys, found out once for each map that is asked for. */
+function createPairFinder(): (map: YAMLMap, key: string | number) => Pair | undefined {
+  const known = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+  const pairsOf = (map: YAMLMap) =>
+    new Map(map.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [])));
+  return (map, key) => {
+    const pairs = known.get(map) ?? pairsOf(map);
+    known.set(map, pairs);
+    return pairs.get(String(key));
+  };
+}
+
+type PairFinder = ReturnType<typeof createPairFinder>;
+
+/** The offset of the deepest part of a path. */
+function offsetOf(document: Document, path: readonly (string | number)[], findPair: PairFinder): number | undefined {
   let node: unknown = document.contents;
   let offset: number | undefined = (node as Node | null)?.range?.[0];
   for (const key of path) {
     if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node)
-      ? node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(key))
-      : undefined;
-    const child = pair
-      ? pair.value
-      : isMap(node)
-        ? undefined
-        : (node as { get?: (key: unknown, keep: boolean) => unknown })?.get?.(key, true);
+    const pair = isMap(node) ? findPair(node, key) : undefined;
+    const child = pair ? pair.value : isSeq(node) ? node.items[Number(key)] : undefined;
     if (child === undefined && !pair) break;
     offset = (pair?.key as Node | undefined)?.range?.[0] ?? (child as Node).range?.[0] ?? offset;
     node = child;
   }
-  return offset === undefined ? {} : at(offset);
+  return offset;
 }

@@ -77,7 +77,7 @@ function placed({ line, column }: { readonly line?: number; readonly column?: nu
 /** The first use of YAML that strict readers refuse: lists and maps in brackets, anchors, aliases. */
 function fancyYaml(yaml: string): { readonly what: string; readonly line: number } | undefined {
   let found: { readonly what: string; readonly at: number } | undefined;
-  visit(parseDocument(yaml, { prettyErrors: false }), {
+  visit(parseDocument(yaml, { prettyErrors: false, uniqueKeys: false }), {
     Collection(_, node) {
       if (!found && node.flow) found = { what: "YAML in brackets", at: node.range?.[0] ?? 0 };
       if (!found && node.anchor) found = { what: "an anchor", at: node.range?.[0] ?? 0 };
