@@ -1,12 +1,16 @@
 /// <reference types="node" preserve="true" />
 
+import { existsSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { SkillflowError } from "./core/errors.ts";
 import type { RunEvent } from "./core/event.ts";
 import type { Model, Observer } from "./core/ports.ts";
-import type { ToolContext } from "./core/skill.ts";
+import { exposedName, type SkillDefinition as Skill, type ToolContext } from "./core/skill.ts";
+import { isObject, type Json, nearest } from "./core/values.ts";
 import { type ScriptedReply, scriptModel, scriptSchema } from "./models/script.ts";
+import { ownPath } from "./own-files.ts";
 import { memoryBlobs } from "./stores/blobs.ts";
 
 export { memoryStore } from "./stores/memory.ts";
@@ -102,4 +106,93 @@ export function scriptedModel(replies: readonly ScriptedReply[]): Model {
   if (checked.success) return scriptModel(checked.data);
   const problems = checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   throw new SkillflowError("recording.invalid", `this is no script: ${problems.join("; ")}`);
+}
+
+/** One answer of a tool. */
+export interface Fixture {
+  /** What the input has to be: objects by the keys that are named here, texts with `*` for any characters. Default: anything. */
+  readonly when?: Json;
+  readonly output?: Json;
+  /** In place of `output`: the call fails with it. */
+  readonly error?: string;
+}
+
+/** By a tool's name as the model sees it (`sentry_get_issue`): the first row that fits answers, and none is used up. */
+export type Fixtures = Readonly<Record<string, readonly Fixture[]>>;
+
+/**
+ * A skill for the test of a workflow, to be given to `openProject`: one's own, or a built-in one by its id, with its tools and
+ * instruction as they are, but answered from fixtures. It needs no config and contacts nobody; a call that no row fits fails
+ * with `no fixture for TOOL`. Throws a SkillflowError (`skill.invalid`) where there is no such skill, or a name is no tool of it.
+ */
+export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): Promise<Skill> {
+  const { mcp: _, probe: __, ...real } = typeof skill === "string" ? await builtinSkill(skill) : skill;
+  const names = new Set(real.tools.map((tool) => exposedName(real.id, tool.name)));
+  const unknown = Object.keys(fixtures).find((name) => !names.has(name));
+  if (unknown !== undefined) {
+    const near = nearest(unknown, names);
+    const hint = near === undefined ? `its tools are ${[...names].join(", ")}` : `did you mean ${near}?`;
+    throw new SkillflowError("skill.invalid", `the skill ${real.id} has no tool ${unknown}`, { hint });
+  }
+  const tools = real.tools.map(({ needs: ___, ...tool }) => {
+    const name = exposedName(real.id, tool.name);
+    return { ...tool, handler: (input: Json) => answer(name, fixtures[name] ?? [], input) };
+  });
+  return { ...real, config: {}, tools };
+}
+
+/** What the tools of a recorded run were answered, by their inputs. */
+export function recordedFixtures(events: Iterable<RunEvent>): Fixtures {
+  const inputs = new Map<string, Json>();
+  const rows: Record<string, Fixture[]> = {};
+  for (const event of events) {
+    if (event.type === "tool:call") inputs.set(event.id, event.input);
+    if (event.type !== "tool:result") continue;
+    const { id, tool, output = null, error } = event;
+    const row: Fixture = { when: escaped(inputs.get(id) ?? {}), ...(error === undefined ? { output } : { error }) };
+    rows[tool] = [...(rows[tool] ?? []), row];
+  }
+  return rows;
+}
+
+async function builtinSkill(id: string): Promise<Skill> {
+  const directory = join(ownPath("skills", "skills"), id);
+  if (/^[a-z][\w-]*$/.test(id) && existsSync(directory)) {
+    const { loadBuiltinSkill } = await import("./loaders/registry/layers.ts");
+    return (await loadBuiltinSkill(directory)) as Skill;
+  }
+  throw new SkillflowError("skill.invalid", `there is no built-in skill ${id} to answer for`);
+}
+
+function answer(name: string, rows: readonly Fixture[], input: Json): Json {
+  const row = rows.find(({ when }) => when === undefined || fits(when, input));
+  if (row?.error !== undefined) throw new Error(row.error);
+  if (!row) throw new Error(`no fixture for ${name}`);
+  return row.output ?? null;
+}
+
+function fits(wanted: Json, value: Json | undefined): boolean {
+  if (typeof wanted === "string") return typeof value === "string" && globOf(wanted).test(value);
+  if (Array.isArray(wanted)) {
+    return Array.isArray(value) && wanted.length === value.length && wanted.every((item, n) => fits(item, value[n]));
+  }
+  if (!isObject(wanted)) return wanted === value;
+  return isObject(value) && Object.entries(wanted).every(([key, item]) => fits(item as Json, value[key] as Json));
+}
+
+/** `*` is any characters, `\*` a star. */
+function globOf(text: string): RegExp {
+  const parts = text.split(/(\\\*|\*)/).map((part) => {
+    if (part === "*") return "[\\s\\S]*";
+    return (part === "\\*" ? "*" : part).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  });
+  return new RegExp(`^${parts.join("")}$`);
+}
+
+/** What stands for itself where `*` is any characters. */
+function escaped(value: Json): Json {
+  if (typeof value === "string") return value.replaceAll("*", "\\*");
+  if (Array.isArray(value)) return value.map(escaped);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escaped(item as Json)]));
 }

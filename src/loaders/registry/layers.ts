@@ -150,7 +150,7 @@ export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, 
   };
 }
 
-async function loadBuiltinSkill(directory: string): Promise<Skill> {
+export async function loadBuiltinSkill(directory: string): Promise<Skill> {
   const code = ["skill.js", "skill.ts"].map((name) => join(directory, name)).find((file) => existsSync(file));
   const skill = await loadSkillModule(code ?? join(directory, "skill.js"));
   const folder = openSkillFolder(directory);

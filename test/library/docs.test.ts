@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { makeProject } from "../cli/program.ts";
+
+/** The packed package in an empty project: what the pages show of the library compiles there, runs, and ends by itself. */
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const execute = promisify(execFile);
+
+function examplesOf(page: string): string[] {
+  const text = readFileSync(join(ROOT, page), "utf8");
+  const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code);
+  return blocks.filter((code) => !code.includes("export default"));
+}
+
+/** What each example of docs/library.md prints, in its order. */
+const PRINTED = [
+  /workflow:end\nsucceeded 0 \{ summary: 'The checkout is down.' \} 1\n$/,
+  /^succeeded \[ 'shop: please look \(with a token\)' \]\n$/,
+  /SAY HELLO/,
+  /^interrupted 130 interrupted \(not needed any more\)\n$/,
+  /^error MISSING_ENTRY entry /,
+  /^script\.exhausted\nsucceeded\nsucceeded\n(?:---|flowchart|graph)/,
+  /logs available null null\n[\s\S]*0 PAGER_TOKEN is not set \[ 'PAGER_TOKEN' \]\n$/,
+  /^workflow\.invalid 2 absent\.yml cannot be run there is no file absent\.yml\n$/,
+  /^$/,
+  /^$/,
+];
+
+const pages = { "docs/library.md": examplesOf("docs/library.md"), "README.md": examplesOf("README.md") };
+const named = Object.entries(pages).flatMap(([page, examples]) => {
+  return examples.map((code, index) => ({ name: `${page.replace(/\W/g, "-")}-${index}`, code }));
+});
+let project = "";
+
+beforeAll(async () => {
+  project = makeProject({ "package.json": { type: "module" } });
+  const packed = join(project, "packed");
+  const installed = join(project, "node_modules", "skillflow");
+  mkdirSync(packed);
+  mkdirSync(installed, { recursive: true });
+  await execute("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", packed], { cwd: ROOT });
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const tarball = join(packed, `skillflow-${version}.tgz`);
+  await execute("tar", ["xzf", tarball, "--strip-components=1", "-C", installed]);
+  symlinkSync(join(ROOT, "node_modules"), join(installed, "node_modules"));
+  for (const { name, code } of named) writeFileSync(join(project, `${name}.ts`), code);
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    module: "NodeNext",
+    target: "ES2023",
+    lib: ["ES2023"],
+    types: ["node"],
+    typeRoots: [join(ROOT, "node_modules", "@types")],
+  };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  // A finding is printed on the output, which says more than that tsc failed.
+  const found = await execute(join(ROOT, "node_modules", ".bin", "tsc"), [], { cwd: project }).catch((error) => error);
+  expect(found.stdout).toBe("");
+}, 120_000);
+
+describe("the examples", () => {
+  it("are as many as is known what they print", () => {
+    expect(pages["docs/library.md"]).toHaveLength(PRINTED.length);
+    expect(pages["README.md"].length).toBeGreaterThan(0);
+  });
+
+  it.each(named.map(({ name }, index) => [name, PRINTED[index] ?? /./] as const))(
+    "of %s run as they stand, and end by themselves",
+    async (name, printed) => {
+      const env = { PATH: process.env.PATH, HOME: project };
+      const { stdout, stderr } = await execute(process.execPath, [`${name}.js`], { cwd: project, env });
+      expect(stdout).toMatch(printed);
+      expect(stderr).toBe("");
+    },
+  );
+});
