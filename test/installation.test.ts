@@ -106,11 +106,11 @@ describe("an installation", () => {
   it("brings types that stand on their own, however strictly they are checked", () => {
     write({
       "types/use.ts": `
-        import { defineSkill, openInside, type SkillDefinition } from "skillflow";
+        import { defineSkill, openInside, openProject, resolveSkills, type Skill } from "skillflow";
         import { startLoopback, toolContext } from "skillflow/testing";
-        export const skill: SkillDefinition = defineSkill({ id: "a", name: "A", description: "Does a.", category: "general", config: {}, tools: [] });
+        export const skill: Skill = defineSkill({ id: "a", name: "A", description: "Does a.", category: "general", config: {}, tools: [] });
         export const service = startLoopback((request, response) => void response.end(request.body));
-        export const used = [openInside, toolContext()];`,
+        export const used = [openInside, openProject, resolveSkills, toolContext()];`,
       "types/tsconfig.json": {
         compilerOptions: { module: "NodeNext", target: "ES2023", strict: true, skipLibCheck: false, noEmit: true },
         files: ["use.ts"],

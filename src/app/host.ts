@@ -1,7 +1,7 @@
 import type { Environment, ProjectConfig } from "../core/config.ts";
 import type { Model, ProcessMark, Store } from "../core/ports.ts";
 import type { Skill } from "../core/skill.ts";
-import type { Processes } from "../loaders/mcp/process.ts";
+import type { Processes } from "../loaders/mcp/processes.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
 import type { SkillSet } from "../loaders/registry/skill-set.ts";
 import { followProcess } from "../sandbox/processes.ts";

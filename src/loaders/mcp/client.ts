@@ -3,7 +3,7 @@ import { messageOf } from "../../core/errors.ts";
 import { compileSchema } from "../../core/schema/schema.ts";
 import type { McpServerConfig, Tool, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
-import type { Processes } from "./process.ts";
+import type { Processes } from "./processes.ts";
 import { readResult } from "./results.ts";
 import { isUntouched, openSession, type Session } from "./session.ts";
 import { type ListedTool, quote } from "./tools.ts";

@@ -6,9 +6,9 @@ import type { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { messageOf } from "../../core/errors.ts";
-import type { ProcessMark } from "../../core/ports.ts";
 import { temporaryName } from "../../core/temporary-name.ts";
 import { isObject, parseJson } from "../../core/values.ts";
+import type { Processes } from "./processes.ts";
 
 export interface ServerCommand {
   /** Looked up on the PATH of `env`. */
@@ -18,17 +18,6 @@ export interface ServerCommand {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly processes: Processes;
-}
-
-/** What ending a process takes. A negative id means the group of a process. */
-export interface Processes {
-  /** Ours: the names of temporary folders tell it. */
-  readonly self: ProcessMark;
-  /** One that is gone is no error. */
-  readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
-  readonly isAlive: (pid: number) => boolean;
-  /** Tells again and again who lives of a process and all that it started, or that has this in its environment. */
-  readonly follow: (pid: number, mark: string) => () => readonly number[];
 }
 
 /** An MCP server as a process: it and all that it started are gone when `close` resolves. */

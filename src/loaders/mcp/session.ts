@@ -4,7 +4,8 @@ import { BASE_VARIABLES, type Environment } from "../../core/config.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
-import { createServerProcess, MOST_MESSAGE, NOT_RUNNING, type Processes } from "./process.ts";
+import { createServerProcess, MOST_MESSAGE, NOT_RUNNING } from "./process.ts";
+import type { Processes } from "./processes.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools } from "./tools.ts";
 import { fillVariables, variablesIn } from "./variables.ts";
 
