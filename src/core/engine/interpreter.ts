@@ -3,6 +3,7 @@ import { parseDuration } from "../values.ts";
 import { endHalted, route } from "./departure.ts";
 import { leaveUnfinished } from "./leave.ts";
 import type { Program } from "./program.ts";
+import { type Scene, sceneOf } from "./scene.ts";
 import type { State } from "./state.ts";
 import { limitReached, type Step } from "./step.ts";
 import { work } from "./visit.ts";
@@ -18,10 +19,14 @@ export function next(program: Program, state: State): Step | undefined {
 
 function decideNext(program: Program, state: State): Step {
   if (!state.started) return start(program);
-  if (state.visit) return state.halt ? leaveUnfinished(program, state, state.visit) : work(program, state, state.visit);
+  if (state.visit) return inVisit(sceneOf(program, state, state.visit));
   if (state.halt) return endHalted(state);
   if (state.leaving) return route(program, state, state.leaving);
   return enter(program, state);
+}
+
+function inVisit(scene: Scene): Step {
+  return scene.state.halt ? leaveUnfinished(scene) : work(scene);
 }
 
 function start({ record, warnings }: Program): Step {

@@ -1,30 +1,30 @@
 import type { EvalResult, EventBody, NodeResult } from "../event.ts";
 import { isObject, type JsonObject } from "../values.ts";
-import type { Evaluator, WorkflowNode } from "../workflow.ts";
+import type { Evaluator } from "../workflow.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 import { leave } from "./leave.ts";
-import { toolsAt } from "./offer.ts";
-import type { Program } from "./program.ts";
-import type { State, Visit } from "./state.ts";
+import { modelHere, type Scene, toolsHere } from "./scene.ts";
+import type { Visit } from "./state.ts";
 import { ask, type Step } from "./step.ts";
 
 /** Whether an attempt's answer will do, and what follows if it will not. */
 
 /** Every evaluator, in order (N28); judges are asked, the rest is judged here. */
-export function evaluate(program: Program, state: State, visit: Visit, node: WorkflowNode, data: JsonObject): Step {
+export function evaluate(scene: Scene, data: JsonObject): Step {
+  const { visit, node } = scene;
   const evals: EvalResult[] = [];
-  const { same } = toolsAt(program, state, visit.node);
+  const { same } = toolsHere(scene);
   for (const [index, evaluator] of (node.eval ?? []).entries()) {
     const judged = evaluateByCode(evaluator, data, visit.calls, same) ?? judgement(visit, index, evaluator);
-    if (!judged) return askJudge(program, state, visit, node, data, index);
+    if (!judged) return askJudge(scene, data, index);
     evals.push(judged);
   }
   if (evals.every((result) => result.pass)) {
     const result: NodeResult = { status: "success", data, toolCalls: visit.calls, ...(node.eval ? { evals } : {}) };
     return leave(visit, result);
   }
-  return leaveOrRetry(program, state, visit, node, {
+  return leaveOrRetry(scene, {
     data,
     error: evalError(evals),
     failures: failureLines(evals),
@@ -44,14 +44,7 @@ function readVerdict(evaluator: Evaluator, text: string | undefined): Verdict | 
   return evaluator.kind === "judge" && text !== undefined ? parseVerdict(text, evaluator.pass_when) : undefined;
 }
 
-function askJudge(
-  program: Program,
-  state: State,
-  visit: Visit,
-  node: WorkflowNode,
-  data: JsonObject,
-  index: number,
-): Step {
+function askJudge({ program, state, visit, node }: Scene, data: JsonObject, index: number): Step {
   const evaluator = node.eval?.[index];
   const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
   const model = own ?? node.judge_model ?? program.workflow.judge_model ?? state.settings.judge_model;
@@ -69,13 +62,8 @@ interface Shortfall {
 }
 
 /** Failed evals and misfit output start another attempt while one is left (N33). */
-export function leaveOrRetry(
-  program: Program,
-  state: State,
-  visit: Visit,
-  node: WorkflowNode,
-  shortfall: Shortfall,
-): Step {
+export function leaveOrRetry(scene: Scene, shortfall: Shortfall): Step {
+  const { program, state, visit, node } = scene;
   const { data, error, failures, evals } = shortfall;
   if (!node.retry || visit.attempt >= node.retry.max) {
     return leave(visit, {
@@ -87,7 +75,6 @@ export function leaveOrRetry(
   }
   const guide = node.retry.instruction;
   if (isObject(guide) && visit.reflection === undefined) {
-    const model = node.model ?? program.workflow.model ?? state.settings.model;
     const instruction = program.instruction(visit.node);
     const prompt = reflectPrompt({
       ask: "reflect" in guide ? guide.reflect : undefined,
@@ -100,7 +87,7 @@ export function leaveOrRetry(
       key: `${visit.key}/${visit.attempt}/reflect`,
       purpose: "reflect",
       node: visit.node,
-      model,
+      model: modelHere(scene),
       prompt,
     });
   }

@@ -2,8 +2,8 @@ import type { EventBody, NodeResult } from "../event.ts";
 import type { JsonObject } from "../values.ts";
 import type { WorkflowNode } from "../workflow.ts";
 import { readAnswer } from "./answer.ts";
-import type { Program } from "./program.ts";
-import { type AgentFailure, type State, toolCallOf, type Visit } from "./state.ts";
+import type { Scene } from "./scene.ts";
+import { type AgentFailure, toolCallOf, type Visit } from "./state.ts";
 import type { Step } from "./step.ts";
 
 /** Leaving a visit: its result, as far as it came. */
@@ -16,8 +16,8 @@ export function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFail
   return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
 }
 
-export function leaveUnfinished(program: Program, state: State, visit: Visit): Step {
-  const data = { ...partialData(visit, program.node(visit.node)), error: state.halt?.reason ?? "the run stopped" };
+export function leaveUnfinished({ state, visit, node }: Scene): Step {
+  const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   const step = leave(visit, { status: "failed", data, toolCalls }, true);
   return { ...step, key: `${step.key}/halt` };

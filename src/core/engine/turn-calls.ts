@@ -3,11 +3,10 @@ import type { EventBody } from "../event.ts";
 import { answerFromAbove, readingProblem } from "../own/disclosure.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Outcome, ToolDescriptor } from "../skill.ts";
-import type { WorkflowNode } from "../workflow.ts";
 import { leaveFailed } from "./leave.ts";
-import { toolsAt } from "./offer.ts";
-import type { Program, ToolSet } from "./program.ts";
-import type { PendingCall, State, Visit } from "./state.ts";
+import type { ToolSet } from "./program.ts";
+import { mostTurns, type Scene, toolsHere } from "./scene.ts";
+import type { PendingCall, Visit } from "./state.ts";
 import type { Step } from "./step.ts";
 import { misfitOf } from "./tool-input.ts";
 
@@ -20,16 +19,17 @@ const IN_DOUBT =
 const MOST_CALLS = 64;
 
 /** Side-by-side reads, or one write: announced in one record, then carried out. */
-export function carryOut(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
-  const tools = toolsAt(program, state, visit.node);
-  const most = node.max_turns ?? state.settings.max_turns;
+export function carryOut(scene: Scene): Step {
+  const { state, visit, node } = scene;
+  const tools = toolsHere(scene);
+  const most = mostTurns(scene);
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached; ${visit.pending.length} requested tool calls were not carried out`;
     return leaveFailed(visit, node, { message });
   }
   const group = nextGroup(visit.pending, tools.find);
   const unannounced = group.filter((call) => call.announced === undefined);
-  if (unannounced.length > 0) return announce(program, state, visit, unannounced);
+  if (unannounced.length > 0) return announce(scene, unannounced);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
@@ -61,15 +61,16 @@ function nextGroup(pending: readonly PendingCall[], find: (name: string) => Tool
 }
 
 /** D41: rejected calls are announced and answered like others, and reach no handler. */
-function announce(program: Program, state: State, visit: Visit, calls: readonly PendingCall[]): Step {
+function announce(scene: Scene, calls: readonly PendingCall[]): Step {
+  const { visit } = scene;
   const { node } = visit;
-  const tools = toolsAt(program, state, node);
+  const tools = toolsHere(scene);
   const bodies: EventBody[] = calls.map(({ key, tool, input }) => ({ type: "tool:call", node, tool, input, id: key }));
   const sound: PendingCall[] = [];
   for (const call of calls) {
     const tool = tools.find(call.tool);
     const complaint = isBeyondMost(visit, call) ? BEYOND_MOST : rejection(call, tool, tools);
-    const known = complaint === undefined && tool ? seenAbove(program, state, visit, { call, tool, sound }) : undefined;
+    const known = complaint === undefined && tool ? seenAbove(scene, { call, tool, sound }) : undefined;
     if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
     else sound.push(call);
     if (known !== undefined) bodies.push({ type: "tool:result", node, tool: call.tool, output: known, id: call.key });
@@ -85,9 +86,7 @@ function isBeyondMost({ pending }: Visit, call: PendingCall): boolean {
 
 /** What a call would bring that the model has before it already, answered without a handler. */
 function seenAbove(
-  program: Program,
-  state: State,
-  visit: Visit,
+  { program, state, visit }: Scene,
   { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
 ): string | undefined {
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];

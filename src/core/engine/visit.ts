@@ -1,35 +1,32 @@
 import type { EventBody, NodeResult } from "../event.ts";
 import { joinSections, type Prompt } from "../prompt.ts";
 import type { Json, JsonObject } from "../values.ts";
-import type { WorkflowNode } from "../workflow.ts";
 import { readAnswer } from "./answer.ts";
 import { checkValues, evalsByName } from "./evaluate.ts";
 import { previousAttempt } from "./judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
-import { toolsAt } from "./offer.ts";
-import type { Program } from "./program.ts";
+import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { State, Visit } from "./state.ts";
 import { ask, type Step } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
 
 /** What happens inside a visit: requirements, turns, the answer. */
 
-export function work(program: Program, state: State, visit: Visit): Step {
-  const node = program.node(visit.node);
+export function work(scene: Scene): Step {
+  const { visit, node } = scene;
   if (visit.failure) return leaveFailed(visit, node, visit.failure);
   if (visit.replies === 0 && visit.attempt === 0) {
-    const unmet = unmetRequirement(program, state, visit);
+    const unmet = unmetRequirement(scene);
     if (unmet) return leave(visit, unmet);
   }
-  if (visit.pending.length > 0) return carryOut(program, state, visit, node);
-  if (visit.answer) return review(program, state, visit, node, visit.answer);
-  return askTurn(program, state, visit, node);
+  if (visit.pending.length > 0) return carryOut(scene);
+  if (visit.answer) return review(scene, visit.answer);
+  return askTurn(scene);
 }
 
 /** N13, N14: unmet requirements end the visit before the model is asked. */
-function unmetRequirement(program: Program, state: State, visit: Visit): NodeResult | undefined {
-  const { requires } = program.node(visit.node);
+function unmetRequirement({ state, node: { requires } }: Scene): NodeResult | undefined {
   if (!requires) return undefined;
   const complaints = checkValues(requires, contextRoot(state));
   if (complaints.length === 0) return undefined;
@@ -48,16 +45,17 @@ function contextRoot(state: State): JsonObject {
   return Object.fromEntries([...nodes, ["input", state.context.input]]);
 }
 
-function askTurn(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
-  const most = node.max_turns ?? state.settings.max_turns;
+function askTurn(scene: Scene): Step {
+  const { state, visit, node } = scene;
+  const most = mostTurns(scene);
   if (visit.replies >= most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
   const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
-  const model = node.model ?? program.workflow.model ?? state.settings.model;
-  return ask(state, { key, purpose: "work", node: visit.node, model, prompt: workPrompt(program, state, visit, node) });
+  return ask(state, { key, purpose: "work", node: visit.node, model: modelHere(scene), prompt: workPrompt(scene) });
 }
 
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */
-function workPrompt(program: Program, state: State, visit: Visit, node: WorkflowNode): Prompt {
+function workPrompt(scene: Scene): Prompt {
+  const { program, state, visit, node } = scene;
   const { lesson } = visit;
   const past = lesson ? [previousAttempt(lesson.answer, lesson.feedback)] : [];
   const sections = [...past, ...program.preface(visit.node, state), program.instruction(visit.node)];
@@ -65,21 +63,16 @@ function workPrompt(program: Program, state: State, visit: Visit, node: Workflow
     text: joinSections(sections),
     context: state.context,
     turns: [...visit.turns],
-    tools: toolsAt(program, state, visit.node).told,
+    tools: toolsHere(scene).told,
     ...(node.output ? { output: node.output } : {}),
   };
 }
 
-function review(
-  program: Program,
-  state: State,
-  visit: Visit,
-  node: WorkflowNode,
-  answer: { readonly text: string; readonly stop: string },
-): Step {
+function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): Step {
+  const { visit, node } = scene;
   if (answer.stop === "refusal")
     return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
-  const turnsLeft = visit.replies < (node.max_turns ?? state.settings.max_turns);
+  const turnsLeft = visit.replies < mostTurns(scene);
   if (answer.stop === "length") {
     if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF);
     return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
@@ -88,26 +81,26 @@ function review(
   const silent = answer.text.trim() === "";
   if (problems.length > 0 || silent) {
     if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems));
-    if (silent) return noteSilence(program, state, visit, node);
+    if (silent) return noteSilence(scene);
     const why = problems.join("; ");
-    return leaveOrRetry(program, state, visit, node, {
+    return leaveOrRetry(scene, {
       data,
       error: `output invalid: ${why}`,
       failures: [`output (schema): ${why}`],
     });
   }
-  return evaluate(program, state, visit, node, data);
+  return evaluate(scene, data);
 }
 
 /** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
-function noteSilence(program: Program, state: State, visit: Visit, node: WorkflowNode): Step {
-  const model = node.model ?? program.workflow.model ?? state.settings.model;
+function noteSilence(scene: Scene): Step {
+  const { visit } = scene;
   const message = "the model answered nothing";
   const body: EventBody = {
     type: "model:error",
     node: visit.node,
     purpose: "work",
-    model,
+    model: modelHere(scene),
     code: "model.silent",
     message,
   };

@@ -1,0 +1,29 @@
+import type { WorkflowNode } from "../workflow.ts";
+import { toolsAt } from "./offer.ts";
+import type { Program, ToolSet } from "./program.ts";
+import type { State, Visit } from "./state.ts";
+
+/** A visit under way: all that a decision inside it goes by. */
+export interface Scene {
+  readonly program: Program;
+  readonly state: State;
+  readonly visit: Visit;
+  readonly node: WorkflowNode;
+}
+
+export function sceneOf(program: Program, state: State, visit: Visit): Scene {
+  return { program, state, visit, node: program.node(visit.node) };
+}
+
+export function toolsHere({ program, state, visit }: Scene): ToolSet {
+  return toolsAt(program, state, visit.node);
+}
+
+/** The model that works at the node. */
+export function modelHere({ program, state, node }: Scene): string {
+  return node.model ?? program.workflow.model ?? state.settings.model;
+}
+
+export function mostTurns({ state, node }: Scene): number {
+  return node.max_turns ?? state.settings.max_turns;
+}
