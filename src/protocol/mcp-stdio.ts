@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import { messageOf } from "../core/errors.ts";
 import type { McpService } from "./mcp-server.ts";
@@ -19,6 +20,8 @@ export interface Connection {
 
 /** What was asked for before the input ended may take this long, once it can be answered at all. */
 const GRACE_MS = 1000;
+/** Nothing more is read while so many requests wait for an answer, or their answers for being read. */
+const MOST_OPEN = 512;
 
 export async function connectStreams(service: McpService, streams: Streams): Promise<Connection> {
   const [{ serveStdio }, sdk] = await Promise.all([
@@ -70,6 +73,7 @@ function createTransport(
     async close() {
       if (isOver) return;
       isOver = true;
+      requests.giveUp();
       transport.onclose?.();
       finish();
     },
@@ -78,7 +82,7 @@ function createTransport(
     for await (const chunk of input) {
       if (isOver) return;
       buffer.append(Buffer.from(chunk));
-      for (let more = true; more && !isOver; ) more = deliver();
+      while (!isOver && deliver()) await requests.fewerThan(MOST_OPEN);
     }
     if (requests.areOpen()) await isReady;
     await requests.settled(GRACE_MS);
@@ -97,34 +101,53 @@ function createTransport(
   return transport;
 }
 
-/** Which requests of the other side wait for an answer. */
+/** How many requests of the other side wait for an answer. An id may stand for several of them. */
 function createRequests() {
-  const open = new Set<RequestId>();
-  let tellNone: () => void = () => undefined;
-  const settle = (id: RequestId | undefined) => {
-    if (id !== undefined) open.delete(id);
-    if (open.size === 0) tellNone();
+  const open = new Map<RequestId, number>();
+  const waiting = new Set<() => void>();
+  let count = 0;
+  const add = (id: RequestId, change: 1 | -1) => {
+    const before = open.get(id) ?? 0;
+    if (before + change > 0) open.set(id, before + change);
+    else open.delete(id);
+    if (before + change >= 0) count += change;
+    for (const look of waiting) look();
   };
+  const settle = (id: RequestId | undefined) => {
+    if (id !== undefined) add(id, -1);
+  };
+  const fewerThan = (most: number): Promise<void> =>
+    new Promise((resolve) => {
+      const look = () => {
+        if (count >= most) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
   return {
-    areOpen: () => open.size > 0,
+    areOpen: () => count > 0,
     asked(message: JSONRPCMessage) {
       if (!("method" in message)) return;
-      if ("id" in message) open.add(message.id);
+      if ("id" in message) add(message.id, 1);
       if (message.method === "notifications/cancelled") settle(cancelledBy(message));
     },
     answered(message: JSONRPCMessage) {
       if (!("method" in message)) settle(message.id);
     },
+    fewerThan,
+    /** Nobody waits for an answer any more. */
+    giveUp() {
+      count = 0;
+      open.clear();
+      for (const look of waiting) look();
+    },
     /** Resolves when none waits any more, or after the grace. */
-    settled(graceMs: number): Promise<void> {
-      return new Promise((resolve) => {
-        const timer = setTimeout(resolve, graceMs);
-        tellNone = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        settle(undefined);
-      });
+    async settled(graceMs: number): Promise<void> {
+      const over = new AbortController();
+      await Promise.race([fewerThan(1), pause(graceMs, undefined, { signal: over.signal }).catch(() => undefined)]);
+      over.abort();
     },
   };
 }
