@@ -14,7 +14,7 @@ import type { Host, Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 
 /** A workflow document as it was read, with the skills that it brings along. */
-export interface ReadWorkflow extends LoadedWorkflow {
+interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;
 }
 

@@ -47,20 +47,20 @@ interface Wanted {
   readonly signal: AbortSignal;
 }
 
-export interface SkillExecution extends Wanted {
+interface SkillExecution extends Wanted {
   readonly entry: SkillEntry;
   /** One of its tools; undefined where it has but one. */
   readonly tool: string | undefined;
 }
 
-export interface CodeExecution extends Wanted {
+interface CodeExecution extends Wanted {
   readonly code: string;
   readonly entrypoint: string;
   readonly packages: readonly RunnablePackage[];
 }
 
 /** A run as the Skills Protocol tells it (skill-formats 5.3). */
-export type ExecutionReport = JsonObject;
+type ExecutionReport = JsonObject;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;

@@ -18,7 +18,7 @@ import { nearFile } from "./workspace.ts";
 
 /** Opens the models that a run names: the one file that names their adapters. */
 
-export interface ModelSetup {
+interface ModelSetup {
   readonly workspace: Workspace;
   readonly model: string;
   readonly serving: Serving | undefined;

@@ -16,7 +16,7 @@ import type { SkillEntries } from "./skills/entries.ts";
 
 /** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
 
-export interface OwnWorld {
+interface OwnWorld {
   readonly project: Workspace;
   readonly record: RunRecord;
   /** The skills of the run as they are installed now. */

@@ -7,7 +7,7 @@ import type { Io } from "./io.ts";
 import type { WrittenFile } from "./outputs.ts";
 
 /** What GitHub Actions is told of a run (cli "In CI"); its commands go to stderr, so that stdout stays what was asked for. */
-export interface GithubActions {
+interface GithubActions {
   /** Before anything else is printed. */
   mask(secrets: readonly string[]): Promise<void>;
   report(report: Report, written: readonly WrittenFile[]): Promise<void>;

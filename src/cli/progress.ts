@@ -3,7 +3,7 @@ import type { Observer } from "../core/ports.ts";
 import { plainLine } from "../reports/inert.ts";
 import { amount, duration, oneLine, type Paint } from "./terminal.ts";
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly record: RunRecord;
   /** Which works, after what flags changed. */
   readonly model: string;

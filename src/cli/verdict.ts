@@ -9,7 +9,7 @@ const MOST_NODES = 12;
 /** Of what one node found. */
 const MOST_LINES = 200;
 
-export interface VerdictOptions {
+interface VerdictOptions {
   readonly paint: Paint;
   readonly width: number;
   /** How this program is called here. */

@@ -1,5 +1,5 @@
 /** Every code that a finding about what an author wrote can have. */
-export const DIAGNOSTIC_CODES = [
+const DIAGNOSTIC_CODES = [
   "AMBIGUOUS_EDGES",
   "ARGUMENT_FLAG",
   "ARGUMENT_PARAMETER",

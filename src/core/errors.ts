@@ -57,12 +57,12 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 /** All that we know of a model call worth repeating. */
-export interface Repeatable {
+interface Repeatable {
   /** What the provider asked us to wait, in milliseconds. */
   readonly afterMs?: number;
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   readonly hint?: string;
   readonly cause?: unknown;
   /** Present when the same call may succeed later. */

@@ -17,7 +17,7 @@ export const resolvedSourceSchema = z.object({
 });
 export type ResolvedSource = z.infer<typeof resolvedSourceSchema>;
 
-export const evalResultSchema = z.object({
+const evalResultSchema = z.object({
   name: z.string(),
   kind: z.enum(["value", "function", "judge"]),
   pass: z.boolean(),
@@ -26,7 +26,7 @@ export const evalResultSchema = z.object({
 });
 export type EvalResult = z.infer<typeof evalResultSchema>;
 
-export const toolCallSchema = z.object({
+const toolCallSchema = z.object({
   tool: z.string(),
   input: json,
   output: json.optional().describe("absent on error"),
@@ -43,7 +43,7 @@ export const nodeResultSchema = z.object({
 });
 export type NodeResult = z.infer<typeof nodeResultSchema>;
 
-export const usageSchema = z.object({
+const usageSchema = z.object({
   inputTokens: z.int().describe("all input tokens, cached ones included"),
   cachedTokens: z.int(),
   outputTokens: z.int(),
@@ -62,7 +62,7 @@ export type RunError = z.infer<typeof runErrorSchema>;
 export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-export const limitsSchema = z.object({
+const limitsSchema = z.object({
   max_cost_usd: z.number().optional(),
   max_tokens: z.number().optional(),
   max_steps: z.number().optional(),
@@ -70,7 +70,7 @@ export const limitsSchema = z.object({
 });
 
 /** What governs a run beside its workflow; recorded, and changeable by `resume`. Durations in milliseconds. */
-export const settingsSchema = z.object({
+const settingsSchema = z.object({
   model: z.string().describe("provider:name"),
   judge_model: z.string(),
   writes: z.enum(["allow", "deny"]),
@@ -222,7 +222,7 @@ const bodies = [
   }),
 ] as const;
 
-export const eventBodySchema = z.discriminatedUnion("type", bodies);
+const eventBodySchema = z.discriminatedUnion("type", bodies);
 export type EventBody = z.infer<typeof eventBodySchema>;
 export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
 
@@ -250,7 +250,7 @@ export interface Envelope {
 /** An event as it is recorded and observed. */
 export type RunEvent = EventBody & Envelope;
 
-export const skillRecordSchema = z.object({
+const skillRecordSchema = z.object({
   id: z.string(),
   name: z.string(),
   format: z.string(),
@@ -269,7 +269,7 @@ export const skillRecordSchema = z.object({
 /** A referenced skill as a run knows it: its tools without their handlers. */
 export type SkillRecord = z.infer<typeof skillRecordSchema>;
 
-export const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
+const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
 
 export const runRecordSchema = z.object({
   schema: z.literal("skillflow.run/1"),

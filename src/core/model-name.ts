@@ -6,7 +6,7 @@ import type { Workflow } from "./workflow.ts";
 const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-export interface ModelName {
+interface ModelName {
   /** Ours, or a prefix that a program answers itself; undefined for a bare name, which the run's default provider serves. */
   readonly provider: string | undefined;
   readonly name: string;

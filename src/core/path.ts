@@ -32,7 +32,7 @@ export function parsePath(text: string): Path | undefined {
 }
 
 /** Follows a path from the root of `value` (N16). */
-export function resolvePath(path: Path, value: unknown): Resolved {
+function resolvePath(path: Path, value: unknown): Resolved {
   let found: Found[] = [{ value }];
   let place = "";
   for (const { key, each } of path.segments) {

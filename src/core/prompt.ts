@@ -21,7 +21,7 @@ export interface ChangedPrompt {
   readonly now: Prompt;
 }
 
-export interface ToolOffer {
+interface ToolOffer {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonSchema;

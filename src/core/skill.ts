@@ -108,7 +108,7 @@ export function callHandler({ handler }: Pick<Tool, "handler">, input: Json, con
 }
 
 /** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */
-export interface ToolDefinition<Input extends InputSchema>
+interface ToolDefinition<Input extends InputSchema>
   extends Omit<Tool, "input_schema" | "handler" | "effect" | "dialect"> {
   readonly input_schema: Input;
   /** Unknown counts as `write`. */
@@ -118,7 +118,7 @@ export interface ToolDefinition<Input extends InputSchema>
 }
 
 /** Zod 4, zod 3, or JSON Schema. */
-export type InputSchema = ZodType | Zod3Type | JsonSchema;
+type InputSchema = ZodType | Zod3Type | JsonSchema;
 type InputOf<Input> = Input extends ZodType
   ? z.infer<Input>
   : Input extends Zod3Type<infer Value>

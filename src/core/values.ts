@@ -7,7 +7,7 @@ export type JsonSchema = { readonly [key: string]: Json };
  * The values that fit a JSON Schema that is written in place: told from `type`, `properties`, `required`, `items`, `enum` and
  * `const`. What says less, or says it by other keywords, is Json.
  */
-export type Inferred<Schema> = Schema extends { readonly const: infer Value }
+type Inferred<Schema> = Schema extends { readonly const: infer Value }
   ? Value
   : Schema extends { readonly enum: readonly (infer Value)[] }
     ? Value

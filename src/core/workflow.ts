@@ -25,7 +25,7 @@ const path = z
   .regex(PATH_PATTERN, "is no path: [all:|any:]key(.key)*, where a key may end in [*]")
   .describe("[all:|any:]segment(.segment)*; a segment may end in [*]");
 
-export const sourceSchema = z
+const sourceSchema = z
   .union([
     text,
     z.strictObject({ inline: text }),
@@ -191,14 +191,7 @@ export const workflowLimitsSchema = z.strictObject({
   timeout: duration.optional(),
 });
 
-export const WORKFLOW_TYPES = [
-  "pr_review",
-  "e2e_test",
-  "content_generation",
-  "monitor",
-  "data_sync",
-  "generic",
-] as const;
+const WORKFLOW_TYPES = ["pr_review", "e2e_test", "content_generation", "monitor", "data_sync", "generic"] as const;
 
 /**
  * Unknown keys are accepted here and nowhere below (W11). What `meta` adds is checked apart from this schema

@@ -28,7 +28,7 @@ export interface SourceOptions extends EgressOptions {
   readonly offline: boolean;
 }
 
-export interface LoadedSources {
+interface LoadedSources {
   /** By field path, as in `nodes.collect.context[1]` (D20). Fields with a problem are left out. */
   readonly sources: Readonly<Record<string, ResolvedSource>>;
   readonly diagnostics: readonly Diagnostic[];

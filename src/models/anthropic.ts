@@ -35,7 +35,7 @@ const MAX_TOKENS = 32_000;
 
 const REFUSALS = { shape: /output_config|output_format|structured|schema/i };
 
-export interface AnthropicOptions {
+interface AnthropicOptions {
   readonly apiKey: string;
   readonly baseURL?: string;
   readonly fetch?: typeof fetch;

@@ -31,7 +31,7 @@ import {
 
 const PROVIDER = "openai-compatible";
 
-export interface CompatibleOptions {
+interface CompatibleOptions {
   readonly baseURL: string;
   /** Many servers ask for none. */
   readonly apiKey?: string;

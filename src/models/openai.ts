@@ -32,7 +32,7 @@ import {
 
 const PROVIDER = "openai";
 
-export interface OpenaiOptions {
+interface OpenaiOptions {
   readonly apiKey: string;
   readonly baseURL?: string;
   readonly fetch?: typeof fetch;

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, parseJson } from "../core/values.
 
 /** JSON-RPC 2.0 without a transport: text in, text out. */
 
-export type Id = string | number | null;
+type Id = string | number | null;
 
 /** What a method cannot do, as its caller is told (skill-formats 5.2). */
 export class RpcError extends Error {

@@ -4,7 +4,7 @@ import type { McpService } from "./mcp-server.ts";
 
 /** MCP over streamable HTTP at `/mcp`. */
 
-export interface McpHttpOptions {
+interface McpHttpOptions {
   readonly host: string;
   readonly port: number;
   readonly token: string | undefined;

@@ -43,12 +43,12 @@ export function isBusy(error: unknown): error is SkillflowError {
   return error instanceof SkillflowError && error.code === "calls.full";
 }
 
-export interface Calling {
+interface Calling {
   readonly signal: AbortSignal;
   readonly observers: readonly Observer[];
 }
 
-export interface OfferWorld extends RunWorld {
+interface OfferWorld extends RunWorld {
   readonly workflows: readonly OfferedWorkflow[];
   /** Ends finding. */
   readonly signal: AbortSignal;

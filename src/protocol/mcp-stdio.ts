@@ -5,7 +5,7 @@ import type { McpService } from "./mcp-server.ts";
 
 /** MCP over a pair of streams: one message a line. */
 
-export interface Streams {
+interface Streams {
   readonly input: AsyncIterable<Uint8Array>;
   write(text: string): Promise<void>;
   /** What is wrong with the other side, for people. */

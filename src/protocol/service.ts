@@ -9,14 +9,14 @@ import { type HttpServer, openHttpServer } from "./http-server.ts";
 import { answerRpc, type RpcOptions } from "./json-rpc.ts";
 import { skillsProtocol } from "./skills-protocol.ts";
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly host: string;
   readonly port: number;
   readonly token: string | undefined;
   readonly onFault: (error: unknown) => void;
 }
 
-export interface OpenedService extends HttpServer {
+interface OpenedService extends HttpServer {
   readonly skills: number;
 }
 

@@ -18,7 +18,7 @@ export interface Service {
   readonly execution: Execution;
 }
 
-export const GUIDE = "skills.protocol.guide";
+const GUIDE = "skills.protocol.guide";
 
 export function skillsProtocol(service: Service): ReadonlyMap<string, Method> {
   const bind = (method: (service: Service, params: JsonObject, signal: AbortSignal) => Promise<Json>): Method => {

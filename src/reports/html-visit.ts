@@ -21,7 +21,7 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
   active: "at work",
 };
 
-export interface VisitPage {
+interface VisitPage {
   readonly nameOf: (node: string) => string;
   readonly citations: Citations;
   /** The folder of the run's blobs, seen from the page. */

@@ -17,7 +17,7 @@ import {
 } from "./preview.ts";
 import { conclusionsOf, endOf, leftOutSkills, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
 
-export interface HtmlOptions {
+interface HtmlOptions {
   /** A drawing of the run, as `embedSvg` gives it. */
   readonly graph?: string;
 }

@@ -49,7 +49,7 @@ export interface VisitCall {
   blobs: readonly BlobInfo[];
 }
 
-export interface Remark {
+interface Remark {
   readonly kind: "warning" | "limit" | "rejected" | "model error";
   readonly text: string;
 }
@@ -199,7 +199,7 @@ function takeResult({ open }: Path, { id, output, error, blobs = [], at }: Event
 }
 
 /** What each missing skill was missing at, and why. */
-export interface LeftOut {
+interface LeftOut {
   readonly skill: string;
   readonly reason: string;
   /** Ids of the visited nodes that list it. */

@@ -6,7 +6,7 @@ import type { TreeEnd } from "./tree.ts";
 /** Of util-linux: sets limits and becomes the program. */
 export const PRLIMIT = "/usr/bin/prlimit";
 
-export interface LimitedCommand {
+interface LimitedCommand {
   readonly argv: readonly [program: string, ...args: string[]];
   /** What the end of it means. Throws `sandbox.failed` if the program itself never began. */
   readonly explain: (end: TreeEnd) => ForeignResult;

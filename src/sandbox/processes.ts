@@ -1,7 +1,7 @@
 import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 
 /** One living process as Linux shows it. */
-export interface LivingProcess {
+interface LivingProcess {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -37,7 +37,7 @@ function parseStat(pid: number, stat: string): LivingProcess | undefined {
 }
 
 /** Whether a process was started with this entry in its environment. */
-export function startedWith(pid: number, entry: string): boolean {
+function startedWith(pid: number, entry: string): boolean {
   return readProcess(pid, "environ").split("\0").includes(entry);
 }
 

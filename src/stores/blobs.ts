@@ -15,7 +15,7 @@ export interface BlobLimits {
   readonly quotaBytes: number;
 }
 
-export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes: 2 * 1024 ** 3 };
+const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes: 2 * 1024 ** 3 };
 
 /**
  * Blobs as files of a directory, which is made with the first one: content under its id, its kind beside it. What is read

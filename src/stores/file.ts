@@ -28,7 +28,7 @@ import { makeFolder, openPlainNow, realFolder } from "../files.ts";
 import { fileBlobs } from "./blobs.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 
-export interface FileStoreOptions {
+interface FileStoreOptions {
   readonly directory: string;
   /** What the directory must lie in, links followed, if it does by its path; undefined where it may lead anywhere. */
   readonly root?: string | undefined;

@@ -2,7 +2,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { Envelope, EventBody, RunEvent, RunRecord } from "../core/event.ts";
 import type { Journal } from "../core/ports.ts";
 
-export interface JournalParts {
+interface JournalParts {
   readonly run: string;
   /** What is recorded already: answered first. */
   readonly events: readonly RunEvent[];

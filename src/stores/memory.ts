@@ -6,7 +6,7 @@ import { skimEvent } from "../core/skim.ts";
 import { memoryBlobs } from "./blobs.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 
-export interface MemoryStore extends Store {
+interface MemoryStore extends Store {
   /** As if the process that drives the runs had died: its locks are gone, what it recorded stays. */
   crash(): void;
 }

@@ -1,7 +1,7 @@
 import type { RunEvent } from "../../core/event.ts";
 
 /** The events of a run as they come, for as many readers as there are: each begins with the first one. */
-export interface EventLog extends AsyncIterable<RunEvent> {
+interface EventLog extends AsyncIterable<RunEvent> {
   readonly events: readonly RunEvent[];
   push(event: RunEvent): void;
   /** No more will come: because the run is over, or because `failure` kept it from beginning. */

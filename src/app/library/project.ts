@@ -50,7 +50,7 @@ export interface ProjectOptions {
 }
 
 /** What governs a run, where it differs from what its workflow, the project and `env` say. */
-export interface RunSettings {
+interface RunSettings {
   /** `provider:name`. */
   readonly model?: string;
   /** What tools that write may do. */

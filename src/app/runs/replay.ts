@@ -61,7 +61,7 @@ export async function prepareReplay(
   return { ...prepared, record: { ...prepared.record, kind: "replay", settings, skills }, replay };
 }
 
-export interface ReplayRequest {
+interface ReplayRequest {
   readonly runId: string | undefined;
   readonly sources?: Pick<RunChoices, "fileRoot" | "inputSources">;
   /** Where tool results come from. */

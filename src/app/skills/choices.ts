@@ -52,7 +52,7 @@ export interface NamedSkill {
 }
 
 /** A plug-in as code: a path, or the name of a package that is installed for `from`. */
-export interface ModuleChoice {
+interface ModuleChoice {
   readonly specifier: string;
   readonly from: string;
   /** The config file that names it, and as which of its modules. */

@@ -22,7 +22,7 @@ export interface SkillState {
 }
 
 /** A tool that its skill's config leaves out although the skill is there, and such as it offers. */
-export interface ToolState {
+interface ToolState {
   readonly name: string;
   readonly state: "not_configured" | "configured";
   readonly reason: string | null;

@@ -1,7 +1,7 @@
 import type { Format } from "../../core/skill.ts";
 
 /** What a new skill is begun with: its files by their paths in the folder. In them `{{id}}` and `{{title}}` are filled in. */
-export interface SkillTemplate {
+interface SkillTemplate {
   /** Shown once the files are written: what to change first. */
   readonly advice: string;
   readonly files: Readonly<Record<string, string>>;

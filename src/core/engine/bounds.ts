@@ -4,7 +4,7 @@ import type { Settings } from "../event.ts";
 import { parseDuration } from "../values.ts";
 
 /** What a run may do and use at most. Files and documents tighten it, flags and variables alone loosen it (trust 6). */
-export interface Bounds {
+interface Bounds {
   readonly writes?: Writes;
   readonly limits: Partial<Settings["limits"]>;
 }

@@ -7,7 +7,7 @@ import type { Evaluator, FunctionRule, OutputMatch, ValueRule } from "../workflo
 const MOST_REASONING = 500;
 
 /** Whether two names mean one tool: the exposed name, or a bare one that a single tool of the node bears (D52). */
-export type SameTool = (written: string, called: string) => boolean;
+type SameTool = (written: string, called: string) => boolean;
 
 /** Judges by code what code can judge; undefined for a judge. */
 export function evaluateByCode(

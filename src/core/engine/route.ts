@@ -52,7 +52,7 @@ function unusedId(options: readonly Option[]): string {
   return id;
 }
 
-export interface RouteQuestion {
+interface RouteQuestion {
   readonly node: string;
   readonly options: readonly Option[];
   readonly context: RunContext;

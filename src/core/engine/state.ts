@@ -58,14 +58,14 @@ interface PathStep {
 }
 
 /** X4: `iteration` counts visits of the node from 1; `retryAttempt` is absent if no retry fired (N38). */
-export interface TraceStep {
+interface TraceStep {
   readonly node: string;
   readonly status: NodeResult["status"];
   readonly iteration: number;
   readonly retryAttempt?: number;
 }
 
-export interface TraceEdge {
+interface TraceEdge {
   readonly from: string;
   readonly to: string;
   readonly reason: string;
@@ -153,11 +153,11 @@ export interface Leaving {
   routeError: RunError | undefined;
 }
 
-export type Halt =
+type Halt =
   | { readonly status: "stopped" | "interrupted"; readonly reason: string; readonly limit?: string }
   | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
 
-export interface End {
+interface End {
   readonly status: RunStatus;
   readonly reason: string;
   readonly error: RunError | undefined;

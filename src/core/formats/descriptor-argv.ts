@@ -7,14 +7,14 @@ export type ArgumentValue =
   | TextValue
   | { readonly kind: "boolean"; readonly mapping: Argument; readonly isOn: boolean };
 
-export interface TextValue {
+interface TextValue {
   readonly kind: "text";
   readonly mapping: Argument;
   readonly text: string;
 }
 
 /** A program to start: every argument is one, whatever it holds. */
-export interface CommandLine {
+interface CommandLine {
   readonly argv: readonly [program: string, ...args: string[]];
   readonly stdin: string;
   /** Where it starts, if a parameter says so. */

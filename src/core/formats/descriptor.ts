@@ -37,7 +37,7 @@ export interface DescriptorFinding {
   readonly message: string;
 }
 
-export interface DescriptorText {
+interface DescriptorText {
   readonly tools: unknown;
   readonly allowlist: unknown;
   readonly execution: unknown;

@@ -5,7 +5,7 @@ import { checkWorkflow } from "../workflow/check.ts";
 import { checkOutputSchemas } from "../workflow/output-schemas.ts";
 
 /** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
-export interface RecordingFault {
+interface RecordingFault {
   readonly line: number;
   readonly message: string;
 }

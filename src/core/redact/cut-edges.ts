@@ -2,7 +2,7 @@ import type { Found } from "./form-search.ts";
 import type { Form } from "./secret-forms.ts";
 
 /** Finds what is left of a form where others cut a text and said so by `…`. */
-export type EdgeSearch = (text: string) => readonly Found[];
+type EdgeSearch = (text: string) => readonly Found[];
 
 export const CUT_MARK = "…";
 /** Less of a secret may be ordinary text. */

@@ -7,7 +7,7 @@ export interface Found {
 }
 
 /** Finds, at every place where forms begin, the longest. What can hold none is passed over in leaps (Wu and Manber). */
-export interface FormSearch {
+interface FormSearch {
   (text: string): readonly Found[];
   /** How long a text is at least that holds one. */
   readonly least: number;

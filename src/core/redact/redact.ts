@@ -19,7 +19,7 @@ export interface Redactor {
   readonly unsearched: readonly Unsearched[];
 }
 
-export interface Unsearched {
+interface Unsearched {
   readonly name: string;
   readonly why: "short" | "word";
 }

@@ -6,7 +6,7 @@ import { type Json, type JsonSchema, nearest } from "../values.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 
 /** The problems of a value, in words; none when it fits. */
-export type SchemaCheck = (value: unknown) => readonly string[];
+type SchemaCheck = (value: unknown) => readonly string[];
 
 const MOST_PROBLEMS = 20;
 /** Of a pattern in a complaint. */

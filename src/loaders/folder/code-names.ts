@@ -15,7 +15,7 @@ export interface CodeNames {
   readonly folders: readonly string[];
 }
 
-export type Language = "javascript" | "python" | "sh" | "manifest";
+type Language = "javascript" | "python" | "sh" | "manifest";
 
 /** By its name, else by its first line; undefined for what is no program. */
 export function languageOf(path: string, text: string): Language | undefined {

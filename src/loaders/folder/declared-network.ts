@@ -2,7 +2,7 @@ import { faultOfHost, parseDeclaredHost } from "../../core/address/declared-host
 import { isObject } from "../../core/values.ts";
 
 /** The hosts that `metadata.network` of a SKILL.md names, with spaces between them. */
-export interface DeclaredNetwork {
+interface DeclaredNetwork {
   readonly hosts: readonly string[];
   /** What is wrong with what it says beside them, in words. */
   readonly fault: string | undefined;

@@ -36,7 +36,7 @@ export interface LoaderHost {
   readonly askAgent?: AskAgent;
 }
 
-export interface WritableWorkDir {
+interface WritableWorkDir {
   /** Absolute: what is written there, or to a folder around it, would be run or trusted later. */
   readonly keep: () => readonly string[];
 }
@@ -76,6 +76,6 @@ export interface AgentInvocation {
   readonly arguments: JsonObject;
 }
 
-export type AskAgent = (call: AgentInvocation, context: ToolContext) => Promise<Json>;
+type AskAgent = (call: AgentInvocation, context: ToolContext) => Promise<Json>;
 
 export type CallMcp = (call: McpInvocation, context: ToolContext) => Promise<Json>;

@@ -51,7 +51,7 @@ export interface PackageRun extends RunParts {
   readonly secrets: Readonly<Record<string, string | undefined>>;
 }
 
-export interface CodeRun extends RunParts {
+interface CodeRun extends RunParts {
   /** Python. */
   readonly code: string;
   /** The function to call. */
@@ -79,7 +79,7 @@ export interface RunError {
 }
 
 /** What the code handed back beside its result (`runtime.blobs.create`). */
-export interface MadeBlob {
+interface MadeBlob {
   /** As the code knows it. */
   readonly id: string;
   readonly kind: string;

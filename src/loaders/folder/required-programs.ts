@@ -4,7 +4,7 @@ import type { Environment } from "../../core/config.ts";
 import { isObject } from "../../core/values.ts";
 
 /** What became of the programs that a skill requires. */
-export interface RequiredPrograms {
+interface RequiredPrograms {
   /** Why the skill is unavailable. */
   readonly missing?: string;
   /** The group of programs that was found, where the skill names groups. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ProcessMark } from "../../core/ports.ts";
 import { temporaryOwner } from "../../core/temporary-name.ts";
 
-export interface Sweeper {
+interface Sweeper {
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** Undefined where users have no number. */

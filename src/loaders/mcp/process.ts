@@ -10,7 +10,7 @@ import { temporaryName } from "../../core/temporary-name.ts";
 import { isObject, parseJson } from "../../core/values.ts";
 import type { Processes } from "./processes.ts";
 
-export interface ServerCommand {
+interface ServerCommand {
   /** Looked up on the PATH of `env`. */
   readonly command: string;
   readonly args: readonly string[];
@@ -21,7 +21,7 @@ export interface ServerCommand {
 }
 
 /** An MCP server as a process: it and all that it started are gone when `close` resolves. */
-export interface ServerProcess extends Transport {
+interface ServerProcess extends Transport {
   /** Why it is of no more use and what it printed, in words; empty while there is nothing to tell. */
   describe(): string;
 }

@@ -11,7 +11,7 @@ import { fillVariables, variablesIn } from "./variables.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly id: string;
   readonly config: McpServerConfig;
   readonly env: Environment;

@@ -33,7 +33,7 @@ export function toolMakerSkill(): Skill {
 }
 
 /** Where tools are kept. */
-export interface Shelf {
+interface Shelf {
   /** The project's root. */
   readonly root: string;
   /** Ids that skills have already. */

@@ -22,7 +22,7 @@ import { type Layer, reservedNameOf, STEP } from "./layers.ts";
 import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
 import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
 
-export interface Layers {
+interface Layers {
   readonly inline: OwnedInline | undefined;
   /** Highest first. */
   readonly custom: readonly Layer[];

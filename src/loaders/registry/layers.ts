@@ -125,7 +125,7 @@ function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlyS
   return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.has(key)));
 }
 
-export interface Builtins {
+interface Builtins {
   readonly ids: ReadonlySet<string>;
   /** Why the operator's choices keep it away. */
   kept(id: string): string | undefined;

@@ -28,7 +28,7 @@ export interface LintedSkill {
   readonly problems: readonly Diagnostic[];
 }
 
-export interface LintOptions {
+interface LintOptions {
   readonly formats: readonly FolderFormat[];
   readonly host: LoaderHost;
   /** Ids of the skills that others may refer to. */

@@ -13,7 +13,7 @@ export interface Held {
 }
 
 /** Something that a checkout may hold: who vouches for it, and what a yes is bound to. */
-export interface Trustable {
+interface Trustable {
   readonly level: { readonly trusted: boolean };
   readonly contents: Contents;
 }

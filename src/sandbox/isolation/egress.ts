@@ -34,9 +34,9 @@ export interface EgressParts {
 }
 
 /** Every address of a name. Default: the system's resolver. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
+type Lookup = (host: string) => Promise<readonly string[]>;
 
-export interface EgressBounds {
+interface EgressBounds {
   /** At once; further ones are closed. */
   readonly connections: number;
   /** Until a request's head has arrived. */

@@ -99,7 +99,7 @@ export function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignComm
 }
 
 /** What stands before a launcher so that it runs as that user, and sees all that the view shows. */
-export interface Prefix {
+interface Prefix {
   readonly argv: readonly string[];
   readonly view: readonly ViewStep[];
 }

@@ -12,7 +12,7 @@ import { livingProcess } from "../processes.ts";
  * neither be changed, nor replaced, nor made. The kernel mounts on what is there: where there is nothing, an empty folder
  * stands for it meanwhile, which holds a file for each sandbox that needs it and goes with the last one.
  */
-export interface Protection {
+interface Protection {
   readonly mounts: readonly Mount[];
   /** Once the program is gone. */
   release(): void;

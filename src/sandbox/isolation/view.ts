@@ -8,7 +8,7 @@ import type { ViewStep } from "./view-step.ts";
 
 /** The program's user as it sees itself. */
 export const INNER_ID = 1000;
-export const INNER_HOME = "/tmp/home";
+const INNER_HOME = "/tmp/home";
 const TMP_BYTES = 256 * 2 ** 20;
 export const SHM_BYTES = 64 * 2 ** 20;
 

@@ -32,7 +32,7 @@ export const skillContract: FolderFormat = {
 const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
 
 /** `filesystem.search`, `file-search`, `FileSearch_2`: what a flag or a path could take for something else does not begin one. */
-export function isContractId(id: unknown): id is string {
+function isContractId(id: unknown): id is string {
   return typeof id === "string" && /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(id);
 }
 

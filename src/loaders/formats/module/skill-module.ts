@@ -50,7 +50,7 @@ async function checkCompiles(file: string, what: string, schema: JsonSchema): Pr
 }
 
 /** A skill definition as the core knows it: checked, schemas converted, effects told. */
-export async function buildSkill(value: unknown, file: string): Promise<Skill> {
+async function buildSkill(value: unknown, file: string): Promise<Skill> {
   if (!isObject(value)) {
     throw new SkillflowError("skill.invalid", `${file} does not export a skill by default`, {
       hint: "export default defineSkill({ id, name, description, category, config, tools })",

@@ -42,7 +42,7 @@ function checkTool(folder: SkillFolder, problem: Complain, tool: unknown, index:
   return found;
 }
 
-export function checkTwice(problem: Complain, tools: readonly unknown[], base: Path = []): Diagnostic[] {
+function checkTwice(problem: Complain, tools: readonly unknown[], base: Path = []): Diagnostic[] {
   const seen = new Set<string>();
   return tools.flatMap((tool, index) => {
     const name = isObject(tool) && typeof tool.name === "string" ? tool.name : undefined;

@@ -46,7 +46,7 @@ function hasParts(value: unknown): boolean {
   return isObject(value) && PARTS.some((part) => Object.hasOwn(value, part));
 }
 
-export interface ReadDescriptor {
+interface ReadDescriptor {
   /** Undefined where it is dropped; the skill's instructions stay. */
   readonly descriptor: Descriptor | undefined;
   readonly diagnostics: readonly Diagnostic[];
