@@ -15,7 +15,9 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   for (const event of events) {
     const key = stepOf(event);
     if (isHalt(event)) halted.add(key);
-    recorded.set(key, [...(recorded.get(key) ?? []), bodyOf(event) as EventBody]);
+    const bodies = recorded.get(key);
+    if (bodies) bodies.push(bodyOf(event) as EventBody);
+    else recorded.set(key, [bodyOf(event) as EventBody]);
   }
   return (step) => {
     const bodies = recorded.get(step.key) ?? [];

@@ -31,7 +31,9 @@ export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
       events: [...events],
       epoch,
       now,
-      append: (added) => void events.push(...added),
+      append(added) {
+        for (const event of added) events.push(event);
+      },
       close: () => void locks.delete(run),
     });
   };

@@ -262,6 +262,24 @@ test("a turn carries out 64 calls, and answers the rest with an error", async ()
   expect(state.end?.status).toBe("succeeded");
 });
 
+test("a turn that asks for very many calls is through with them in time in proportion", async () => {
+  const parts = Array.from({ length: 100_000 }, (_, index) => {
+    return { type: "call", id: `c${index}`, tool: "ops_look", input: {} } as const;
+  });
+  const { state } = await drive(one(), {
+    model: {
+      provider: "eager",
+      reply: async ({ turns }) => ({
+        parts: turns.length === 0 ? parts : [{ type: "text", text: "t" }],
+        stop: "end",
+        usage: null,
+      }),
+    },
+    handlers: { look: () => null },
+  });
+  expect(state.results.get("a")?.toolCalls).toHaveLength(100_000);
+});
+
 describe("tool calls", () => {
   test("reads of one turn overlap: each waits for the other", async () => {
     const meeting = new Map<string, () => void>();

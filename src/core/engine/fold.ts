@@ -105,6 +105,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
     turns: [],
     replies: 0,
     pending: [],
+    unanswered: 0,
     calls: [],
     answer: undefined,
     corrected: false,
@@ -130,6 +131,7 @@ function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void
   if (parts.length > 0) visit.turns.push({ role: "assistant", parts });
   if (event.stop !== "length") visit.askedAgain = false;
   visit.pending = pendingCalls(visit, parts);
+  visit.unanswered = visit.pending.length;
   visit.answer = visit.pending.length === 0 ? { text, stop: event.stop } : undefined;
 }
 
@@ -150,6 +152,7 @@ function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
   const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
   return calls.map((part, index) => ({
     key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
+    index,
     id: part.id,
     tool: part.tool,
     input: part.type === "call" ? part.input : part.text,
@@ -183,20 +186,27 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
 }
 
 function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
-  const call = state.visit?.pending.find((pending) => pending.key === event.id);
+  const call = pendingOf(state.visit, event.id);
   if (call) call.announced = event.epoch;
 }
 
 function foldResult(state: State, event: EventOf<"tool:result">): void {
   const { visit } = state;
   if (event.blobs) state.holdsBlobs = true;
-  const call = visit?.pending.find((pending) => pending.key === event.id);
+  const call = pendingOf(visit, event.id);
   if (!visit || !call) return;
+  if (!call.outcome) visit.unanswered -= 1;
   call.outcome = event.error === undefined ? { output: event.output ?? null } : { error: event.error };
-  if (visit.pending.some((pending) => pending.outcome === undefined)) return;
+  if (visit.unanswered > 0) return;
   visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
-  visit.calls.push(...visit.pending.map(toolCallOf));
+  for (const answered of visit.pending) visit.calls.push(toolCallOf(answered));
   visit.pending = [];
+}
+
+/** The key of a call ends in its index, so that a turn of very many is folded in one pass. */
+function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefined {
+  const call = visit?.pending[Number(key.slice(key.lastIndexOf("/") + 1))];
+  return call?.key === key ? call : undefined;
 }
 
 function answerOf({ id, outcome }: PendingCall) {

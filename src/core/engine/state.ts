@@ -98,6 +98,8 @@ export interface Visit {
   /** Model invocations of this attempt that were answered (N6). */
   replies: number;
   pending: PendingCall[];
+  /** Of the pending calls, those without an outcome. */
+  unanswered: number;
   calls: ToolCall[];
   /** The text of a reply without calls: the attempt's answer. */
   answer: { readonly text: string; readonly stop: string } | undefined;
@@ -121,6 +123,8 @@ export interface Lesson {
 /** A call of the latest turn, in the order in which the model made them. */
 export interface PendingCall {
   readonly key: string;
+  /** Its place in the turn, in which the key ends. */
+  readonly index: number;
   /** The id of the model's call part. */
   readonly id: string;
   readonly tool: string;

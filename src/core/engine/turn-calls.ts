@@ -69,7 +69,7 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
   const sound: PendingCall[] = [];
   for (const call of calls) {
     const tool = tools.find(call.tool);
-    const complaint = isBeyondMost(visit, call) ? BEYOND_MOST : rejection(call, tool, tools);
+    const complaint = call.index >= MOST_CALLS ? BEYOND_MOST : rejection(call, tool, tools);
     const known = complaint === undefined && tool ? seenAbove(scene, { call, tool, sound }) : undefined;
     if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
     else sound.push(call);
@@ -79,10 +79,6 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
 }
 
 const BEYOND_MOST = `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`;
-
-function isBeyondMost({ pending }: Visit, call: PendingCall): boolean {
-  return pending.indexOf(call) >= MOST_CALLS;
-}
 
 /** What a call would bring that the model has before it already, answered without a handler. */
 function seenAbove(
