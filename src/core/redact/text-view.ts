@@ -137,21 +137,28 @@ function areHex(text: string, from: number, count: number): boolean {
   return true;
 }
 
+/** Pieces of a view that are joined at a time: so many live for a moment only, however long the text is. */
+const JOINED = 256;
+
 function undo(outer: View, escapes: Escape): View {
   const { text } = outer;
-  const pieces: string[] = [];
+  const blocks: string[] = [];
+  let pieces: string[] = [];
   let done = 0;
   for (let at = text.indexOf(escapes.begin); at !== -1; at = text.indexOf(escapes.begin, Math.max(at + 1, done))) {
     const length = escapes.lengthAt(text, at);
     if (length === 0) continue;
     pieces.push(text.slice(done, at), escapes.decode(text.slice(at, at + length)));
     done = at + length;
+    if (pieces.length < JOINED) continue;
+    blocks.push(pieces.join(""));
+    pieces = [];
   }
   let changes: readonly Change[] | undefined;
   return {
-    text: done === 0 ? text : pieces.join("") + text.slice(done),
+    text: done === 0 ? text : blocks.join("") + pieces.join("") + text.slice(done),
     toSource(start, end) {
-      changes ??= changesOf(pieces, text, escapes);
+      changes ??= changesOf(text, escapes);
       return outer.toSource(placeOf(changes, start, "start"), placeOf(changes, end - 1, "end"));
     },
   };
@@ -165,19 +172,22 @@ interface Change {
   readonly end: number;
 }
 
-/** Asked for only where something was found. Of the pieces, every other one was decoded. */
-function changesOf(pieces: readonly string[], text: string, escapes: Escape): readonly Change[] {
+/** Asked for only where something was found. */
+function changesOf(text: string, escapes: Escape): readonly Change[] {
   const changes: Change[] = [];
-  let from = 0;
-  let start = 0;
-  for (let index = 0; index < pieces.length; index += 2) {
-    from += pieces[index]?.length ?? 0;
-    start += pieces[index]?.length ?? 0;
-    const to = from + escapes.lengthAt(text, from);
-    const end = start + (pieces[index + 1]?.length ?? 0);
-    changes.push({ from, to, start, end });
-    from = to;
-    start = end;
+  let done = 0;
+  let end = 0;
+  for (
+    let from = text.indexOf(escapes.begin);
+    from !== -1;
+    from = text.indexOf(escapes.begin, Math.max(from + 1, done))
+  ) {
+    const length = escapes.lengthAt(text, from);
+    if (length === 0) continue;
+    const start = end + from - done;
+    done = from + length;
+    end = start + escapes.decode(text.slice(from, done)).length;
+    changes.push({ from, to: done, start, end });
   }
   return changes;
 }
