@@ -1,7 +1,7 @@
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { replySchema } from "../core/event.ts";
 import type { Journal, Model, Store } from "../core/ports.ts";
-import { toJson } from "../core/values.ts";
+import { isObject, toJson } from "../core/values.ts";
 
 /** Models and stores that a program brings along, held to their contracts: what they throw and give may be anything. */
 
@@ -38,15 +38,26 @@ export function guardStore(store: Store): Store {
   return {
     create: async (record) => guardJournal(await told(() => store.create(record))),
     async open(run) {
-      const { journal, ...stored } = await told(() => store.open(run));
-      return { ...stored, journal: guardJournal(journal) };
+      const { journal, ...opened } = await told(async () => stored(await store.open(run)));
+      return { ...opened, journal: guardJournal(journal) };
     },
-    read: (run) => told(() => store.read(run)),
-    skim: (run) => told(() => store.skim(run)),
-    list: () => told(() => store.list()),
+    read: (run) => told(async () => stored(await store.read(run))),
+    skim: (run) => told(async () => stored(await store.skim(run))),
+    list: () => told(async () => [...(await store.list())]),
     remove: (run) => told(() => store.remove(run)),
-    blobs: (run) => store.blobs(run),
+    blobs(run) {
+      try {
+        return store.blobs(run);
+      } catch (error) {
+        throw storeFault(error);
+      }
+    },
   };
+}
+
+function stored<Stored>(run: Stored): Stored {
+  if (isObject(run) && isObject(run.record) && Array.isArray(run.events)) return run;
+  throw new Error("it gave no run");
 }
 
 function guardJournal(journal: Journal): Journal {

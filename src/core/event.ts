@@ -109,7 +109,7 @@ const stop = z.enum(["end", "length", "refusal"]);
 export const replySchema = z.object({
   parts: z.array(part),
   stop,
-  usage: usageSchema.omit({ costUsd: true }).nullable(),
+  usage: usageSchema.omit({ costUsd: true }).nullable().default(null),
 });
 
 const blobInfoSchema = z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() });

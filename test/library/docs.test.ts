@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
-import { makeProject } from "../cli/program.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Installed, installPacked } from "../packed-package.ts";
 
 /** The packed package in an empty project: what the pages show of the library compiles there, runs, and ends by itself. */
 
@@ -34,20 +34,14 @@ const pages = { "docs/library.md": examplesOf("docs/library.md"), "README.md": e
 const named = Object.entries(pages).flatMap(([page, examples]) => {
   return examples.map((code, index) => ({ name: `${page.replace(/\W/g, "-")}-${index}`, code }));
 });
-let project = "";
+let installed: Installed;
+let examples = "";
 
 beforeAll(async () => {
-  project = makeProject({ "package.json": { type: "module" } });
-  const packed = join(project, "packed");
-  const installed = join(project, "node_modules", "skillflow");
-  mkdirSync(packed);
-  mkdirSync(installed, { recursive: true });
-  await execute("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", packed], { cwd: ROOT });
-  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  const tarball = join(packed, `skillflow-${version}.tgz`);
-  await execute("tar", ["xzf", tarball, "--strip-components=1", "-C", installed]);
-  symlinkSync(join(ROOT, "node_modules"), join(installed, "node_modules"));
-  for (const { name, code } of named) writeFileSync(join(project, `${name}.ts`), code);
+  installed = await installPacked();
+  examples = join(installed.project, "examples");
+  mkdirSync(examples);
+  for (const { name, code } of named) writeFileSync(join(examples, `${name}.ts`), code);
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -58,11 +52,15 @@ beforeAll(async () => {
     types: ["node"],
     typeRoots: [join(ROOT, "node_modules", "@types")],
   };
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  writeFileSync(join(examples, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(examples, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
   // A finding is printed on the output, which says more than that tsc failed.
-  const found = await execute(join(ROOT, "node_modules", ".bin", "tsc"), [], { cwd: project }).catch((error) => error);
+  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
+  const found = await execute(tsc, [], { cwd: examples }).catch((error) => error);
   expect(found.stdout).toBe("");
 }, 120_000);
+
+afterAll(() => installed.remove());
 
 describe("the examples", () => {
   it("are as many as is known what they print", () => {
@@ -73,8 +71,8 @@ describe("the examples", () => {
   it.each(named.map(({ name }, index) => [name, PRINTED[index] ?? /./] as const))(
     "of %s run as they stand, and end by themselves",
     async (name, printed) => {
-      const env = { PATH: process.env.PATH, HOME: project };
-      const { stdout, stderr } = await execute(process.execPath, [`${name}.js`], { cwd: project, env });
+      const env = { PATH: process.env.PATH, HOME: examples };
+      const { stdout, stderr } = await execute(process.execPath, [`${name}.js`], { cwd: examples, env });
       expect(stdout).toMatch(printed);
       expect(stderr).toBe("");
     },

@@ -270,6 +270,29 @@ describe("a run from code", () => {
     expect((await collect(run)).length).toBeGreaterThan(0);
   });
 
+  it("rejects whatever it is called with wrongly, and never throws", async () => {
+    const { project } = await openPaging();
+    const calls = [
+      () => project.run(FLOW, { ...SETTINGS, signal: {} as AbortSignal }),
+      () => project.run(FLOW, { ...SETTINGS, observers: [null] as never }),
+      () => project.run(FLOW, { ...SETTINGS, model: 7 as never }),
+      () => project.run(FLOW, { ...SETTINGS, writes: "perhaps" as never }),
+      () => project.run(FLOW, { ...SETTINGS, limits: { max_cost: 1 } as never }),
+      () => project.run(undefined as never),
+      () => project.run(FLOW, { ...SETTINGS, input: null as never, limits: null as never }),
+      () => project.resume(undefined as never, null as never),
+      () => project.replay("latest", { tools: "made-up" as never }),
+    ];
+    for (const call of calls) expect((await failure(call().result)).exitCode, String(call)).toBe(2);
+  });
+
+  it("does not tell a value of config in the error that keeps it from beginning", async () => {
+    const { project } = await openPaging({ env: { SHOP_SECRET: "secret-of-the-shop" } });
+    const error = await failure(project.run("token-of-the-pager/secret-of-the-shop.yml", SETTINGS).result);
+    expect(error.message).toBe("[redacted:PAGER_TOKEN]/[redacted:SHOP_SECRET].yml cannot be run");
+    expect(error.diagnostics[0]?.message).not.toMatch(/token-of|secret-of/);
+  });
+
   it("does not mind observers that throw", async () => {
     const { project } = await openPaging();
     const bad = {

@@ -5,6 +5,7 @@ import { begin } from "../../core/engine/state.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { Model, Store } from "../../core/ports.ts";
 import { describeResult } from "../../core/record/result.ts";
+import { createRedactor, type Secret } from "../../core/redact/redact.ts";
 import type { Skill, SkillDefinition } from "../../core/skill.ts";
 import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/values.ts";
 import { type Workflow, workflowLimitsSchema } from "../../core/workflow.ts";
@@ -17,6 +18,7 @@ import { resumeRun, startRun } from "../runs/drive.ts";
 import { newRunId, prepareRun } from "../runs/prepare.ts";
 import { failChanged, prepareReplay } from "../runs/replay.ts";
 import { checkResumable, prepareResume } from "../runs/resume.ts";
+import { secretsOf } from "../secrets.ts";
 import { NO_FLAGS } from "../skills/choices.ts";
 import { type SkillState, skillStates } from "../skills/states.ts";
 import { findRecording, findRun } from "../stores.ts";
@@ -109,10 +111,11 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     models: givenModels(options.models ?? {}),
     skillFlags: { ...NO_FLAGS, trust: options.trust ?? [] },
   });
+  const { text: clean } = createRedactor([...secretsOf(host.env, [], workspace), ...configSecrets(workspace)]);
   return {
-    run: (workflow, given = {}) => beginRun(runCourse(workspace, workflow, given), given),
-    resume: (run, given = {}) => beginRun(resumeCourse(workspace, run, given), given),
-    replay: (run, given = {}) => beginRun(replayCourse(workspace, run, given), given),
+    run: (workflow, given) => beginRun(() => runCourse(workspace, workflow, given ?? {}), given ?? {}, clean),
+    resume: (run, given) => beginRun(() => resumeCourse(workspace, run, given ?? {}), given ?? {}, clean),
+    replay: (run, given) => beginRun(() => replayCourse(workspace, run, given ?? {}), given ?? {}, clean),
     async validate(workflow) {
       const document = documentOf(workflow);
       if ("fault" in document) return [withField(document.fault)];
@@ -121,11 +124,16 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     skills: () => skillStates(workspace),
     async report(given, kind) {
       if (!isReportKind(kind)) throw wrong(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
-      const { record, events } = (await findRecording(workspace, given)).stored;
+      const { record, events } = (await findRecording(workspace, nameOf(given))).stored;
       const result = describeResult(record, events.reduce(fold, begin(record)));
       return renderReport(kind, { record, events: [...events], result });
     },
   };
+}
+
+/** What was given as config is no text for others, whoever declares it. */
+function configSecrets({ overrides }: Workspace): Secret[] {
+  return [...overrides].map(([name, value]) => ({ name, value }));
 }
 
 // ---- what a project is given
@@ -200,8 +208,9 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
   };
 }
 
-function resumeCourse(workspace: Workspace, given: string, options: ResumeOptions) {
+function resumeCourse(workspace: Workspace, named: string, options: ResumeOptions) {
   const { store } = workspace;
+  const given = nameOf(named);
   return {
     run: given,
     store,
@@ -218,7 +227,9 @@ function resumeCourse(workspace: Workspace, given: string, options: ResumeOption
 
 type Prepared = Parameters<typeof startRun>[2];
 
-function replayCourse(workspace: Workspace, given: string, { tools = "recorded", allowChanges }: ReplayOptions) {
+function replayCourse(workspace: Workspace, named: string, { tools = "recorded", allowChanges }: ReplayOptions) {
+  if (tools !== "recorded" && tools !== "live") throw wrong(`tools: "${String(tools)}" is neither recorded nor live`);
+  const given = nameOf(named);
   const run = newRunId();
   return {
     run,
@@ -232,6 +243,11 @@ function replayCourse(workspace: Workspace, given: string, { tools = "recorded",
     drive: startRun.bind(undefined, workspace, workspace.store),
     ...(allowChanges ? {} : { judge: failChanged }),
   };
+}
+
+function nameOf(run: unknown): string {
+  if (typeof run === "string" && run !== "") return run;
+  throw wrong("a run is named by its id, a beginning of it, or latest");
 }
 
 /** A copy of the document, or why there is none. */
@@ -265,12 +281,13 @@ function idOf(workspace: Workspace, given: ReturnType<typeof documentOf>): strin
 }
 
 function choicesOf({ model, writes, limits = {} }: RunSettings) {
+  if (model !== undefined && typeof model !== "string") throw wrong("model: write PROVIDER:NAME");
   const checked = workflowLimitsSchema.safeParse(limits);
   if (!checked.success) {
     const [issue] = checked.error.issues;
     const near = issue?.code === "unrecognized_keys" ? nearest(issue.keys[0] ?? "", LIMITS) : undefined;
-    const place = issue?.path.join(".") || "limits";
-    throw wrong(`limits: ${place}: ${issue?.message}`, near && `did you mean ${near}?`);
+    const place = ["limits", ...(issue?.path ?? [])].join(".");
+    throw wrong(`${place}: ${issue?.message}`, near && `did you mean ${near}?`);
   }
   const { max_cost_usd, max_tokens, max_steps, timeout } = checked.data;
   return {

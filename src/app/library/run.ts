@@ -4,6 +4,7 @@ import type { Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describeBrokenOff } from "../../core/record/refusal.ts";
 import type { RunResult } from "../../core/record/result.ts";
+import { deepEqual, isObject } from "../../core/values.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
 import { createEventLog } from "./events.ts";
@@ -44,21 +45,28 @@ export interface Course {
   readonly store: Store;
 }
 
-export function beginRun(course: Course, { observers = [], signal }: Watching): Run {
+/** Returns at once, whatever it is given; `clean` keeps secrets out of what is said before a run's own are known. */
+export function beginRun(planned: () => Course, given: Watching, clean: (text: string) => string): Run {
   const log = createEventLog();
   const interrupt = new AbortController();
+  let signal: AbortSignal | undefined;
   const stop = () => interrupt.abort(reasonOf(signal?.reason));
-  if (signal?.aborted) stop();
-  else signal?.addEventListener("abort", stop, { once: true });
+  const begin = async (): Promise<RunResult> => {
+    const course = planned();
+    signal = signalOf(given.signal);
+    const observers = observersOf(given.observers).map(apart);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    return carryOut(course, { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events });
+  };
   let opened: (id: string) => void = () => undefined;
   const recorded = new Promise<string>((resolve) => {
     opened = resolve;
   });
   const keep: Observer = { onEvent: (event) => log.push(structuredClone(event)) };
-  const given = observers.map(apart);
-  const result = carryOut(course, { signal: interrupt.signal, observers: [keep, ...given], opened, events: log.events })
+  const result = begin()
     .catch((error: unknown) => {
-      throw asOurs(error);
+      throw cleaned(asOurs(error), clean);
     })
     .finally(() => signal?.removeEventListener("abort", stop));
   result.then(
@@ -68,6 +76,18 @@ export function beginRun(course: Course, { observers = [], signal }: Watching): 
   const id = Promise.race([recorded, result.then(({ run }) => run)]);
   id.catch(heard);
   return { id, result, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() };
+}
+
+function signalOf(signal: unknown): AbortSignal | undefined {
+  const isSignal = isObject(signal) && typeof signal.aborted === "boolean" && "addEventListener" in signal;
+  if (signal === undefined || isSignal) return signal as AbortSignal | undefined;
+  throw new SkillflowError("usage.invalid", "signal: it is no AbortSignal");
+}
+
+function observersOf(observers: unknown = []): readonly Observer[] {
+  const isObserver = (one: unknown) => isObject(one) && typeof one.onEvent === "function";
+  if (Array.isArray(observers) && observers.every(isObserver)) return observers as readonly Observer[];
+  throw new SkillflowError("usage.invalid", "observers: each is an object with a function onEvent");
 }
 
 /** `result` tells it to whoever asks. */
@@ -111,7 +131,7 @@ async function carryOut(course: Course, { signal, observers, opened, events }: B
     if (!isOpened) throw error;
     const { record } = prepared;
     const stored = await course.store.read(record.run).catch((): StoredRun => ({ record, events }));
-    return describeBrokenOff(stored, asOurs(error));
+    return describeBrokenOff(stored, cleaned(asOurs(error), prepared.redactor.text));
   } finally {
     await prepared.close();
   }
@@ -164,4 +184,18 @@ function asOurs(error: unknown): SkillflowError {
   return new SkillflowError("internal.fault", `this is a fault of skillflow itself: ${messageOf(error)}`, {
     cause: error,
   });
+}
+
+/** The same error, or one without the secrets that stood in it. */
+function cleaned(error: SkillflowError, clean: (text: string) => string): SkillflowError {
+  const said = <Told extends { readonly message: string; readonly hint?: string | undefined }>(told: Told): Told => ({
+    ...told,
+    message: clean(told.message),
+    ...(told.hint === undefined ? {} : { hint: clean(told.hint) }),
+  });
+  const { code, message, hint, diagnostics } = error;
+  const told = { message, ...(hint === undefined ? {} : { hint }), diagnostics };
+  const shown = { ...said(told), diagnostics: diagnostics.map(said) };
+  if (deepEqual(told, shown)) return error;
+  return new SkillflowError(code, shown.message, shown);
 }
