@@ -119,6 +119,12 @@ describe("an installation", () => {
     });
     const tsc = [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "types"];
     expect(outputOf(tsc)).toBe("");
+    const declarations = installed.files.filter((path) => path.endsWith(".d.ts"));
+    const named = declarations.flatMap((path) => {
+      const text = readFileSync(join(packageFolder(), path), "utf8");
+      return [...text.matchAll(/(?:from |import\()"((?!node:)[^."][^"]*)"/g)].map((match) => match[1]);
+    });
+    expect([...new Set(named)]).toEqual(["zod"]);
   });
 });
 

@@ -1,0 +1,22 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Writes the declarations of the public entries to dist/types/: those that they lead to, and none besides. */
+
+const FOLDER = join("dist", "types");
+execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json"], { stdio: "inherit" });
+const reached = new Set();
+for (const entry of ["index.d.ts", "testing.d.ts"]) follow(join(FOLDER, entry));
+for (const name of readdirSync(FOLDER, { recursive: true })) {
+  const path = join(FOLDER, name);
+  if (name.endsWith(".d.ts") && !reached.has(path)) rmSync(path);
+}
+
+function follow(path) {
+  if (reached.has(path)) return;
+  reached.add(path);
+  for (const [, target] of readFileSync(path, "utf8").matchAll(/(?:from |import\()"(\.[^"]+)\.ts"/g)) {
+    follow(join(dirname(path), `${target}.d.ts`));
+  }
+}
