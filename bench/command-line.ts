@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startLoopback } from "../src/testing.ts";
@@ -47,7 +47,7 @@ async function furtherNodeRow(folder: string): Promise<BenchRow> {
     response.end();
   });
   const env = { OPENAI_BASE_URL: service.url };
-  const model = ["--model", "openai-compatible:m"];
+  const model = ["--model", "openai-compatible:m", "--max-steps", String(LONG)];
   const run = (length: number) => ended([PROGRAM, "run", writeChain(folder, length), ...model], folder, env);
   const times: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
@@ -72,7 +72,8 @@ async function longChainRow(folder: string): Promise<BenchRow> {
   const script = join(folder, "script.yml");
   const replies = Array.from({ length }, () => ({ text: "It went as it should." }));
   writeFileSync(script, JSON.stringify({ replies }));
-  const args = [PROGRAM, "run", writeChain(folder, length), "--model", `script:${script}`];
+  const bounds = ["--max-steps", String(length)];
+  const args = [PROGRAM, "run", writeChain(folder, length), "--model", `script:${script}`, ...bounds];
   const seconds = (await timed(() => ended(args, folder))) / 1000;
   return row("a chain of 5,000 nodes with script:", `${seconds.toFixed(1)} s`, "8 s", 8 / seconds);
 }
@@ -95,7 +96,6 @@ async function listRow(folder: string): Promise<BenchRow> {
 
 /** Of ten nodes, as the program records it. */
 async function oneRun(folder: string) {
-  const { readFileSync } = await import("node:fs");
   const script = join(folder, "script.yml");
   const args = ["--model", `script:${script}`, "--run-id", "one"];
   await ended([PROGRAM, "run", writeChain(folder, SHORT), ...args], folder);
