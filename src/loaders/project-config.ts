@@ -89,13 +89,17 @@ function readConfig(path: string): ProjectConfig {
   const checked = projectConfigSchema.safeParse(value, PARSED_ONCE);
   if (checked.success) return checked.data;
   const problems = checked.error.issues.flatMap((issue) => {
-    if (issue.code !== "unrecognized_keys") return [`${fieldPath(issue.path as string[])}: ${issue.message}`];
+    if (issue.code !== "unrecognized_keys") return [() => `${fieldPath(issue.path as string[])}: ${issue.message}`];
     return issue.keys.map(
-      (key) => `${fieldPath([...(issue.path as string[]), key])} is not a known setting${suggest(key)}`,
+      (key) => () => `${fieldPath([...(issue.path as string[]), key])} is not a known setting${suggest(key)}`,
     );
   });
-  throw new SkillflowError("config.invalid", `${path}: ${problems.join("; ")}`);
+  const told = problems.slice(0, MOST_TOLD).map((tell) => tell());
+  const more = problems.length - told.length;
+  throw new SkillflowError("config.invalid", `${path}: ${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`);
 }
+
+const MOST_TOLD = 20;
 
 function suggest(key: string): string {
   const shape = projectConfigSchema.shape;

@@ -87,4 +87,9 @@ describe("what it holds", () => {
   test("all problems are told at once", () => {
     expect(() => load("a: 1\nwrites: x\nmodel: 7")).toThrow(/a is not .*; |writes.*model|model.*writes/);
   });
+
+  test("of very many the first twenty are told", () => {
+    const many = Array.from({ length: 10_000 }, (_, n) => `stranger_${n}: 1`).join("\n");
+    expect(() => load(many)).toThrow(/stranger_19 is not a known setting[^;]*; and 9980 more$/);
+  });
 });
