@@ -184,6 +184,10 @@ describe("a run from code", () => {
       error: { code: "run.interrupted" },
     });
     expect((await collect(run)).at(-1)?.type).toBe("workflow:end");
+    const atOnce = new AbortController();
+    const stopped = project.run(FLOW, { ...SETTINGS, signal: atOnce.signal });
+    atOnce.abort();
+    expect((await stopped.result).exitCode).toBe(130);
     const never = project.run(FLOW, { ...SETTINGS, signal: stop.signal });
     expect(await never.result).toMatchObject({ workflow: "page", status: "interrupted", exitCode: 130 });
     expect(await collect(never)).toEqual([]);

@@ -57,6 +57,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
     const observers = observersOf(given.observers).map(apart);
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
+    await undefined; // whoever begins it goes on first
     return carryOut(course, { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events });
   };
   let opened: (id: string) => void = () => undefined;
