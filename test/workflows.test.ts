@@ -33,13 +33,13 @@ const host: Host = {
 const shipped = readdirSync(join(root, "workflows")).filter((name) => name.endsWith(".run.jsonl"));
 
 async function replayRecording(name: string, tools: "live" | "recorded") {
-  const project = openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+  const project = openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: memoryStore() });
   const recording = openRecording(project, join("workflows", name));
   if (!recording) throw new SkillflowError("recording.invalid", `${name} is gone`);
   const prepared = await prepareReplay(project, recording, { runId: "again", tools, connect: undefined });
   const changed: ChangedPrompt[] = [];
   const quiet = () => undefined;
-  const finished = await startRun(project, memoryStore(), prepared, {
+  const finished = await startRun(project, prepared, {
     observers: [],
     signal: new AbortController().signal,
     onPromptChanged: (change) => changed.push(change),

@@ -173,7 +173,7 @@ async function finishRun(
     note(`run ${run} of ${workflow.id} began`);
     const onPromptChanged = () => undefined;
     const watch = { signal, observers, onPromptChanged, loggerFor };
-    const finished = await startRun(project, project.store, prepared, watch);
+    const finished = await startRun(project, prepared, watch);
     const { status } = finished.result;
     const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
     note(`run ${run} of ${workflow.id} ${status}${onwards}`);

@@ -82,7 +82,7 @@ async function runFlow(cwd: string, env: Readonly<Record<string, string>>, choic
     choices: { ...CHOICES, ...choices },
   };
   const prepared = await prepareRun(project, { ...request, connect: undefined });
-  return startRun(project, project.store, prepared, QUIET);
+  return startRun(project, prepared, QUIET);
 }
 
 /** Without what differs from run to run, and what is said of secrets once. */
@@ -134,12 +134,12 @@ describe("a secret that is an ordinary word, or a name that a run is made of", (
     const store = project.store;
     const choices = { ...CHOICES, model: undefined, maxSteps: 9 };
     const prepared = await prepareResume(project, await store.read("r"), { choices, connect: undefined });
-    const resumed = await resumeRun(project, store, prepared, QUIET, undefined);
+    const resumed = await resumeRun(project, prepared, QUIET, undefined);
     expect(resumed.result.results).toEqual(whole.result.results);
     const recording = openRecording(project, join(cwd, ".skillflow/runs/r.jsonl"));
     if (!recording) throw new Error("no recording");
     const again = await prepareReplay(project, recording, { runId: "again", tools: "recorded", connect: undefined });
-    const replayed = await startRun(project, store, again, QUIET);
+    const replayed = await startRun(project, again, QUIET);
     expect(replayed.result.results).toEqual(whole.result.results);
     expect(replayed.result.status).toBe("succeeded");
   });

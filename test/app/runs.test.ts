@@ -11,10 +11,11 @@ import { sandboxHost } from "../sandbox/host.ts";
 
 describe("a run that cannot be driven", () => {
   const cwd = makeFolder({ "flow.yml": FLOW, "script.json": WORKING });
+  const store = memoryStore();
   const self = { pid: 1, host: hostname(), started: "" };
   const hostWith = (env: Host["env"]): Host => ({ ...sandboxHost, env, cwd, self, isAlive: () => true });
   const projectWith = (env: Host["env"]) =>
-    openWorkspace(hostWith(env), { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+    openWorkspace(hostWith(env), { overrides: new Map(), skillDirs: [], discover: false, store });
   const quiet = () => undefined;
   const watch: Watch = {
     observers: [],
@@ -24,7 +25,6 @@ describe("a run that cannot be driven", () => {
   };
 
   it("is left for the next who tries, whatever kept it from being driven", async () => {
-    const store = memoryStore();
     const prepared = await prepareRun(projectWith({}), {
       document: "flow.yml",
       input: () => ({ service: "shop" }),
@@ -33,8 +33,8 @@ describe("a run that cannot be driven", () => {
       connect: undefined,
     });
     const broken = projectWith({ HTTPS_PROXY: "http://[" });
-    await expect(startRun(broken, store, prepared, watch)).rejects.toThrow();
-    await expect(resumeRun(broken, store, prepared, watch, undefined)).rejects.toThrow();
+    await expect(startRun(broken, prepared, watch)).rejects.toThrow();
+    await expect(resumeRun(broken, prepared, watch, undefined)).rejects.toThrow();
     const { journal } = await store.open("r");
     await journal.close();
   });

@@ -204,7 +204,7 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
       const choices = choicesOf(options);
       return prepareRun(workspace, { ...given, input, runId: run, choices, connect: { signal } });
     },
-    drive: startRun.bind(undefined, workspace, workspace.store),
+    drive: startRun.bind(undefined, workspace),
   };
 }
 
@@ -220,12 +220,12 @@ function resumeCourse(workspace: Workspace, named: string, options: ResumeOption
       checkResumable(stored, options.from);
       return prepareResume(workspace, stored, { choices: choicesOf(options), connect: { signal } });
     },
-    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[3]) =>
-      resumeRun(workspace, store, prepared, watch, options.from),
+    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
+      resumeRun(workspace, prepared, watch, options.from),
   };
 }
 
-type Prepared = Parameters<typeof startRun>[2];
+type Prepared = Parameters<typeof startRun>[1];
 
 function replayCourse(workspace: Workspace, named: string, { tools = "recorded", allowChanges }: ReplayOptions) {
   if (tools !== "recorded" && tools !== "live") throw wrong(`tools: "${String(tools)}" is neither recorded nor live`);
@@ -240,7 +240,7 @@ function replayCourse(workspace: Workspace, named: string, { tools = "recorded",
       const connect = tools === "live" ? { signal } : undefined;
       return prepareReplay(workspace, recording, { runId: run, tools, connect });
     },
-    drive: startRun.bind(undefined, workspace, workspace.store),
+    drive: startRun.bind(undefined, workspace),
     ...(allowChanges ? {} : { judge: failChanged }),
   };
 }

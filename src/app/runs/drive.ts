@@ -45,14 +45,9 @@ export interface FinishedRun {
   readonly blobs: string | undefined;
 }
 
-/** Opens a prepared run in a store and drives it to its end. */
-export async function startRun(
-  project: Workspace,
-  store: Store,
-  prepared: PreparedRun,
-  watch: Watch,
-): Promise<FinishedRun> {
-  const journal = await store.create(prepared.record);
+/** Opens a prepared run in its store and drives it to its end. */
+export async function startRun(project: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
+  const journal = await project.store.create(prepared.record);
   return drive(project, prepared, watch, { journal, events: [], resumes: prepared.replay?.resumes ?? [] });
 }
 
@@ -62,12 +57,11 @@ export async function startRun(
  */
 export async function resumeRun(
   project: Workspace,
-  store: Store,
   prepared: PreparedRun,
   watch: Watch,
   from: string | undefined,
 ): Promise<FinishedRun> {
-  const { journal, events } = await store.open(prepared.record.run);
+  const { journal, events } = await project.store.open(prepared.record.run);
   const recorded = events.filter((event) => event.type === "run:resume");
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
@@ -85,7 +79,7 @@ export async function resumeRun(
   }
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
   await drive(project, prepared, gone, { journal, events, resumes: recorded });
-  return resumeRun(project, store, prepared, watch, from);
+  return resumeRun(project, prepared, watch, from);
 }
 
 /** Its process died while it brought the run to an end before its time. */

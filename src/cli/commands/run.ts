@@ -43,7 +43,7 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   });
   const store = project.store;
   return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect }, (watch) =>
-    startRun(project, store, prepared, watch),
+    startRun(project, prepared, watch),
   );
 });
 
@@ -65,7 +65,7 @@ export const resume = tellingRefusal(async (io, [given = ""], flags, beginning) 
   const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
   const resumedAt = from ?? lastNode(stored.events) ?? stored.record.workflow.entry;
   return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect, resumedAt }, (watch) =>
-    resumeRun(project, store, prepared, watch, from),
+    resumeRun(project, prepared, watch, from),
   );
 });
 
@@ -96,7 +96,7 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
   const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
   const allowsChanges = flags.allowChanges === true;
   return watchRun(io, flags, { outputs, prepared, store, beginning, signal, allowsChanges }, (watch) =>
-    startRun(project, store, prepared, watch),
+    startRun(project, prepared, watch),
   );
 });
 
