@@ -8,10 +8,11 @@ import { fileStore } from "../src/stores/file.ts";
 import { groupRecords } from "../src/stores/journal.ts";
 import { memoryStore } from "../src/stores/memory.ts";
 import { chainRecord, driveChain } from "./executor.ts";
-import { type BenchRow, median, ROUNDS, row, timed } from "./measure.ts";
+import { type BenchRow, median, row, timed } from "./measure.ts";
 
 /** The executor over chains of nodes, in memory and with the file store. */
 
+const ROUNDS = 5;
 const SIZES = [100, 1000, 10_000] as const;
 
 export async function benchExecutor(): Promise<readonly BenchRow[]> {
