@@ -14,6 +14,7 @@ import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { recordingObserver, toolContext } from "../../src/testing.ts";
 import { eventsOf, lines, OPS, recordOf, workflowOf } from "../harness.ts";
+import { LONG } from "../long.ts";
 
 const { logger } = toolContext();
 type Handlers = Readonly<Record<string, Tool["handler"]>>;
@@ -263,7 +264,8 @@ test("a turn carries out 64 calls, and answers the rest with an error", async ()
 });
 
 test("a turn that asks for very many calls is through with them in time in proportion", async () => {
-  const parts = Array.from({ length: 100_000 }, (_, index) => {
+  const most = LONG ? 100_000 : 5000;
+  const parts = Array.from({ length: most }, (_, index) => {
     return { type: "call", id: `c${index}`, tool: "ops_look", input: {} } as const;
   });
   const { state } = await drive(one(), {
@@ -277,7 +279,7 @@ test("a turn that asks for very many calls is through with them in time in propo
     },
     handlers: { look: () => null },
   });
-  expect(state.results.get("a")?.toolCalls).toHaveLength(100_000);
+  expect(state.results.get("a")?.toolCalls).toHaveLength(most);
 });
 
 describe("tool calls", () => {
