@@ -1,5 +1,6 @@
+import type { Blobs } from "../core/blobs.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { replySchema } from "../core/event.ts";
+import { type RunEvent, replySchema } from "../core/event.ts";
 import type { Journal, Model, Store } from "../core/ports.ts";
 import { isObject, toJson } from "../core/values.ts";
 
@@ -36,18 +37,19 @@ function jsonOf(value: unknown): unknown {
 /** Its failures are those of a store. */
 export function guardStore(store: Store): Store {
   return {
-    create: async (record) => guardJournal(await told(() => store.create(record))),
-    async open(run) {
-      const { journal, ...opened } = await told(async () => stored(await store.open(run)));
-      return { ...opened, journal: guardJournal(journal) };
-    },
+    create: (record) => told(async () => guardJournal(await store.create(record))),
+    open: (run) =>
+      told(async () => {
+        const { record, events, journal } = stored(await store.open(run));
+        return { record, events, journal: guardJournal(journal) };
+      }),
     read: (run) => told(async () => stored(await store.read(run))),
     skim: (run) => told(async () => stored(await store.skim(run))),
-    list: () => told(async () => [...(await store.list())]),
+    list: () => told(async () => idsOf(await store.list())),
     remove: (run) => told(() => store.remove(run)),
     blobs(run) {
       try {
-        return store.blobs(run);
+        return guardBlobs(store.blobs(run));
       } catch (error) {
         throw storeFault(error);
       }
@@ -60,7 +62,31 @@ function stored<Stored>(run: Stored): Stored {
   throw new Error("it gave no run");
 }
 
+function idsOf(ids: readonly unknown[]): string[] {
+  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return [...ids];
+  throw new Error("it gave no list of ids");
+}
+
+/** Its verbs alone: they may be those of a class. */
+function guardBlobs(blobs: Blobs): Blobs {
+  return {
+    create: (content, kind) => told(() => blobs.create(content, kind)),
+    info: (id) => told(() => blobs.info(id)),
+    read: (id, offset, length) => told(() => blobs.read(id, offset, length)),
+    file: (id) => told(() => blobs.file(id)),
+  };
+}
+
+/** What goes on without a record would go on without an end. */
+function recordOf(events: readonly RunEvent[]): readonly RunEvent[] {
+  const isEvent = (event: unknown) =>
+    isObject(event) && typeof event.type === "string" && typeof event.seq === "number" && typeof event.at === "string";
+  if (!Array.isArray(events) || events.length === 0 || !events.every(isEvent)) throw new Error("it gave no record");
+  return events;
+}
+
 function guardJournal(journal: Journal): Journal {
+  if (!isObject(journal) || typeof journal.epoch !== "number") throw new Error("it gave no journal");
   return {
     epoch: journal.epoch,
     async record(key, work) {
@@ -71,7 +97,7 @@ function guardJournal(journal: Journal): Journal {
           throw error;
         });
       try {
-        return await journal.record(key, noted);
+        return recordOf(await journal.record(key, noted));
       } catch (error) {
         throw ours === undefined || error !== ours ? storeFault(error) : error;
       }

@@ -145,8 +145,10 @@ function isBeginning({ type }: EventBody): boolean {
   return type === "node:enter" || type === "tool:call";
 }
 
-function interruption({ signal }: Run): EventBody {
-  return { type: "run:interrupt", reason: String(signal.reason ?? "interrupted") };
+/** Whoever interrupts may say anything. */
+function interruption({ signal, redactor }: Run): EventBody {
+  const reason = redactor.text(String(signal.reason ?? "interrupted"));
+  return { type: "run:interrupt", reason: cutText(reason, MOST_SAID) };
 }
 
 async function performAsk(

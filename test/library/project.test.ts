@@ -274,6 +274,86 @@ describe("a run from code", () => {
     expect((await collect(run)).length).toBeGreaterThan(0);
   });
 
+  it("goes no further with a store that records nothing, and says what it lacks", async () => {
+    const journals: [journal: unknown, message: string][] = [
+      [undefined, "the store: it gave no journal"],
+      [{}, "the store: it gave no journal"],
+      [{ epoch: 0, record: async () => undefined, close: async () => undefined }, "the store: it gave no record"],
+      [{ epoch: 0, record: async () => [], close: async () => undefined }, "the store: it gave no record"],
+      [
+        { epoch: 0, record: (_: string, work: () => unknown) => work(), close: async () => undefined },
+        "the store: it gave no record",
+      ],
+    ];
+    for (const [journal, message] of journals) {
+      const store = { ...memoryStore(), create: async () => journal } as Store;
+      const { result } = (await openPaging({ store })).project.run(FLOW, SETTINGS);
+      const told = await result.then(
+        ({ error }) => error,
+        (reason: SkillflowError) => reason,
+      );
+      expect([told?.code, told?.message]).toEqual(["store.failed", message]);
+    }
+    const store = { ...memoryStore(), list: async () => [1] } as unknown as Store;
+    expect((await failure((await openPaging({ store })).project.resume("1").result)).code).toBe("store.failed");
+  });
+
+  it("lends its tools the blobs of a store that is made of classes", async () => {
+    const memory = memoryStore();
+    const blobsOf = (run: string) => {
+      const blobs = memory.blobs(run);
+      return new (class {
+        create(...given: Parameters<typeof blobs.create>) {
+          return blobs.create(...given);
+        }
+        info(id: string) {
+          return blobs.info(id);
+        }
+        read(...given: Parameters<typeof blobs.read>) {
+          return blobs.read(...given);
+        }
+        file(id: string) {
+          return blobs.file(id);
+        }
+      })();
+    };
+    const read: string[] = [];
+    const keeping = pagerInto([], {
+      config: {},
+      tools: [
+        defineTool({
+          name: "page",
+          description: "",
+          input_schema: { type: "object" },
+          async handler(_, { blobs }) {
+            const { blob_id } = await blobs.create(Buffer.from("kept"), "text/plain");
+            read.push(Buffer.from(await blobs.read(blob_id, 0, 4)).toString());
+            return {};
+          },
+        }),
+      ],
+    });
+    const { project } = await openPaging({ skills: [keeping], config: {}, store: { ...memory, blobs: blobsOf } });
+    await project.run(FLOW, SETTINGS).result;
+    expect(read).toEqual(["kept"]);
+  });
+
+  it("keeps the values of config out of the reason for which it is stopped, and the reason short", async () => {
+    const reason = `token-of-the-pager ${"at length ".repeat(1000)}`;
+    const stop = new AbortController();
+    const { project } = await openPaging({ models: anyModel(() => new Promise(() => stop.abort(reason))) });
+    const stopped = project.run(FLOW, { ...SETTINGS, signal: stop.signal });
+    const events = await collect(stopped);
+    const told = JSON.stringify([await stopped.result, events]);
+    const never = JSON.stringify(await project.run(FLOW, { ...SETTINGS, signal: stop.signal }).result);
+    for (const text of [told, never]) {
+      expect(text).not.toContain("token-of-the-pager");
+      expect(text).toContain("interrupted ([redacted:PAGER_TOKEN] at length");
+    }
+    const recorded = events.find((event) => event.type === "run:interrupt");
+    expect(recorded?.reason.length).toBeLessThan(reason.length / 2);
+  });
+
   it("rejects whatever it is called with wrongly, and never throws", async () => {
     const { project } = await openPaging();
     const calls = [

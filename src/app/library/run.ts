@@ -58,7 +58,8 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
     await undefined; // whoever begins it goes on first
-    return carryOut(course, { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events });
+    const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events };
+    return carryOut(course, watching, clean);
   };
   let opened: (id: string) => void = () => undefined;
   const recorded = new Promise<string>((resolve) => {
@@ -110,9 +111,13 @@ interface Beginning {
   readonly events: readonly RunEvent[];
 }
 
-async function carryOut(course: Course, { signal, observers, opened, events }: Beginning): Promise<RunResult> {
+async function carryOut(
+  course: Course,
+  { signal, observers, opened, events }: Beginning,
+  clean: (text: string) => string,
+): Promise<RunResult> {
   const prepared = signal.aborted ? undefined : await unlessAborted(course.prepare(signal), signal);
-  if (!prepared) return notBegun(course, signal);
+  if (!prepared) return notBegun(course, clean(String(signal.reason)));
   const changed: ChangedPrompt[] = [];
   let isOpened = false;
   const watch: Watch = {
@@ -156,7 +161,7 @@ async function unlessAborted(preparing: Promise<PreparedRun>, signal: AbortSigna
 }
 
 /** Interrupted before anything ran: nothing is recorded. */
-function notBegun({ run, workflow }: Course, signal: AbortSignal): RunResult {
+function notBegun({ run, workflow }: Course, why: string): RunResult {
   const code = "run.interrupted";
   return {
     schema: "skillflow.result/1",
@@ -169,7 +174,7 @@ function notBegun({ run, workflow }: Course, signal: AbortSignal): RunResult {
     trace: { steps: [], edges: [], sources: {}, skills: [] },
     usage: { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, durationMs: 0 },
     plan: [],
-    error: { code, message: `${String(signal.reason)} before the run began` },
+    error: { code, message: `${why} before the run began` },
   };
 }
 
