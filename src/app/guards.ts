@@ -13,7 +13,7 @@ export function guardModel(prefix: string, model: Model): Model {
     async reply(prompt, call) {
       let reply: unknown;
       try {
-        reply = await model.reply(prompt, call);
+        reply = await model.reply(structuredClone(prompt), call); // which it may make its own
       } catch (error) {
         if (error instanceof SkillflowError || call.signal.aborted) throw error;
         throw new SkillflowError("model.rejected", `the model ${prefix}: ${messageOf(error)}`, { cause: error });

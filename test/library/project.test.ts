@@ -298,6 +298,18 @@ describe("a run from code", () => {
     expect((await failure((await openPaging({ store })).project.resume("1").result)).code).toBe("store.failed");
   });
 
+  it("changes nothing that it goes by when a model makes the prompt its own", async () => {
+    const pager = pagerInto([]);
+    const [page] = structuredClone(pager.tools.map(({ input_schema }) => input_schema));
+    const models = anyModel(async (prompt) => {
+      for (const tool of prompt.tools) Object.assign(tool.input_schema, { properties: {}, required: [] });
+      return { parts: [{ type: "text", text: "done" }], stop: "end", usage: null };
+    });
+    const { project } = await openPaging({ skills: [pager], models });
+    expect((await project.run(FLOW, SETTINGS).result).status).toBe("succeeded");
+    expect(pager.tools[0]?.input_schema).toEqual(page);
+  });
+
   it("lends its tools the blobs of a store that is made of classes", async () => {
     const memory = memoryStore();
     const blobsOf = (run: string) => {
@@ -338,6 +350,12 @@ describe("a run from code", () => {
     expect(read).toEqual(["kept"]);
   });
 
+  it("gives each reader events of its own", async () => {
+    const run = (await openPaging()).project.run(FLOW, SETTINGS);
+    for await (const event of run) Object.assign(event, { type: "changed" });
+    expect((await collect(run))[0]?.type).toBe("workflow:start");
+  });
+
   it("keeps the values of config out of the reason for which it is stopped, and the reason short", async () => {
     const reason = `token-of-the-pager ${"at length ".repeat(1000)}`;
     const stop = new AbortController();
@@ -368,6 +386,13 @@ describe("a run from code", () => {
       () => project.replay("latest", { tools: "made-up" as never }),
     ];
     for (const call of calls) expect((await failure(call().result)).exitCode, String(call)).toBe(2);
+  });
+
+  it("does not tell a value of config in the error of a store that its report is looked for in", async () => {
+    const list = () => Promise.reject(new Error("no answer of redis://:token-of-the-pager@host"));
+    const { project } = await openPaging({ store: { ...memoryStore(), list } });
+    const { code, message } = await failure(project.report("latest", "md"));
+    expect([code, message]).toEqual(["store.failed", "the store: no answer of redis://:[redacted:PAGER_TOKEN]@host"]);
   });
 
   it("does not tell a value of config in the error that keeps it from beginning", async () => {

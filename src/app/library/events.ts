@@ -1,6 +1,6 @@
 import type { RunEvent } from "../../core/event.ts";
 
-/** The events of a run as they come, for as many readers as there are: each begins with the first one. */
+/** The events of a run as they come, for as many readers as there are: each begins with the first one, and what it gets is its own. */
 interface EventLog extends AsyncIterable<RunEvent> {
   readonly events: readonly RunEvent[];
   push(event: RunEvent): void;
@@ -32,7 +32,7 @@ export function createEventLog(): EventLog {
         const event = events[next];
         if (event) {
           next++;
-          yield event;
+          yield structuredClone(event);
         } else if (ended) {
           if (ended.failure) throw ended.failure.error;
           return;

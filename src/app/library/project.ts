@@ -24,7 +24,7 @@ import { type SkillState, skillStates } from "../skills/states.ts";
 import { findRecording, findRun } from "../stores.ts";
 import { findProblems } from "../validate.ts";
 import { openWorkspace } from "../workspace.ts";
-import { beginRun, type Run, type Watching } from "./run.ts";
+import { beginRun, type Run, refuseIn, type Watching } from "./run.ts";
 
 export type { ReportKind, Run, SkillState };
 
@@ -121,14 +121,16 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
       if ("fault" in document) return [withField(document.fault)];
       return (await findProblems(workspace, [document.document], {})).map(withField);
     },
-    skills: () => skillStates(workspace),
-    async report(given, kind) {
-      if (!isReportKind(kind)) throw wrong(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
-      const { record, events } = (await findRecording(workspace, nameOf(given))).stored;
-      const result = describeResult(record, events.reduce(fold, begin(record)));
-      return renderReport(kind, { record, events: [...events], result });
-    },
+    skills: () => skillStates(workspace).catch(refuseIn(clean)),
+    report: (given, kind) => reportOf(workspace, given, kind).catch(refuseIn(clean)),
   };
+}
+
+async function reportOf(workspace: Workspace, given: string, kind: ReportKind): Promise<string> {
+  if (!isReportKind(kind)) throw wrong(`"${String(kind)}" is no report: ${REPORT_KINDS.join(", ")}`);
+  const { record, events } = (await findRecording(workspace, nameOf(given))).stored;
+  const result = describeResult(record, events.reduce(fold, begin(record)));
+  return renderReport(kind, { record, events: [...events], result });
 }
 
 /** What was given as config is no text for others, whoever declares it. */

@@ -67,9 +67,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   });
   const keep: Observer = { onEvent: (event) => log.push(structuredClone(event)) };
   const result = begin()
-    .catch((error: unknown) => {
-      throw cleaned(asOurs(error), clean);
-    })
+    .catch(refuseIn(clean))
     .finally(() => signal?.removeEventListener("abort", stop));
   result.then(
     () => log.end(),
@@ -183,6 +181,13 @@ function reasonOf(reason: unknown): string {
   if (typeof reason === "string" && reason !== "") return `interrupted (${reason})`;
   const isPlain = reason === undefined || (reason instanceof DOMException && reason.name === "AbortError");
   return isPlain ? "interrupted" : `interrupted (${messageOf(reason)})`;
+}
+
+/** Throws whatever went wrong as an error of ours that tells no secret. */
+export function refuseIn(clean: (text: string) => string): (error: unknown) => never {
+  return (error) => {
+    throw cleaned(asOurs(error), clean);
+  };
 }
 
 function asOurs(error: unknown): SkillflowError {
