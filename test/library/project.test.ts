@@ -310,6 +310,22 @@ describe("a run from code", () => {
     expect(pager.tools[0]?.input_schema).toEqual(page);
   });
 
+  it("calls the handler of a tool that is made of a class", async () => {
+    class Page {
+      readonly name = "page";
+      readonly description = "Pages";
+      readonly input_schema = { type: "object" } as const;
+      readonly sent: string[] = [];
+      handler() {
+        return this.sent.push("down");
+      }
+    }
+    const page = new Page();
+    const { project } = await openPaging({ skills: [pagerInto([], { tools: [page] })] });
+    await project.run(FLOW, SETTINGS).result;
+    expect(page.sent).toEqual(["down"]);
+  });
+
   it("lends its tools the blobs of a store that is made of classes", async () => {
     const memory = memoryStore();
     const blobsOf = (run: string) => {

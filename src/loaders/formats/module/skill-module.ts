@@ -65,7 +65,9 @@ async function buildSkill(value: unknown, file: string): Promise<Skill> {
 async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: string): Promise<Tool> {
   const effect = tool.effect ?? "write";
   const { input_schema: schema } = tool;
-  if (!isZod(schema)) return { ...tool, input_schema: schema as JsonSchema, effect };
+  // A tool may be of a class, whose handler is no property of its own.
+  const handler: Tool["handler"] = (input, context) => tool.handler(input as never, context);
+  if (!isZod(schema)) return { ...tool, input_schema: schema as JsonSchema, effect, handler };
   try {
     const input_schema = await toJsonSchema(schema as object);
     if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is no object");
