@@ -24,7 +24,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // One more than there are processors on the smallest machine: much of the work is done by the processes that tests start.
+    maxWorkers: 3,
     maxConcurrency: 20,
     globalSetup: "./test/installed-program.ts",
     setupFiles: "./test/setup.ts",
