@@ -5,3 +5,8 @@ export const LONG = process.env.SKILLFLOW_LONG === "1";
 export function sliceOf<Row>(rows: readonly Row[], count = 1): readonly Row[] {
   return LONG ? rows : rows.slice(0, count);
 }
+
+/** How often a property is tried: a quarter of `all` unless the long forms are wanted. */
+export function runsOf(all: number): number {
+  return LONG ? all : Math.ceil(all / 4);
+}

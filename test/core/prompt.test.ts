@@ -183,7 +183,7 @@ describe("feedback and side questions", () => {
   });
 
   test.each([1, 5, 2_000])("a judge and a reflection see %i large calls in part, each named, and say so", (count) => {
-    const output = "x".repeat(100_000);
+    const output = "x".repeat(20_000);
     const calls = Array.from({ length: count }, (_, index) => ({ tool: `t${index}`, input: { index }, output }));
     const judge = judgePrompt("Is it?", {}, calls, "yes").text;
     const reflection = reflectPrompt({ ask: undefined, instruction: "", data: {}, calls, failures: [] }).text;

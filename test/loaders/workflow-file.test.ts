@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LoadedWorkflow, loadWorkflow, parseWorkflow } from "../../src/loaders/workflow-file.ts";
 import { codes } from "../harness.ts";
+import { runsOf } from "../long.ts";
 
 const none = new Set<string>();
 const parse = (text: string, known: Iterable<string> = []) => parseWorkflow(text, new Set(known), "flow.yml");
@@ -248,7 +249,7 @@ describe("hostile documents", () => {
         const { workflow, diagnostics } = parse(pieces.join(""));
         expect(workflow === undefined).toBe(diagnostics.some(({ severity }) => severity === "error"));
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 });

@@ -14,13 +14,14 @@ import {
   sarifText,
   xmlText,
 } from "../../src/reports/inert.ts";
+import { runsOf } from "../long.ts";
 import { hostileText } from "./hostile-text.ts";
 
 function always(check: (text: string) => void): void {
   const property = fc.property(hostileText, (text) => {
     check(text);
   });
-  fc.assert(property, { numRuns: 2000 });
+  fc.assert(property, { numRuns: runsOf(2000) });
 }
 
 describe("plain text", () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Workflow } from "../../src/core/workflow.ts";
 import { embedSvg, runDot, runMermaid, workflowDot, workflowMermaid } from "../../src/reports/mermaid.ts";
+import { runsOf } from "../long.ts";
 import { hostileText } from "./hostile-text.ts";
 import { triageRun } from "./triage-run.ts";
 
@@ -69,7 +70,7 @@ describe("every graph", () => {
           for (const text of [workflowDot(workflow), runDot({ workflow }, run)]) expectDot(text);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gate } from "../../skills/betterstack/sql-gate.ts";
 import { tablesOf } from "../../skills/betterstack/sql-tables.ts";
+import { runsOf } from "../long.ts";
 
 const TABLES = tablesOf("t1_app");
 const pass = (sql: string) => gate(sql, TABLES);
@@ -156,7 +157,7 @@ describe("the gate before Better Stack's SQL API", () => {
       fc.property(spelt, (literal) => {
         expect(pass(`SELECT ${literal} FROM logs`)).toBe(`SELECT ${literal} FROM remote(t1_app_logs) AS logs`);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 
@@ -172,7 +173,7 @@ describe("the gate before Better Stack's SQL API", () => {
       fc.property(call, fc.constantFrom(...PLACES), (reading, place) => {
         expect(() => pass(place.replace("?", () => reading))).toThrow(/^The query is refused/);
       }),
-      { numRuns: 5000 },
+      { numRuns: runsOf(5000) },
     );
   });
 
@@ -189,7 +190,7 @@ describe("the gate before Better Stack's SQL API", () => {
           expect(() => pass(place.replace("?", table))).toThrow(/^The query is refused/);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     );
   });
 
@@ -206,7 +207,7 @@ describe("the gate before Better Stack's SQL API", () => {
           expect(faultsOf(sent)).toEqual([]);
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: runsOf(20_000) },
     );
     expect(passed).toBeGreaterThan(500);
   });
@@ -217,7 +218,7 @@ describe("the gate before Better Stack's SQL API", () => {
         const sent = sentFor(`SELECT ${pieces.join(" ")}`);
         if (sent !== undefined) expect(faultsOf(sent)).toEqual([]);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runsOf(20_000) },
     );
   });
 });

@@ -21,6 +21,7 @@ import { matchesGlob } from "../../skills/logs/glob.ts";
 import { requiredLiteral } from "../../skills/logs/pattern.ts";
 import skill from "../../skills/logs/skill.ts";
 import { parseInstant, timeOfFields, timeOfText } from "../../skills/logs/timestamp.ts";
+import { runsOf } from "../long.ts";
 
 let root = "";
 let dir = "";
@@ -459,7 +460,7 @@ describe("pieces", () => {
         expect(found).toEqual(plainLines(bytes));
       },
     );
-    await fc.assert(property, { numRuns: 500 });
+    await fc.assert(property, { numRuns: runsOf(500) });
   });
 
   test("the glob matcher agrees with a regular expression", () => {
@@ -469,7 +470,7 @@ describe("pieces", () => {
       fc.property(fc.string({ unit, maxLength: 6 }), path, (glob, text) => {
         expect(matchesGlob(glob, text)).toBe(globPattern(glob).test(`/${text}`));
       }),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     );
   });
 
@@ -520,7 +521,7 @@ describe("pieces", () => {
           if (pattern?.test(text)) expect(text).toContain(requiredLiteral(source));
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: runsOf(5000) },
     );
   });
 

@@ -7,6 +7,7 @@ import { parseColumn, parseName, parseSelect, renderColumn, renderSelect } from 
 import { type Condition, renderFilter, requireSelective } from "../../skills/supabase/filters.ts";
 import { callable, isReadable, isWritable, namesLike, readable, writable } from "../../skills/supabase/places.ts";
 import { fitRows } from "../../skills/supabase/rows.ts";
+import { runsOf } from "../long.ts";
 
 describe("a select list", () => {
   it.each([
@@ -130,7 +131,7 @@ describe("a select list", () => {
         const bare = sent.replace(/"[^"\\]*"/g, "n");
         expect(bare).toMatch(/^(\*|(n:)?n(->>?(n|-?\d+))*(::[a-z]+)?)(,(\*|(n:)?n(->>?(n|-?\d+))*(::[a-z]+)?))*$/);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 

@@ -27,6 +27,7 @@ import {
   says,
   workflowOf,
 } from "../../harness.ts";
+import { runsOf } from "../../long.ts";
 
 // ---- random small workflows
 
@@ -176,7 +177,7 @@ function behaviour(seed: number, troubles: boolean) {
 const tools = (seed: number) => (call: { readonly key: string }) =>
   hash(call.key, seed) % 3 === 0 ? { error: "no" } : { output: hash(call.key, seed) % 10 };
 
-const RUNS = { numRuns: 300 } as const;
+const RUNS = { numRuns: runsOf(300) } as const;
 const runs = (troubles: boolean) => fc.record({ record, seed: fc.integer(), troubles: fc.constant(troubles) });
 const playing = ({ record, seed, troubles }: { record: RunRecord; seed: number; troubles: boolean }) =>
   play(record, { answers: behaviour(seed, troubles), tools: tools(seed) });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { describeMisfit, readHints, relaxDefaults } from "../../../src/core/formats/contract.ts";
 import { compileSchema, fillValue } from "../../../src/core/schema/schema.ts";
 import type { Json, JsonSchema } from "../../../src/core/values.ts";
+import { runsOf } from "../../long.ts";
 
 const SEARCH: JsonSchema = {
   type: "object",
@@ -114,7 +115,7 @@ describe("a schema that is offered", () => {
         fitting++;
         expect(compileSchema(relaxDefaults(schema))(value)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     );
     expect(fitting).toBeGreaterThan(30);
   });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor, wordsOf } from "../../../src/core/redact/redact.ts";
 import type { Json } from "../../../src/core/values.ts";
+import { runsOf } from "../../long.ts";
 
 const TOKEN = { name: "TOKEN", value: 'p@ss "w/rd"+é\\~' };
 const redactor = createRedactor([TOKEN]);
@@ -330,7 +331,7 @@ describe("whatever the secret and the text around it", () => {
         }
         expect(redacted).not.toContain(value);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 
@@ -348,7 +349,7 @@ describe("whatever the secret and the text around it", () => {
           expect(values.filter((value) => redacted.includes(value))).toEqual([]);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 

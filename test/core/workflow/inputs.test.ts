@@ -7,6 +7,7 @@ import type { Json } from "../../../src/core/values.ts";
 import { checkInput } from "../../../src/core/workflow/check.ts";
 import { describeInputs } from "../../../src/core/workflow/inputs.ts";
 import type { Workflow } from "../../../src/core/workflow.ts";
+import { runsOf } from "../../long.ts";
 
 const workflowOf = (inputs: Workflow["inputs"]): Workflow => ({
   id: "w",
@@ -66,7 +67,7 @@ describe("the schema of a workflow's inputs", () => {
         const fits = schemaProblems(describeInputs(workflow), input as Json).length === 0;
         expect(fits).toBe(isChecked);
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
   });
 });

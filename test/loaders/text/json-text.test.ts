@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseJsonText } from "../../../src/loaders/text/json-text.ts";
+import { runsOf } from "../../long.ts";
 
 describe("JSON text", () => {
   test.each<[string, string, number, number]>([
@@ -61,7 +62,7 @@ describe("JSON text", () => {
         }
         expect(parseJsonText(text).value).toEqual(value);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 });

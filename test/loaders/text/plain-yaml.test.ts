@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parsePlainYaml } from "../../../src/loaders/text/plain-yaml.ts";
 import { parseYaml } from "../../../src/loaders/text/yaml-text.ts";
+import { runsOf } from "../../long.ts";
 
 describe("plain YAML", () => {
   test("is what most documents are", () => {
@@ -71,8 +72,8 @@ describe("plain YAML", () => {
         expect(problems).toEqual([]);
         expect(value).toEqual(plain);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runsOf(20_000) },
     );
-    expect(taken).toBeGreaterThan(500);
+    expect(taken).toBeGreaterThan(runsOf(500));
   });
 });
