@@ -11,7 +11,7 @@ import { defined } from "../core/values.ts";
 import type { Resumed } from "../models/replay.ts";
 import type { Script } from "../models/script.ts";
 import { digestPrompt } from "../run/digest.ts";
-import { readRecording } from "../stores/file.ts";
+import { readRecording } from "../stores/run-lines.ts";
 import { guardModel } from "./guards.ts";
 import type { Workspace } from "./host.ts";
 import { nearFile } from "./workspace.ts";

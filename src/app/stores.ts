@@ -4,7 +4,8 @@ import { SkillflowError } from "../core/errors.ts";
 import type { Store, StoredRun } from "../core/ports.ts";
 import { nearest } from "../core/values.ts";
 import { projectRoot } from "../loaders/project-config.ts";
-import { fileStore, readRecording } from "../stores/file.ts";
+import { fileStore } from "../stores/file.ts";
+import { readRecording } from "../stores/run-lines.ts";
 import { guardStore } from "./guards.ts";
 import type { Host, Workspace } from "./host.ts";
 

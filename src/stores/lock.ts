@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SkillflowError } from "../core/errors.ts";
+import type { ProcessMark } from "../core/ports.ts";
+import { hasCode, storeError } from "./store-error.ts";
+
+export interface LockOptions {
+  readonly self: ProcessMark;
+  /** Whether a process of this host still lives. */
+  readonly isAlive: (mark: ProcessMark) => boolean;
+}
+
+/**
+ * Takes a lock, from a dead process of this host if need be; gives what releases it. A lock is a folder that holds one
+ * empty file, named for its owner: it appears whole, and from one owner to the next it goes by a single rename, which
+ * succeeds for one of all that try.
+ */
+export function lock(path: string, run: string, { self, isAlive }: LockOptions): () => void {
+  const mine = nameOf(self);
+  for (let tries = 0; tries < 3; tries++) {
+    if (moveIn(path, mine)) return () => release(path, mine);
+    const owner = readOwner(path);
+    if (!owner) continue;
+    if (owner.mark.host !== self.host || isAlive(owner.mark)) throw locked(run, path, owner.mark);
+    if (takeOver(path, owner.name, mine)) return () => release(path, mine);
+  }
+  throw locked(run, path, readOwner(path)?.mark);
+}
+
+function nameOf({ pid, host, started }: ProcessMark): string {
+  return [String(pid), host.slice(0, 64), started, randomUUID()].map(encodeURIComponent).join("@");
+}
+
+function parseName(name: string): ProcessMark | undefined {
+  const [pid = "", host, started] = name.split("@").map(decodeURIComponent);
+  return /^\d+$/.test(pid) && host && started !== undefined ? { pid: Number(pid), host, started } : undefined;
+}
+
+/** A folder takes the place of none or of an empty one, never of one that is owned. */
+function moveIn(path: string, mine: string): boolean {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    mkdirSync(draft, { mode: 0o700 });
+    writeFileSync(join(draft, mine), "", { mode: 0o600 });
+    renameSync(draft, path);
+    return true;
+  } catch (error) {
+    rmSync(draft, { force: true, recursive: true });
+    if (hasCode(error, "ENOTEMPTY", "EEXIST")) return false;
+    throw storeError(error, `the lock ${path} cannot be taken`);
+  }
+}
+
+function readOwner(path: string): { readonly name: string; readonly mark: ProcessMark } | undefined {
+  const [name] = existsSync(path) ? namesIn(path) : [];
+  if (name === undefined) return undefined;
+  const mark = parseName(name);
+  if (mark) return { name, mark };
+  throw new SkillflowError("store.locked", `the lock ${path} cannot be read`, { hint: "if no run uses it, delete it" });
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return [];
+    throw storeError(error, `the lock ${path} cannot be read`);
+  }
+}
+
+function takeOver(path: string, stale: string, mine: string): boolean {
+  try {
+    renameSync(join(path, stale), join(path, mine));
+    return true;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return false;
+    throw storeError(error, `the stale lock ${path} cannot be taken over`);
+  }
+}
+
+/** Between its two steps another process may move in: then the folder is not ours to remove. */
+function release(path: string, mine: string): void {
+  rmSync(join(path, mine), { force: true });
+  try {
+    rmdirSync(path);
+  } catch (error) {
+    if (!hasCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw storeError(error, `the lock ${path} cannot be removed`);
+  }
+}
+
+function locked(run: string, path: string, owner: ProcessMark | undefined): SkillflowError {
+  const who = owner ? `process ${owner.pid} on ${owner.host}` : "another process";
+  return new SkillflowError("store.locked", `run ${run} is being driven by ${who}`, {
+    hint: `wait for it to end; if that machine is gone, delete ${path}`,
+  });
+}

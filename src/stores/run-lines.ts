@@ -1,0 +1,143 @@
+import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
+import { SkillflowError } from "../core/errors.ts";
+import type { RunEvent, RunRecord } from "../core/event.ts";
+import type { StoredRun } from "../core/ports.ts";
+import { faultOfRecording, faultOfShape } from "../core/record/recording.ts";
+import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/skim.ts";
+import { isObject } from "../core/values.ts";
+import { openPlainNow } from "../files.ts";
+import { storeError } from "./store-error.ts";
+
+/** What the lines of a run's file hold. */
+
+/** A recording outside a store: a run's file that was copied somewhere. */
+export function readRecording(path: string): StoredRun {
+  if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no recording ${path}`);
+  return parseRun(readBytes(path, path), path, path);
+}
+
+export interface Stored extends StoredRun {
+  /** Bytes that hold whole records. */
+  readonly length: number;
+}
+
+export function parseRun(bytes: Buffer, path: string, run: string): Stored {
+  const record = readLine<RunRecord>(bytes, 0);
+  if (record?.value.schema !== "skillflow.run/1") throw noRun(path, run);
+  const events: RunEvent[] = [];
+  let whole = { events: 0, length: record.end };
+  for (let start = record.end; start < bytes.length; ) {
+    const line = readLine<RunEvent>(bytes, start);
+    if (!line) {
+      if (bytes.indexOf(10, start) === -1 || bytes.indexOf(10, start) === bytes.length - 1) break;
+      throw damaged(path, run, events.length + 2);
+    }
+    events.push(line.value);
+    start = line.end;
+    if (!line.value.more) whole = { events: events.length, length: line.end };
+  }
+  const kept = events.slice(0, whole.events);
+  const fault = faultOfRecording(record.value, kept);
+  if (fault) throw damaged(path, run, fault.line, fault.message);
+  return { record: record.value, events: kept, length: whole.length };
+}
+
+/** Parses the record and what tells, and of every other line its head alone. */
+export function skimBytes(bytes: Buffer, path: string, run: string): SkimmedRun {
+  const record = readLine<RunRecord>(bytes, 0);
+  if (record?.value.schema !== "skillflow.run/1") throw noRun(path, run);
+  const misshapen = faultOfShape("record", record.value);
+  if (misshapen !== undefined) throw damaged(path, run, 1, misshapen);
+  const events: Skimmed[] = [];
+  for (let start = record.end; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    if (newline === -1) break;
+    const [, at = "", epoch, type = ""] =
+      HEAD.exec(bytes.toString("latin1", start, Math.min(newline, start + 400))) ?? [];
+    const whole = type === "" || isTelling(type) ? readLine<RunEvent>(bytes, start)?.value : undefined;
+    start = newline + 1;
+    const fault = whole && faultOfShape("event", whole);
+    if (fault !== undefined) throw damaged(path, run, events.length + 2, fault);
+    if (whole) events.push(skimEvent(whole));
+    else if (type !== "") events.push({ type: "other", at, epoch: Number(epoch) });
+    else if (start < bytes.length) throw damaged(path, run, events.length + 2);
+  }
+  return { record: record.value, events };
+}
+
+function damaged(path: string, run: string, line: number, how?: string): SkillflowError {
+  const what = `the recording of ${run} is damaged in line ${line}${how === undefined ? "" : `: ${how}`}`;
+  return new SkillflowError("recording.invalid", what, {
+    hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
+  });
+}
+
+/** How the journal begins a line. */
+const HEAD = /^\{"seq":\d+,"at":"([^"]+)","epoch":(\d+),"key":"[^"\\]*",(?:"more":true,)?"type":"([^"]+)"/;
+
+/** The JSON of one whole line; undefined when it is torn. */
+function readLine<Value>(bytes: Buffer, start: number): { readonly value: Value; readonly end: number } | undefined {
+  const newline = bytes.indexOf(10, start);
+  if (newline === -1) return undefined;
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8", start, newline));
+    return isObject(value) ? { value: value as Value, end: newline + 1 } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function readBytes(file: number | string, path: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw storeError(error, `${path} cannot be read`);
+  }
+}
+
+/** The record that a file begins with; undefined where it begins with anything else, or is no file of its own. */
+export function beginningOf(path: string): RunRecord | undefined {
+  try {
+    const record = reading(path, (file) => readLine<RunRecord>(firstLine(file), 0)?.value);
+    return record?.schema === "skillflow.run/1" ? record : undefined;
+  } catch (error) {
+    if (error instanceof SkillflowError) return undefined;
+    throw error;
+  }
+}
+
+const CHUNK = 64 * 1024;
+
+/** With its end; the whole file where it has but one line. */
+function firstLine(file: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let isOver = false; !isOver; ) {
+    const chunk = Buffer.alloc(CHUNK);
+    const read = readSync(file, chunk, 0, CHUNK, null);
+    chunks.push(chunk.subarray(0, read));
+    isOver = read === 0 || chunk.includes(10);
+  }
+  return Buffer.concat(chunks);
+}
+
+export function reading<Value>(path: string, work: (file: number) => Value): Value {
+  const file = openStored(path, "r");
+  try {
+    return work(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function openStored(path: string, access: "r" | "r+"): number {
+  try {
+    return openPlainNow(path, access);
+  } catch (error) {
+    throw storeError(error, `${path} cannot be ${access === "r" ? "read" : "written"}`);
+  }
+}
+
+export function noRun(path: string, run: string): SkillflowError {
+  const message = `${run} is no recorded run: its first line is not a run's record`;
+  return new SkillflowError("recording.invalid", message, { hint: `see ${path}` });
+}

@@ -1,0 +1,17 @@
+import { SkillflowError } from "../core/errors.ts";
+
+export function storeError(error: unknown, what: string): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") {
+    return new SkillflowError("store.full", `${what}: the disk is full`, {
+      hint: "free some space, then resume the run",
+      cause: error,
+    });
+  }
+  return new SkillflowError("store.failed", `${what}: ${message}`, { cause: error });
+}
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? "");
+}
