@@ -88,8 +88,8 @@ export function makeFolder(path: string, { root, mode = 0o700 }: FolderOptions =
 
 /** The real path of a folder, or of the nearest around it that is there. Throws where a link leads out of the root. */
 export function realFolder(path: string, root: string | undefined): string {
-  const real = realpathSync(nearest(resolve(path)));
-  if (root !== undefined && isWithin(resolve(root), resolve(path)) && !isWithin(realpathSync(root), real)) {
+  const real = realpathSync.native(nearest(resolve(path)));
+  if (root !== undefined && isWithin(resolve(root), resolve(path)) && !isWithin(realpathSync.native(root), real)) {
     throw new Error(`${path} is, or is behind, a link that leads out of ${root}`);
   }
   return real;

@@ -43,7 +43,7 @@ export const nodeResultSchema = z.object({
 });
 export type NodeResult = z.infer<typeof nodeResultSchema>;
 
-const usageSchema = z.object({
+export const usageSchema = z.object({
   inputTokens: z.int().describe("all input tokens, cached ones included"),
   cachedTokens: z.int(),
   outputTokens: z.int(),
@@ -70,7 +70,7 @@ const limitsSchema = z.object({
 });
 
 /** What governs a run beside its workflow; recorded, and changeable by `resume`. Durations in milliseconds. */
-const settingsSchema = z.object({
+export const settingsSchema = z.object({
   model: z.string().describe("provider:name"),
   judge_model: z.string(),
   writes: z.enum(["allow", "deny"]),
@@ -250,7 +250,7 @@ export interface Envelope {
 /** An event as it is recorded and observed. */
 export type RunEvent = EventBody & Envelope;
 
-const skillRecordSchema = z.object({
+export const skillRecordSchema = z.object({
   id: z.string(),
   name: z.string(),
   format: z.string(),

@@ -1,21 +1,79 @@
-import type { Envelope, EventOf, RunEvent, RunRecord } from "./event.ts";
+import * as z from "zod";
+import {
+  RUN_STATUSES,
+  type RunRecord,
+  runErrorSchema,
+  runRecordSchema,
+  type SkillRecord,
+  settingsSchema,
+  skillRecordSchema,
+  usageSchema,
+} from "./event.ts";
+import { isObject } from "./values.ts";
+import { workflowSchema } from "./workflow.ts";
 
-/** The events that a summary is made of; of all others it takes the time alone. */
-const TELLING = ["node:enter", "model:reply", "workflow:end", "run:resume"] as const;
-
-type Moment = Pick<Envelope, "at" | "epoch"> & { readonly type: "other" };
-
-export type Skimmed = (EventOf<(typeof TELLING)[number]> & Envelope) | Moment;
-
+/** As much of a run as its line in a list tells; no more than that is checked of what a store gives for it. */
 export interface SkimmedRun {
-  readonly record: RunRecord;
+  readonly record: RunOutline;
   readonly events: readonly Skimmed[];
 }
 
-export function isTelling(type: string): boolean {
-  return TELLING.some((telling) => telling === type);
+export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
+  readonly workflow: Pick<RunRecord["workflow"], "id" | "name"> & { readonly nodes: NodeOutlines };
+  readonly skills: readonly Pick<SkillRecord, "id" | "available" | "reason">[];
+  readonly settings: Pick<RunRecord["settings"], "model">;
 }
 
-export function skimEvent(event: RunEvent): Skimmed {
-  return isTelling(event.type) ? (event as Skimmed) : { type: "other", at: event.at, epoch: event.epoch };
+type NodeOutlines = { readonly [id: string]: { readonly skills?: readonly string[] | undefined } };
+
+const moment = { at: z.string(), epoch: z.int() };
+
+const tellingSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("node:enter"), ...moment, node: z.string() }),
+  z.object({ type: z.literal("model:reply"), ...moment, usage: usageSchema.nullable() }),
+  z.object({
+    type: z.literal("workflow:end"),
+    ...moment,
+    status: z.enum(RUN_STATUSES),
+    error: runErrorSchema.optional(),
+  }),
+  z.object({ type: z.literal("run:resume"), ...moment, settings: settingsSchema.pick({ model: true }).partial() }),
+]);
+
+const otherSchema = z.object({ type: z.string().transform(() => "other" as const), ...moment });
+
+/** What a summary takes of an event; of most the time alone. */
+export type Skimmed = z.infer<typeof tellingSchema> | z.infer<typeof otherSchema>;
+
+const TELLING: ReadonlySet<unknown> = new Set(tellingSchema.options.map(({ shape }) => shape.type.value));
+
+export function isTelling(type: unknown): boolean {
+  return TELLING.has(type);
 }
+
+/** Undefined for what is no event, as far as a summary needs to know. */
+export function skimEvent(event: object): Skimmed | undefined {
+  const schema = "type" in event && isTelling(event.type) ? tellingSchema : otherSchema;
+  return schema.safeParse(event).data;
+}
+
+/** Undefined for what is no run's record, as far as a summary needs to know. */
+export function skimRecord(record: object): RunOutline | undefined {
+  return outlineSchema.safeParse(record).data;
+}
+
+/** By hand: a workflow has many nodes, and a list many workflows. */
+const nodesSchema = z.custom<NodeOutlines>(
+  (nodes) => isObject(nodes) && Object.values(nodes).every((node) => isObject(node) && areTexts(node.skills)),
+);
+
+function areTexts(skills: unknown): boolean {
+  return skills === undefined || (Array.isArray(skills) && skills.every((skill) => typeof skill === "string"));
+}
+
+const outlineSchema = z.object({
+  ...runRecordSchema.pick({ schema: true, run: true, kind: true, at: true }).shape,
+  workflow: z.object({ ...workflowSchema.pick({ id: true, name: true }).shape, nodes: nodesSchema }),
+  skills: z.array(skillRecordSchema.pick({ id: true, available: true, reason: true })),
+  settings: settingsSchema.pick({ model: true }),
+});

@@ -7,7 +7,8 @@ import { fileBlobs } from "./blobs.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 import { type LockOptions, lock } from "./lock.ts";
 import { appendWhole, createFile, openFile } from "./run-file.ts";
-import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, skimBytes } from "./run-lines.ts";
+import { beginningOf, noRun, parseRun, readBytes, reading, type Stored } from "./run-lines.ts";
+import { skimRun, startOf } from "./run-skim.ts";
 import { hasCode, storeError } from "./store-error.ts";
 
 interface FileStoreOptions extends LockOptions {
@@ -80,13 +81,13 @@ export function fileStore(options: FileStoreOptions): Store {
     async skim(run) {
       const path = pathOf(run);
       if (!existsSync(path)) throw unknownRun(run, directory);
-      return reading(path, (file) => skimBytes(readBytes(file, path), path, run));
+      return reading(path, (file) => skimRun(readBytes(file, path), path, run));
     },
     async list() {
       if (!existsSync(checkDirectory(directory, root))) return [];
       const files = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
       const names = files.map((name) => name.slice(0, -".jsonl".length)).filter((name) => RUN_ID.test(name));
-      const runs = names.map((run) => ({ run, at: beginningOf(join(directory, `${run}.jsonl`))?.at ?? "" }));
+      const runs = names.map((run) => ({ run, at: startOf(join(directory, `${run}.jsonl`)) }));
       return newestFirst(runs);
     },
     blobs: (run) => fileBlobs(blobsOfRun(directory, checkRunId(run))),

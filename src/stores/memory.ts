@@ -55,7 +55,7 @@ export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
     },
     async skim(run) {
       const { record, events } = find(run);
-      return { record, events: events.map(skimEvent) };
+      return { record, events: events.flatMap((event) => skimEvent(event) ?? []) };
     },
     list: async () => newestFirst([...runs.values()].map(({ record }) => record)),
     blobs(run) {

@@ -2,8 +2,7 @@ import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent, RunRecord } from "../core/event.ts";
 import type { StoredRun } from "../core/ports.ts";
-import { faultOfRecording, faultOfShape } from "../core/record/recording.ts";
-import { isTelling, type Skimmed, type SkimmedRun, skimEvent } from "../core/skim.ts";
+import { faultOfRecording } from "../core/record/recording.ts";
 import { isObject } from "../core/values.ts";
 import { openPlainNow } from "../files.ts";
 import { storeError } from "./store-error.ts";
@@ -42,41 +41,18 @@ export function parseRun(bytes: Buffer, path: string, run: string): Stored {
   return { record: record.value, events: kept, length: whole.length };
 }
 
-/** Parses the record and what tells, and of every other line its head alone. */
-export function skimBytes(bytes: Buffer, path: string, run: string): SkimmedRun {
-  const record = readLine<RunRecord>(bytes, 0);
-  if (record?.value.schema !== "skillflow.run/1") throw noRun(path, run);
-  const misshapen = faultOfShape("record", record.value);
-  if (misshapen !== undefined) throw damaged(path, run, 1, misshapen);
-  const events: Skimmed[] = [];
-  for (let start = record.end; start < bytes.length; ) {
-    const newline = bytes.indexOf(10, start);
-    if (newline === -1) break;
-    const [, at = "", epoch, type = ""] =
-      HEAD.exec(bytes.toString("latin1", start, Math.min(newline, start + 400))) ?? [];
-    const whole = type === "" || isTelling(type) ? readLine<RunEvent>(bytes, start)?.value : undefined;
-    start = newline + 1;
-    const fault = whole && faultOfShape("event", whole);
-    if (fault !== undefined) throw damaged(path, run, events.length + 2, fault);
-    if (whole) events.push(skimEvent(whole));
-    else if (type !== "") events.push({ type: "other", at, epoch: Number(epoch) });
-    else if (start < bytes.length) throw damaged(path, run, events.length + 2);
-  }
-  return { record: record.value, events };
-}
-
-function damaged(path: string, run: string, line: number, how?: string): SkillflowError {
+export function damaged(path: string, run: string, line: number, how?: string): SkillflowError {
   const what = `the recording of ${run} is damaged in line ${line}${how === undefined ? "" : `: ${how}`}`;
   return new SkillflowError("recording.invalid", what, {
     hint: `${path} was changed by something else than skillflow; without that line and all that follow it can be resumed`,
   });
 }
 
-/** How the journal begins a line. */
-const HEAD = /^\{"seq":\d+,"at":"([^"]+)","epoch":(\d+),"key":"[^"\\]*",(?:"more":true,)?"type":"([^"]+)"/;
-
 /** The JSON of one whole line; undefined when it is torn. */
-function readLine<Value>(bytes: Buffer, start: number): { readonly value: Value; readonly end: number } | undefined {
+export function readLine<Value>(
+  bytes: Buffer,
+  start: number,
+): { readonly value: Value; readonly end: number } | undefined {
   const newline = bytes.indexOf(10, start);
   if (newline === -1) return undefined;
   try {

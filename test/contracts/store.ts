@@ -150,7 +150,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         await journal.record("2", does(warning("w")));
         const { record, events } = await store.skim("a");
         const whole = await store.read("a");
-        expect(record).toEqual(whole.record);
+        expect(whole.record).toMatchObject(record);
         expect(events).toEqual(whole.events.map(skimEvent));
         expect(events).toMatchObject([{ type: "node:enter", node: "gather" }, { type: "other" }, { type: "other" }]);
         expect(await codeOf(store.skim("b"))).toBe("run.unknown");

@@ -33,8 +33,7 @@ interface Place {
   epoch: number;
 }
 
-/** Whether a single line has the shape of one, whatever stands around it. */
-export function faultOfShape(kind: "record" | "event", value: unknown): string | undefined {
+function faultOfShape(kind: "record" | "event", value: unknown): string | undefined {
   const checked = (kind === "record" ? runRecordSchema : eventSchema).safeParse(value);
   return checked.success ? undefined : describe(checked.error);
 }

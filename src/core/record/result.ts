@@ -9,6 +9,7 @@ import {
   resolvedSourceSchema,
   runErrorSchema,
 } from "../event.ts";
+import type { RunOutline } from "../skim.ts";
 
 /** The result document, `skillflow.result/1` (cli "run"). */
 export const resultSchema = z.object({
@@ -94,7 +95,9 @@ export function statusOf(end: Outcome | undefined): Outcome & { readonly exitCod
   return { status, error, exitCode: error ? exitCodeOf(error.code) : 0 };
 }
 
-export function degradedSkills({ workflow, skills }: RunRecord, visited: Iterable<string>): RunResult["degraded"] {
+type Degradable = Pick<RunOutline, "skills"> & { readonly workflow: Pick<RunOutline["workflow"], "nodes"> };
+
+export function degradedSkills({ workflow, skills }: Degradable, visited: Iterable<string>): RunResult["degraded"] {
   const missing = new Map(
     skills.flatMap(({ id, available, reason }) => {
       return available && reason === undefined ? [] : [[id, reason ?? "unavailable"] as const];

@@ -1,5 +1,4 @@
 import { addUsage } from "../engine/fold.ts";
-import { recordedSettings } from "../engine/settings.ts";
 import { noUsage } from "../engine/state.ts";
 import type { RunRecord } from "../event.ts";
 import type { Skimmed, SkimmedRun } from "../skim.ts";
@@ -28,14 +27,14 @@ export interface RunSummary {
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   const usage = noUsage();
   const visited = new Set<string>();
-  const resumes: Extract<Skimmed, { type: "run:resume" }>[] = [];
+  let { model } = record.settings;
   let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
   for (const event of events) {
     if (event.type === "node:enter") visited.add(event.node);
     if (event.type === "model:reply") addUsage(usage, event.usage);
     if (event.type === "workflow:end") end = event;
     if (event.type !== "run:resume") continue;
-    resumes.push(event);
+    model = event.settings.model ?? model;
     end = undefined;
   }
   const { status, exitCode } = statusOf(end);
@@ -48,7 +47,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     exitCode,
     verdict: null,
     degraded: degradedSkills(record, visited),
-    model: recordedSettings(record.settings, resumes).model,
+    model,
     costUsd: costOf(usage),
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
@@ -60,9 +59,12 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
 
 /** As the fold counts it: without the time between its processes. */
 function activeTime(events: readonly Skimmed[]): number {
-  const spent = events.map((event, index) => {
-    const last = events[index - 1];
-    return last?.epoch === event.epoch ? Math.max(0, Date.parse(event.at) - Date.parse(last.at)) : 0;
-  });
-  return Math.round(spent.reduce((sum, part) => sum + part, 0));
+  let spent = 0;
+  let last = { text: "", time: 0, epoch: -1 };
+  for (const { at: text, epoch } of events) {
+    const time = text === last.text ? last.time : Date.parse(text);
+    if (epoch === last.epoch) spent += Math.max(0, time - last.time) || 0;
+    last = { text, time, epoch };
+  }
+  return Math.round(spent);
 }

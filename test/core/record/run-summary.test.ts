@@ -12,13 +12,15 @@ const [record, ...events] = readFileSync("workflows/incident-triage.run.jsonl", 
   .split("\n")
   .map((line) => JSON.parse(line)) as [RunRecord, ...RunEvent[]];
 
+const skim = (past: readonly RunEvent[]) => past.flatMap((event) => skimEvent(event) ?? []);
+
 const CUTS = events.map((_, index) => index + 1);
 
 test.each(CUTS)("the line of a run that got to its event %i says what its result says", (length) => {
   const past = events.slice(0, length);
   const { usage, status, exitCode, degraded } = describeResult(record, past.reduce(fold, begin(record)));
   const { costUsd, inputTokens, outputTokens, durationMs } = usage;
-  expect(summarizeRun({ record, events: past.map(skimEvent) })).toMatchObject({
+  expect(summarizeRun({ record, events: skim(past) })).toMatchObject({
     ...{ id: record.run, kind: "run", workflow: "incident-triage", name: "Incident triage", verdict: null },
     ...{ status, exitCode, degraded, costUsd, inputTokens, outputTokens, durationMs },
     model: record.settings.model,
@@ -38,7 +40,7 @@ test("a resumed run is under way again, with the model of the resume, and no tim
     epoch: 1,
     key: "r",
   } as unknown as RunEvent;
-  const before = summarizeRun({ record, events: events.map(skimEvent) });
-  const after = summarizeRun({ record, events: [...events, again].map(skimEvent) });
+  const before = summarizeRun({ record, events: skim(events) });
+  const after = summarizeRun({ record, events: skim([...events, again]) });
   expect(after).toEqual({ ...before, status: "interrupted", exitCode: 130, endedAt: null, model: "m:x" });
 });
