@@ -76,7 +76,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
 /** Files that a room opens on. */
 const MOST_DOORS = 20;
 
-const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats"];
+const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats", "yaml"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
   /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten)/;

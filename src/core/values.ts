@@ -224,6 +224,17 @@ export function defined<Key extends string, Value>(key: Key, value: Value | unde
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
 
+/** The JSON Schema type of a value; an integer is a number. */
+export function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return value === null ? "null" : typeof value;
+}
+
+/** Its beginning, where it is longer than `most` characters. */
+export function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
 /** Its head and its tail, where it is longer than `most` characters. Only of what was redacted: half a secret is none (trust 5). */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;

@@ -39,13 +39,22 @@ const sources = z.array(sourceSchema);
 const nodeSources = z.union([sources, z.strictObject({ only: flag.optional(), sources })]);
 export type NodeSources = z.infer<typeof nodeSources>;
 
+const COMPARISONS = ["equals", "in", "matches", "at_least", "at_most"] as const;
 const outputMatch = z
-  .strictObject({ path, equals: z.json().optional(), in: z.array(z.json()).optional(), matches: z.string().optional() })
+  .strictObject({
+    path,
+    equals: z.json().optional(),
+    in: z.array(z.json()).optional(),
+    matches: z.string().optional(),
+    at_least: z.number().optional(),
+    at_most: z.number().optional(),
+    not: z.literal(true).optional().describe("turns the comparison round; a path that leads nowhere fails either way"),
+  })
   .refine(
-    (match) => [match.equals, match.in, match.matches].filter((test) => test !== undefined).length === 1,
-    "needs exactly one of equals, in and matches",
+    (match) => COMPARISONS.filter((test) => match[test] !== undefined).length === 1,
+    "needs exactly one of equals, in, matches, at_least and at_most",
   )
-  .meta({ oneOf: [{ required: ["equals"] }, { required: ["in"] }, { required: ["matches"] }] });
+  .meta({ oneOf: anyRequired(COMPARISONS) });
 export type OutputMatch = z.infer<typeof outputMatch>;
 
 const checks = {
@@ -65,6 +74,11 @@ const valueRule = z
   .refine(...atLeastOne(checkNames))
   .meta({ anyOf: anyRequired(checkNames) });
 export type ValueRule = z.infer<typeof valueRule>;
+
+const condition = z
+  .union([z.string().regex(/\S/, "is empty: write PATH = VALUE"), valueRule])
+  .describe("a value rule, or PATH = VALUE, !=, >=, <=, PATH in [A, B], PATH exists");
+export type Condition = z.infer<typeof condition>;
 
 const tools = z.array(text).min(1).optional();
 const functionNames = ["any_tool_called", "all_tools_called", "no_tool_called"];
@@ -127,6 +141,7 @@ export type WorkflowNode = z.infer<typeof node>;
 const edge = z.strictObject({
   from: z.string(),
   to: z.string(),
+  if: condition.optional(),
   when: z.string().optional(),
   max_iterations: positive.optional(),
 });

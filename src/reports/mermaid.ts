@@ -1,6 +1,7 @@
 import type { RunRecord } from "../core/event.ts";
 import type { RunResult } from "../core/record/result.ts";
-import type { Workflow } from "../core/workflow.ts";
+import { parseCondition, showCondition } from "../core/workflow/condition.ts";
+import type { Condition, Workflow } from "../core/workflow.ts";
 import { dotLabel, mermaidLabel } from "./inert.ts";
 import { shortText } from "./preview.ts";
 
@@ -71,17 +72,32 @@ function draw(workflow: Workflow, result?: RunResult): Drawing {
       outcome: outcomeOf(node, result),
     };
   });
-  const edges = workflow.edges.flatMap(({ from, to, when, max_iterations }): DrawnEdge[] => {
+  const edges = workflow.edges.flatMap(({ from, to, if: written, when, max_iterations }): DrawnEdge[] => {
     const [start, end] = [ids.get(from), ids.get(to)];
     if (start === undefined || end === undefined) return [];
-    const times = follows.get(edgeKey(from, to, when ?? "only path")) ?? 0;
+    const condition = written === undefined ? undefined : shownCondition(written);
+    const times = follows.get(edgeKey(from, to, when ?? condition ?? "only path")) ?? 0;
     const bound = max_iterations === undefined ? "" : `at most ${max_iterations}×`;
-    const label = [times > 1 ? `${times}×` : "", shortText(when ?? "", LONGEST_LABEL), bound && `(${bound})`]
+    const label = [
+      times > 1 ? `${times}×` : "",
+      shortText(labelOf(condition, when), LONGEST_LABEL),
+      bound && `(${bound})`,
+    ]
       .filter(Boolean)
       .join(" ");
     return [{ from: start, to: end, label, follows: times }];
   });
   return { nodes, edges };
+}
+
+function shownCondition(written: Condition): string {
+  const rule = parseCondition(written);
+  return typeof rule === "string" ? "" : showCondition(rule);
+}
+
+/** What code decides stands before what the model is asked. */
+function labelOf(condition: string | undefined, when: string | undefined): string {
+  return [condition === undefined ? "" : `if ${condition}`, when?.trim() ? when : ""].filter(Boolean).join(", and ");
 }
 
 function outcomeOf(node: string, result: RunResult | undefined): Outcome {

@@ -1,11 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { checkValues, evaluateByCode } from "../../src/core/engine/evaluate.ts";
+import { evaluateByCode } from "../../src/core/engine/evaluate.ts";
 import { misfitOf } from "../../src/core/engine/tool-input.ts";
 import { splitValue } from "../../src/core/formats/descriptor-argv.ts";
 import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema/schema.ts";
 import { setTimeBound } from "../../src/core/schema/time-bound.ts";
 import type { Json, JsonSchema } from "../../src/core/values.ts";
+import { checkValues } from "../../src/core/workflow/value-rule.ts";
 import { searchBlob } from "../../src/run/blob-tools.ts";
 import { createTimeBound } from "../../src/sandbox/time-bound.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";

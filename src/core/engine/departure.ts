@@ -1,4 +1,5 @@
 import type { EventBody, RunError, RunRecord } from "../event.ts";
+import { showCondition } from "../workflow/condition.ts";
 import { isDryRun } from "../workflow/inputs.ts";
 import { evalsByName } from "./evaluate.ts";
 import type { Program } from "./program.ts";
@@ -9,9 +10,9 @@ import { ask, type Step } from "./step.ts";
 /** What follows a visit: a route, or the end of the run. */
 
 export function route(program: Program, state: State, leaving: Leaving): Step {
-  const edges = liveEdges(program, leaving.node, state.follows);
+  const edges = liveEdges(program, leaving.node, state);
   const choice = chooseRoute(edges, leaving.failed);
-  if (isDryRun(state.context.input) && program.edgesFrom(leaving.node).some((edge) => edge.when !== undefined)) {
+  if (isDryRun(state.context.input) && edges.some((edge) => edge.when !== undefined)) {
     return finish(program, state, leaving, "a dry run stops at the first decision");
   }
   if (choice.kind === "end") return finish(program, state, leaving, "");
@@ -30,7 +31,7 @@ function follow(leaving: Leaving, { edge }: Option): Step {
     type: "route",
     from: leaving.node,
     to: edge.to,
-    reason: edge.when ?? "only path",
+    reason: edge.when ?? (edge.condition ? showCondition(edge.condition) : "only path"),
     edge: edge.index,
   };
   return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };

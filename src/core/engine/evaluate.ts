@@ -1,8 +1,7 @@
 import type { EvalResult, ToolCall } from "../event.ts";
-import { checkPath } from "../path.ts";
-import { PATTERN_TOO_SLOW, withinSecond } from "../schema/time-bound.ts";
-import { deepEqual, isObject, type Json, type JsonObject, toJson } from "../values.ts";
-import type { Evaluator, FunctionRule, OutputMatch, ValueRule } from "../workflow.ts";
+import { isObject, type Json, type JsonObject, shorten, toJson } from "../values.ts";
+import { checkValues } from "../workflow/value-rule.ts";
+import type { Evaluator, FunctionRule } from "../workflow.ts";
 
 const MOST_REASONING = 500;
 
@@ -30,45 +29,6 @@ function praise(evaluator: Evaluator, calls: readonly ToolCall[]): string | unde
 export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: string | undefined): EvalResult {
   const { name, kind } = evaluator;
   return { name, kind, pass, ...(reasoning ? { reasoning: shorten(reasoning, MOST_REASONING) } : {}) };
-}
-
-/** What does not hold among required paths and matches (N13, N17, N20); empty when all hold. */
-export function checkValues(rule: ValueRule, root: JsonObject): string[] {
-  const required = (rule.output_required ?? []).map((path) =>
-    checkPath(path, root, (value) => (value === null || value === undefined ? `${path} is null` : undefined)),
-  );
-  const matches = (rule.output_matches ?? []).map((match) => checkMatch(match, root));
-  return [...required, ...matches].filter((complaint) => complaint !== undefined);
-}
-
-function checkMatch(match: OutputMatch, root: JsonObject): string | undefined {
-  return checkPath(match.path, root, (value) => {
-    const shown = shorten(JSON.stringify(value) ?? "undefined", 120);
-    if (match.equals !== undefined) {
-      return deepEqual(value, match.equals)
-        ? undefined
-        : `${match.path} is ${shown}, not ${JSON.stringify(match.equals)}`;
-    }
-    if (match.in !== undefined) {
-      const found = match.in.some((allowed) => deepEqual(value, allowed));
-      return found ? undefined : `${match.path} is ${shown}, not one of ${JSON.stringify(match.in)}`;
-    }
-    return checkPattern(match.path, match.matches ?? "", value, shown);
-  });
-}
-
-/** N19: a JavaScript regex without flags, on the string or on the JSON text of anything else. */
-function checkPattern(path: string, pattern: string, value: unknown, shown: string): string | undefined {
-  let regex: RegExp;
-  try {
-    regex = new RegExp(pattern);
-  } catch (error) {
-    return `${path}: ${(error as SyntaxError).message}`;
-  }
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  const isMatch = withinSecond(() => regex.test(text));
-  if (isMatch === undefined) return `${path}: ${PATTERN_TOO_SLOW}: ${pattern}`;
-  return isMatch ? undefined : `${path} is ${shown}, which does not match ${pattern}`;
 }
 
 /** N21: the first two need calls that succeeded; a failed call still violates the third. */
@@ -122,8 +82,4 @@ export function failureLines(evals: readonly EvalResult[]): string[] {
 /** `evals` as paths and routing see it: results by name, the last of a name winning (N32, D3). */
 export function evalsByName(evals: readonly EvalResult[]): JsonObject {
   return Object.fromEntries(evals.map(({ name, ...rest }): [string, Json] => [name, toJson(rest)]));
-}
-
-function shorten(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

@@ -2,7 +2,8 @@ import type { RunRecord, SkillRecord } from "../event.ts";
 import { skillSections } from "../own/disclosure.ts";
 import { READ_SKILL } from "../own/own-tools.ts";
 import { parseSkillReference } from "../skill-reference.ts";
-import type { Edge, NodeSources, WorkflowNode } from "../workflow.ts";
+import { parseCondition } from "../workflow/condition.ts";
+import type { Condition, Edge, NodeSources, ValueRule, WorkflowNode } from "../workflow.ts";
 import { selectTools } from "./offer.ts";
 import type { NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
 
@@ -78,12 +79,20 @@ function onceEach(skills: readonly SkillRecord[]): readonly SkillRecord[] {
 function groupEdges(edges: readonly Edge[]): Map<string, NumberedEdge[]> {
   const groups = new Map<string, NumberedEdge[]>();
   for (const [index, edge] of edges.entries()) {
+    const { if: written, ...plain } = edge;
     const when = edge.when?.trim() ? edge.when : undefined;
     const group = groups.get(edge.from) ?? [];
-    group.push({ ...edge, when, index });
+    group.push({ ...plain, when, index, ...(written === undefined ? {} : { condition: ruleOf(written) }) });
     groups.set(edge.from, group);
   }
   return groups;
+}
+
+/** A document that was checked holds no other condition. */
+function ruleOf(written: Condition): ValueRule {
+  const rule = parseCondition(written);
+  if (typeof rule === "string") throw new RangeError(`the condition of an edge ${rule}`);
+  return rule;
 }
 
 function toolWarnings(

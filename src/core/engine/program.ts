@@ -1,7 +1,7 @@
 import type { RunRecord, Settings, SkillRecord } from "../event.ts";
 import type { Prompt } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
-import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
+import type { Edge, ValueRule, Workflow, WorkflowNode } from "../workflow.ts";
 import type { State } from "./state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */
@@ -22,8 +22,10 @@ export interface Program {
 }
 
 /** An edge and its index in the workflow's `edges`, which identifies it (D9). */
-export interface NumberedEdge extends Edge {
+export interface NumberedEdge extends Omit<Edge, "if"> {
   readonly index: number;
+  /** Its `if`: without it holding, the edge is not live (G2). */
+  readonly condition?: ValueRule;
 }
 
 /** What decides, beside the node itself, which tools it has: a state does. */

@@ -1,7 +1,11 @@
 import type { NodeResult } from "../event.ts";
 import type { ContextEntry, Prompt, RunContext } from "../prompt.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../values.ts";
+import { checkValues, rootsOf } from "../workflow/value-rule.ts";
+import type { ValueRule } from "../workflow.ts";
+import { evalsByName } from "./evaluate.ts";
 import type { NumberedEdge, Program } from "./program.ts";
+import type { State } from "./state.ts";
 
 /** What a run may do after a node. */
 export type Choice =
@@ -16,15 +20,36 @@ export interface Option {
   readonly edge?: NumberedEdge;
 }
 
-/** The edges that may still be followed (E5). */
-export function liveEdges(program: Program, node: string, follows: ReadonlyMap<number, number>): NumberedEdge[] {
-  return program
-    .edgesFrom(node)
-    .filter((edge) => edge.max_iterations === undefined || (follows.get(edge.index) ?? 0) < edge.max_iterations);
+/** The edges that may still be followed (E5), and whose `if` holds (G2). */
+export function liveEdges(program: Program, node: string, state: Pick<State, "follows" | RootParts>): NumberedEdge[] {
+  const isLeft = ({ index, max_iterations }: NumberedEdge) =>
+    max_iterations === undefined || (state.follows.get(index) ?? 0) < max_iterations;
+  const holds = ({ condition }: NumberedEdge) =>
+    condition === undefined || checkValues(condition, contextFor(condition, state)).length === 0;
+  return program.edgesFrom(node).filter((edge) => isLeft(edge) && holds(edge));
 }
 
-/** E1, E4, D6, D11: where a node may lead. A failed node leaves only over edges with `when`. */
+type RootParts = "results" | "context";
+
+/** The part of the context that a rule's paths see: `input`, and nodes' latest data with their evals (N2, N32). */
+export function contextFor(rule: ValueRule, { results, context }: Pick<State, RootParts>): JsonObject {
+  const roots = [...rootsOf(rule)].flatMap((root): [string, Json][] => {
+    if (root === "input") return [[root, context.input]];
+    const result = results.get(root);
+    if (!result) return [];
+    const { data, evals } = result;
+    return [[root, { ...data, ...(evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {}) }]];
+  });
+  return Object.fromEntries(roots);
+}
+
+/**
+ * Where live edges lead. The first with `if` alone is followed (G2); then E1, E4, D6 and D11 go on with what is left: a
+ * failed node leaves only over edges with `if` or `when`.
+ */
 export function chooseRoute(edges: readonly NumberedEdge[], failed: boolean): Choice {
+  const decided = edges.find((edge) => edge.condition !== undefined && edge.when === undefined);
+  if (decided) return { kind: "follow", edge: decided };
   const conditional = edges.filter((edge) => edge.when !== undefined);
   const fallback = failed ? undefined : edges.find((edge) => edge.when === undefined);
   const [only] = edges;

@@ -1,6 +1,6 @@
 import { compileSchema } from "../schema/schema.ts";
 import type { InputDialect, ToolDescriptor } from "../skill.ts";
-import { isObject, type Json, type JsonObject, type JsonSchema } from "../values.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema, typeOf } from "../values.ts";
 
 /** What is wrong with the input of a call, in the words of the tool's format; undefined where it fits (D28). */
 export function misfitOf(
@@ -77,9 +77,4 @@ function typesOf(schema: Json | undefined): string[] {
 
 function fitsType(types: readonly string[], value: Json): boolean {
   return types.includes(typeOf(value)) || (types.includes("integer") && Number.isInteger(value));
-}
-
-function typeOf(value: Json): string {
-  if (Array.isArray(value)) return "array";
-  return value === null ? "null" : typeof value;
 }

@@ -1,13 +1,13 @@
 import type { EventBody, NodeResult } from "../event.ts";
 import { joinSections, type Prompt } from "../prompt.ts";
-import type { Json, JsonObject } from "../values.ts";
+import { checkValues } from "../workflow/value-rule.ts";
 import { readAnswer } from "./answer.ts";
-import { checkValues, evalsByName } from "./evaluate.ts";
 import { previousAttempt } from "./judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
+import { contextFor } from "./route.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
-import type { State, Visit } from "./state.ts";
+import type { Visit } from "./state.ts";
 import { ask, type Step } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
 
@@ -28,21 +28,12 @@ export function work(scene: Scene): Step {
 /** N13, N14: unmet requirements end the visit before the model is asked. */
 function unmetRequirement({ state, node: { requires } }: Scene): NodeResult | undefined {
   if (!requires) return undefined;
-  const complaints = checkValues(requires, contextRoot(state));
+  const complaints = checkValues(requires, contextFor(requires, state));
   if (complaints.length === 0) return undefined;
   const why = complaints.join("; ");
   return requires.on_fail === "skip"
     ? { status: "skipped", data: { skipped_reason: `requires not met: ${why}` }, toolCalls: [] }
     : { status: "failed", data: { error: `requires failed: ${why}` }, toolCalls: [] };
-}
-
-/** The context as paths see it: `input`, and each node's latest data with its evals (N2, N32). */
-function contextRoot(state: State): JsonObject {
-  const nodes = [...state.results].map(([id, { data, evals }]): [string, Json] => {
-    const shown: JsonObject = evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {};
-    return [id, { ...data, ...shown }];
-  });
-  return Object.fromEntries([...nodes, ["input", state.context.input]]);
 }
 
 function askTurn(scene: Scene): Step {

@@ -4,6 +4,7 @@ import { checkJsonSchema } from "../schema/json-schema.ts";
 import type { KnownSkills } from "../skill-reference.ts";
 import { deepEqual, nearest } from "../values.ts";
 import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
+import { checkConditions } from "./check-conditions.ts";
 
 const DEFAULT_JUDGE_BUDGET = 50;
 /** Looking for the near word is slow in a large graph; nobody reads that many. */
@@ -19,6 +20,7 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills): Dia
     ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges.sound) : []),
     ...checkCycles(edges.sound),
     ...checkDefaults(workflow.edges),
+    ...checkConditions(workflow),
     ...checkInlineSkills(workflow),
     ...[...nodes].flatMap(([id, node]) => checkNode(id, node, workflow, knownSkills)),
     ...checkPathRoots(workflow),
@@ -136,14 +138,14 @@ function cycle(stack: readonly { readonly id: string }[], closing: IndexedEdge):
 function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
   const first = new Map<string, number>();
   return edges.flatMap((edge, index) => {
-    if (edge.when?.trim()) return [];
+    if (edge.when?.trim() || edge.if !== undefined) return [];
     const other = first.get(edge.from);
     if (other === undefined) {
       first.set(edge.from, index);
       return [];
     }
     const message = `node "${edge.from}" has two unconditional edges (${other} and ${index})`;
-    return [error("AMBIGUOUS_EDGES", ["edges", index], message, "give all but one of them a when")];
+    return [error("AMBIGUOUS_EDGES", ["edges", index], message, "give all but one of them an if or a when")];
   });
 }
 

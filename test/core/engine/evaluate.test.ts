@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
   callSucceeded,
-  checkValues,
   evalError,
   evalsByName,
   evaluateByCode,
@@ -10,6 +9,7 @@ import {
 } from "../../../src/core/engine/evaluate.ts";
 import type { ToolCall } from "../../../src/core/event.ts";
 import type { JsonObject } from "../../../src/core/values.ts";
+import { checkValues } from "../../../src/core/workflow/value-rule.ts";
 import type { Evaluator, FunctionRule, ValueRule } from "../../../src/core/workflow.ts";
 
 const exactly = (written: string, called: string) => written === called;

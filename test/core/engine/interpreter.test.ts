@@ -933,6 +933,80 @@ describe("a dry run (X12, D14)", () => {
   });
 });
 
+describe("conditions that code decides (G1-G4)", () => {
+  const output = { type: "object", properties: { n: { type: "integer" } } };
+  const nodes = { a: { output }, b: {}, c: {}, d: {} };
+  const route = (edges: Parameters<typeof workflowOf>[1], answers: PlayOptions["answers"], given: NodeParts = {}) => {
+    const played = play(recordOf(workflowOf({ ...nodes, a: { output, ...given } }, edges)), { answers });
+    const [taken] = eventsOf(played.events, "route");
+    return {
+      asked: purposes(played).includes("route"),
+      to: taken?.to,
+      reason: taken?.reason,
+      state: played.state,
+      played,
+    };
+  };
+  const when = (to: string, rest: object = {}) => ({ from: "a", to, when: `to ${to}`, ...rest });
+  const holds = (to: string, condition: string, rest: object = {}) => ({ from: "a", to, if: condition, ...rest });
+
+  test("the first that holds is followed without a question, with its short form as the reason", () => {
+    const edges = [when("b"), holds("c", "a.n >= 9"), holds("d", "a.n=3"), holds("b", "a.n exists")];
+    expect(route(edges, [gives({ n: 3 })])).toMatchObject({ asked: false, to: "d", reason: "a.n = 3" });
+  });
+
+  test("an edge with both is offered only where its `if` holds", () => {
+    const edges = [when("b", { if: "a.n = 3" }), when("c", { if: "a.n = 4" }), when("d")];
+    const { played, ...rest } = route(edges, [gives({ n: 3 }), gives({ reason: "r", choice: "b" })]);
+    expect(rest).toMatchObject({ asked: true, to: "b", reason: "to b" });
+    const asked = played.asks.find(({ purpose }) => purpose === "route");
+    expect(opening(asked)).toContain("- d: to d");
+    expect(opening(asked)).not.toContain("- c: to c");
+  });
+
+  test("where none holds, the default is followed, and without one the run ends", () => {
+    expect(route([holds("b", "a.n = 3"), "a -> c"], [gives({ n: 4 })])).toMatchObject({ asked: false, to: "c" });
+    const ended = route([holds("b", "a.n = 3")], [gives({ n: 4 })]);
+    expect(ended).toMatchObject({ asked: false, to: undefined, state: { end: { status: "succeeded" } } });
+  });
+
+  test("the bound of an edge counts before its condition", () => {
+    const again = { from: "a", to: "a", if: "a.n exists", max_iterations: 1 };
+    const { played } = route([again, "a -> b"], [gives({ n: 1 }), gives({ n: 2 })]);
+    expect(eventsOf(played.events, "route").map(({ to }) => to)).toEqual(["a", "b"]);
+  });
+
+  test("a failed node goes on over what holds, else over what the model chooses, never over the default", () => {
+    const failing = { requires: { output_required: ["input.no"] } };
+    const error = "a.error exists";
+    expect(route([when("b"), holds("c", error), "a -> d"], [], failing)).toMatchObject({ asked: false, to: "c" });
+    const choice = [gives({ reason: "r", choice: "b" })];
+    expect(route([when("b", { if: error }), "a -> d"], choice, failing)).toMatchObject({ asked: true, to: "b" });
+    const ended = route([holds("b", "a.n = 3"), when("c", { if: "a.n = 3" }), "a -> d"], [], failing);
+    expect(ended).toMatchObject({ asked: false, to: undefined, state: { end: { status: "failed" } } });
+  });
+
+  test("evals, the input and a path of a node that never ran are seen as they are", () => {
+    const check: Evaluator = { name: "small", kind: "value", rule: { output_matches: [{ path: "n", at_most: 5 }] } };
+    const edges = [holds("b", "d.n = 3"), holds("c", "a.evals.small.pass = true"), "a -> d"];
+    expect(route(edges, [gives({ n: 3 })], { eval: [check] })).toMatchObject({ to: "c" });
+    expect(route([holds("b", "input.kind != x"), "a -> d"], [gives({ n: 3 })])).toMatchObject({ to: "d" });
+  });
+
+  test("a dry run decides them, and stops at the first live edge that the model would judge", () => {
+    const edges = [
+      holds("b", "a.n = 3"),
+      { from: "a", to: "c", if: "a.n = 4", when: "late" },
+      { from: "b", to: "d", when: "x" },
+    ];
+    const played = play(recordOf(workflowOf(nodes, edges), { input: { dryRun: true } }), {
+      answers: [gives({ n: 3 })],
+    });
+    expect([...played.state.results.keys()]).toEqual(["a", "b"]);
+    expect(purposes(played)).toEqual(["work", "work"]);
+  });
+});
+
 describe("limits (O8, O9, D45)", () => {
   const chain = workflowOf({ a: { fail_soft: true }, b: { fail_soft: true }, c: {} }, ["a -> b", "b -> c"]);
   const limited = (limits: object, options: PlayOptions = {}) =>

@@ -73,7 +73,9 @@ describe("where a node may lead", () => {
       "b -> a",
     ]);
     const program = linkProgram(recordOf(workflow));
-    const live = (follows: [number, number][]) => liveEdges(program, "a", new Map(follows)).map(({ index }) => index);
+    const past = { results: new Map(), context: { input: {}, entries: [], length: 0 } };
+    const live = (follows: [number, number][]) =>
+      liveEdges(program, "a", { ...past, follows: new Map(follows) }).map(({ index }) => index);
     expect(live([])).toEqual([0, 1]);
     expect(live([[0, 1]])).toEqual([0, 1]);
     expect(live([[0, 2]])).toEqual([1]);
