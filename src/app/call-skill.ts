@@ -1,5 +1,5 @@
 import type { Blobs } from "../core/blobs.ts";
-import { messageOf } from "../core/errors.ts";
+import { callCodeOf, messageOf } from "../core/errors.ts";
 import { TOOL_MAKER } from "../core/own/tool-maker.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "../core/skill.ts";
@@ -63,7 +63,7 @@ async function invoke(project: Workspace, call: Invocation, options: InvokeOptio
   try {
     return await callTool(project, await chooseTool({ find }, call), call, { ...options, redactor });
   } catch (error) {
-    return { error: redactor.text(messageOf(error)) };
+    return { error: redactor.text(messageOf(error)), code: callCodeOf(error) };
   } finally {
     for (const servers of opened) await servers.close();
   }
@@ -85,9 +85,9 @@ async function callTool(
   { arguments: input }: Invocation,
   { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
 ): Promise<Outcome> {
-  if (misfit !== undefined) return { error: options.redactor.text(misfit), fault: "input" };
+  if (misfit !== undefined) return { error: options.redactor.text(misfit), code: "input.invalid" };
   const [descriptor] = describeTools(entry.skill, [tool]);
-  if (!descriptor) return { error: `skill ${entry.skill.id} has no tool to call` };
+  if (!descriptor) return { error: `skill ${entry.skill.id} has no tool to call`, code: "tool.unknown" };
   const call = createCall({
     run: "invoke",
     findHandler: () => ({ tool, config: handlerConfig(entry) }),

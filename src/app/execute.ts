@@ -154,9 +154,9 @@ async function callTool(project: Workspace, blobs: Blobs, wanted: SkillExecution
   );
 }
 
-function typeOf({ fault }: Failure): string {
-  if (fault === "input") return "ValidationError";
-  return fault === "time" ? "TimeoutError" : "SkillError";
+function typeOf({ code }: Failure): string {
+  if (code === "input.invalid") return "ValidationError";
+  return code === "tool.timeout" ? "TimeoutError" : "SkillError";
 }
 
 interface Reporting {

@@ -1,5 +1,6 @@
 import type { Blobs } from "../core/blobs.ts";
 import type { Call } from "../core/call.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { RunRecord } from "../core/event.ts";
 import { describeReading } from "../core/own/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
@@ -55,10 +56,10 @@ interface ReadSkill {
 /** The instruction is the run's own, as it was when the run began; files are read as they are now. */
 async function readSkill({ skill_name, path }: ReadSkill, { record, entries }: OwnWorld): Promise<Json> {
   const skill = record.skills.find(({ id }) => id === skill_name);
-  if (!skill) throw new Error(`unknown skill: ${skill_name}`);
+  if (!skill) throw new SkillflowError("input.invalid", `unknown skill: ${skill_name}`);
   if (path === undefined) return describeReading(skill);
   const bundle = entries.get(skill_name)?.bundle;
-  if (!bundle) throw new Error(`${skill_name} bundles no files`);
+  if (!bundle) throw new SkillflowError("input.invalid", `${skill_name} bundles no files`);
   const { readBundled } = await import("../loaders/folder/bundled-files.ts");
   return readBundled(skill_name, bundle.directory, path);
 }
@@ -69,7 +70,7 @@ interface RunScript extends ScriptWanted {
 
 async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, context: ToolContext): Promise<Json> {
   const entry = world.entries.get(skill_name);
-  if (!entry?.scripts) throw new Error(`${skill_name} has no scripts that may be run`);
+  if (!entry?.scripts) throw new SkillflowError("input.invalid", `${skill_name} has no scripts that may be run`);
   const { runSkillScript } = await import("../loaders/folder/skill-script.ts");
   const { skill, scripts } = entry;
   const { host } = world.project.skills;
@@ -82,7 +83,7 @@ function makerHandler({ tool, input, made }: Call, { project }: OwnWorld): Tool[
     const { defineMade, removeMade, runMade } = await import("../loaders/own/tool-maker.ts");
     if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
     if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
-    if (!made) throw new Error(`${tool.exposed} is not defined any more`);
+    if (!made) throw new SkillflowError("tool.unknown", `${tool.exposed} is not defined any more`);
     return runMade(made, given, context, project.skills.host);
   };
 }

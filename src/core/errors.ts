@@ -18,6 +18,12 @@ const EXIT_CODES = {
   "replay.changed": 1,
   "script.exhausted": 1,
   "run.no_work": 1,
+  "tool.failed": 1,
+  "tool.timeout": 1,
+  "tool.unknown": 1,
+  "output.invalid": 1,
+  "call.refused": 1,
+  "call.in_doubt": 1,
   "config.missing": 3,
   "skills.missing": 3,
   "model.auth": 4,
@@ -35,6 +41,7 @@ const EXIT_CODES = {
   "blob.refused": 4,
   "sandbox.missing": 4,
   "sandbox.failed": 4,
+  "sandbox.limit": 4,
   "store.locked": 4,
   "store.full": 4,
   "store.failed": 4,
@@ -54,6 +61,35 @@ export function exitCodeOf(code: string): number {
 
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(EXIT_CODES, code);
+}
+
+/** Why a call of a tool did not succeed, as its `tool:result` says it beside the text. */
+export const CALL_CODES = [
+  "tool.failed",
+  "tool.timeout",
+  "tool.unknown",
+  "input.invalid",
+  "output.invalid",
+  "call.refused",
+  "call.in_doubt",
+  "calls.full",
+  "limit.reached",
+  "run.interrupted",
+  "server.failed",
+  "offline.refused",
+  "sandbox.missing",
+  "sandbox.failed",
+  "sandbox.limit",
+  "blob.unknown",
+  "blob.refused",
+] as const satisfies readonly ErrorCode[];
+
+export type CallCode = (typeof CALL_CODES)[number];
+
+/** Of what was thrown while a call was carried out: what says nothing else is the tool's own failure. */
+export function callCodeOf(error: unknown): CallCode {
+  const code = error instanceof SkillflowError ? error.code : undefined;
+  return CALL_CODES.find((known) => known === code) ?? "tool.failed";
 }
 
 /** All that we know of a model call worth repeating. */

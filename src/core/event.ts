@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { CALL_CODES } from "./errors.ts";
 import { INPUT_DIALECTS } from "./skill.ts";
 import type { Json, JsonObject } from "./values.ts";
 import { type Workflow, workflowSchema } from "./workflow.ts";
@@ -137,6 +138,7 @@ const bodies = [
     tool: z.string(),
     output: json.optional(),
     error: z.string().optional().describe("instead of output, when the call failed"),
+    code: z.enum(CALL_CODES).optional().describe("beside an error: why, for programs"),
     blobs: z.array(blobInfoSchema).optional().describe("what of the output is kept as blobs, beside the run"),
     id: z.string(),
   }),

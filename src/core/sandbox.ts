@@ -65,6 +65,11 @@ export interface ForeignResult {
   readonly truncated: boolean;
 }
 
+/** The code of a call whose program was ended before its own end. */
+export function codeOfEnding(ended: ForeignResult["ended"]): "tool.timeout" | "sandbox.limit" {
+  return ended === "time" ? "tool.timeout" : "sandbox.limit";
+}
+
 /**
  * Runs one foreign program to its end.
  *

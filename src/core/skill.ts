@@ -1,5 +1,6 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "./blobs.ts";
+import type { CallCode } from "./errors.ts";
 import { sha256 } from "./sha256.ts";
 import type { InferredInput, Json, JsonSchema } from "./values.ts";
 
@@ -82,7 +83,10 @@ export interface Tool {
   /** Config fields without which this one tool is left out, beside those that its skill requires. */
   readonly needs?: readonly string[];
   readonly dialect?: InputDialect;
-  /** Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model. */
+  /**
+   * Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model; that of a SkillflowError with
+   * a code that calls have (`CALL_CODES`) has that code.
+   */
   readonly handler: (input: never, context: ToolContext) => unknown;
 }
 
@@ -244,6 +248,5 @@ export type Outcome = { readonly output: Json; readonly blobs?: BlobInfo[] } | F
 
 export interface Failure {
   readonly error: string;
-  /** What failed where it was not the tool: the input did not fit, or the time was up. */
-  readonly fault?: "input" | "time";
+  readonly code: CallCode;
 }

@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app/call-skill.ts";
 import { secretsOf } from "../app/secrets.ts";
 import type { SkillEntry } from "../app/workspace.ts";
-import { SkillflowError } from "../core/errors.ts";
+import { callCodeOf, SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
 import { BLOB_TOOLS } from "../core/own/blob.ts";
 import type { Observer } from "../core/ports.ts";
@@ -150,7 +150,7 @@ async function callTool(
 
 function refusal(error: Error): Outcome {
   if (isBusy(error)) throw error;
-  return { error: error.message };
+  return { error: error.message, code: callCodeOf(error) };
 }
 
 function describeOutcome(outcome: Outcome, schema: ToolDescriptor["output_schema"]): CallToolResult {
@@ -186,7 +186,7 @@ function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
       const problems = schemaProblems(tool.input_schema, input);
       const outcome: Promise<Outcome> =
         problems.length > 0
-          ? Promise.resolve({ error: describeMisfit("invalid_input", problems) })
+          ? Promise.resolve({ error: describeMisfit("invalid_input", problems), code: "input.invalid" })
           : readOn(tool.name, blobs, input, signal).then((output) => ({ output }), refusal);
       return describeOutcome(await outcome, undefined);
     },

@@ -135,7 +135,10 @@ function patternFinder(source: string, flags: string): Finder {
   return (lines) => {
     const places = withinSecond(() => lines.map((line) => line.search(pattern)));
     if (places) return places;
-    throw new Error(`the pattern takes too long on these lines; search for a text (${PATTERN_TOO_SLOW})`);
+    throw new SkillflowError(
+      "input.invalid",
+      `the pattern takes too long on these lines; search for a text (${PATTERN_TOO_SLOW})`,
+    );
   };
 }
 
@@ -143,7 +146,7 @@ function readPattern(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags);
   } catch (error) {
-    throw new Error(`the pattern is no regular expression: ${(error as Error).message}`);
+    throw new SkillflowError("input.invalid", `the pattern is no regular expression: ${(error as Error).message}`);
   }
 }
 

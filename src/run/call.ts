@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import type { Blobs } from "../core/blobs.ts";
 import type { Call } from "../core/call.ts";
-import { messageOf } from "../core/errors.ts";
+import { callCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { compileSchema } from "../core/schema/schema.ts";
-import { callHandler, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
+import { callHandler, type Failure, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
 import { copyJson, cutText, type Json, type JsonSchema, toJson } from "../core/values.ts";
 import { holdLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
@@ -41,12 +41,14 @@ export function createCall(options: CallOptions): CallTool {
   const means = { ...options, shared: sharedParts(options) };
   return async (call, signal, onBegin) => {
     const handler = options.findHandler(call);
-    if (!handler) return { error: `the skill ${call.tool.skill} is no longer available` };
+    if (!handler) return { error: `the skill ${call.tool.skill} is no longer available`, code: "tool.unknown" };
     const carryOut = () => {
       onBegin?.();
       return runHandler(means, handler, call, signal);
     };
-    const outcome = await inTurn(carryOut, signal).catch((error: unknown) => ({ error: messageOf(error) }));
+    const outcome = await inTurn(carryOut, signal).catch((error: unknown) => {
+      return signal.aborted ? stopped(signal.reason) : failureOf(error);
+    });
     return settle(options, outcome);
   };
 }
@@ -74,13 +76,10 @@ async function runHandler(means: Means, handler: Handler, call: Call, outer: Abo
   try {
     const input = copyJson(call.input);
     const work = async () => callHandler(handler.tool, input, contextOf(means, handler, call, ending));
-    const output = toJson(await Promise.race([suspected(ending, work), ending.failed]));
-    return checked(output, call.tool.output_schema);
+    const given = await Promise.race([suspected(ending, work), ending.failed]);
+    return checked(given, call.tool.output_schema);
   } catch (error) {
-    return {
-      error: messageOf(ending.isOver() ? ending.reason() : error),
-      ...(ending.isLate() ? { fault: "time" } : {}),
-    };
+    return ending.failure() ?? failureOf(error);
   } finally {
     ending.close();
   }
@@ -111,14 +110,13 @@ interface Ending extends Suspect {
   /** Made for those handlers that ask for it. */
   readonly signal: AbortSignal;
   readonly failed: Promise<never>;
-  isOver(): boolean;
-  isLate(): boolean;
-  reason(): unknown;
+  /** What it ended by; undefined while it is under way. */
+  failure(): Failure | undefined;
   close(): void;
 }
 
 function openEnding(timeoutMs: number, outer: AbortSignal): Ending {
-  let over: { readonly reason: unknown; readonly isLate?: true } | undefined;
+  let over: { readonly reason: unknown; readonly failure: Failure } | undefined;
   let controller: AbortController | undefined;
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
@@ -130,8 +128,11 @@ function openEnding(timeoutMs: number, outer: AbortSignal): Ending {
     controller?.abort(over.reason);
     fail(over.reason);
   };
-  const stop = () => end({ reason: outer.reason });
-  const late = () => end({ reason: new Error(`the call took longer than ${timeoutMs / 1000} s`), isLate: true });
+  const stop = () => end({ reason: outer.reason, failure: stopped(outer.reason) });
+  const late = () => {
+    const reason = new SkillflowError("tool.timeout", `the call took longer than ${timeoutMs / 1000} s`);
+    end({ reason, failure: failureOf(reason) });
+  };
   const timer = setTimeout(late, timeoutMs);
   if (outer.aborted) stop();
   else outer.addEventListener("abort", stop, { once: true });
@@ -146,22 +147,36 @@ function openEnding(timeoutMs: number, outer: AbortSignal): Ending {
       fail(error);
       return over === undefined;
     },
-    isOver: () => over !== undefined,
-    isLate: () => over?.isLate === true,
-    reason: () => over?.reason,
+    failure: () => over?.failure,
     close() {
       clearTimeout(timer);
       outer.removeEventListener("abort", stop);
-      end({ reason: new Error("the call is over") });
+      const reason = new Error("the call is over");
+      end({ reason, failure: failureOf(reason) });
     },
   };
 }
 
-function checked(output: Json, schema: JsonSchema | undefined): Outcome {
+function failureOf(error: unknown): Failure {
+  return { error: messageOf(error), code: callCodeOf(error) };
+}
+
+/** By whoever made the call. */
+function stopped(reason: unknown): Failure {
+  return { error: messageOf(reason), code: "run.interrupted" };
+}
+
+function checked(given: unknown, schema: JsonSchema | undefined): Outcome {
+  const misfit = (error: string): Failure => ({ error, code: "output.invalid" });
+  let output: Json;
+  try {
+    output = toJson(given);
+  } catch (error) {
+    return misfit(messageOf(error));
+  }
   const problems = schema ? compileSchema(schema)(output) : [];
-  return problems.length === 0
-    ? { output }
-    : { error: `the result does not fit the tool's output schema: ${problems.join("; ")}` };
+  if (problems.length === 0) return { output };
+  return misfit(`the result does not fit the tool's output schema: ${problems.join("; ")}`);
 }
 
 const MOST_ERROR = 8192;

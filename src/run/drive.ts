@@ -192,10 +192,12 @@ async function performCalls(
   }
   const finished = [...running.values()].filter((entry) => entry.outcome !== undefined);
   for (const { call } of finished) running.delete(call.key);
-  const bodies = finished.flatMap(({ call, outcome }) => callEvents(step.node, call, outcome ?? { error: "" }));
+  const bodies = finished.flatMap(({ call, outcome }) => (outcome ? callEvents(step.node, call, outcome) : []));
   if (!budget.ended()) return bodies;
   const ending = budget.event();
-  const endsNode = ending.type === "limit:reached" && ending.limit === "node_timeout";
+  const isLimit = ending.type === "limit:reached";
+  const endsNode = isLimit && ending.limit === "node_timeout";
+  const code = isLimit ? "limit.reached" : "run.interrupted";
   const cutOff = step.calls.filter(({ key }) => !finished.some(({ call }) => call.key === key));
   for (const call of cutOff) {
     const { isBegun = false, stop } = running.get(call.key) ?? {};
@@ -203,7 +205,7 @@ async function performCalls(
     // What was announced and not begun is not in doubt.
     const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
     const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
-    if (isSettled) bodies.push(...callEvents(step.node, call, { error }));
+    if (isSettled) bodies.push(...callEvents(step.node, call, { error, code }));
   }
   running.clear();
   return [...bodies, ending];

@@ -60,7 +60,7 @@ describe("tool calls of a process", () => {
   test("are refused where 256 wait already", async () => {
     const { call, release } = holders();
     const taken = times(8 + 256, () => call());
-    expect(await call()).toEqual({ error: "256 tool calls are waiting already: try again later" });
+    expect(await call()).toEqual({ error: "256 tool calls are waiting already: try again later", code: "calls.full" });
     release();
     expect(await Promise.all(taken)).toEqual(times(264, () => ({ output: "released" })));
     expect(await call()).toEqual({ output: "released" });
@@ -71,7 +71,7 @@ describe("tool calls of a process", () => {
     const patient = callerOf(() => "in time", 40)();
     expect(await patient).toEqual({ output: "in time" });
     expect(await Promise.all(hanging)).toEqual(
-      times(8, () => ({ error: "the call took longer than 0.08 s", fault: "time" })),
+      times(8, () => ({ error: "the call took longer than 0.08 s", code: "tool.timeout" })),
     );
   });
 

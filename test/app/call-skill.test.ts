@@ -67,35 +67,53 @@ describe("an invocation of a skill", () => {
     expect(await invoke({ tool: "notes.read" }, code)).toEqual({ output: { limit: 99 } });
   });
 
-  it.each<[string, Partial<Invocation>, string]>([
+  it.each<[string, Partial<Invocation>, string, string]>([
     [
       "input that does not fit",
       { arguments: { limit: 10 } },
       '{"type":"invalid_input","message":"limit must be <= 9","path":"limit"}',
+      "input.invalid",
     ],
-    ["arguments that are no object", { arguments: ["x"] as never }, "the value must be object"],
-    ["a skill that is not there", { skill: "other" }, "skill other cannot be called: no skill has this id"],
-    ["a version that is not there", { version: "^3" }, "no skill notes.read has a version that fits ^3"],
-    ["a tool that is not there", { tool: "write" }, "skill notes.read has no tool write"],
-    ["a tool that may write, where only reading is allowed", { effects: "read" }, "only reading is allowed here"],
-  ])("with %s is answered with an error", async (_, call, error) => {
-    const fault = call.arguments ? { fault: "input" } : {};
-    expect(await invoke(call)).toEqual({ error: expect.stringContaining(error), ...fault });
+    ["arguments that are no object", { arguments: ["x"] as never }, "the value must be object", "input.invalid"],
+    [
+      "a skill that is not there",
+      { skill: "other" },
+      "skill other cannot be called: no skill has this id",
+      "tool.unknown",
+    ],
+    [
+      "a version that is not there",
+      { version: "^3" },
+      "no skill notes.read has a version that fits ^3",
+      "tool.unknown",
+    ],
+    ["a tool that is not there", { tool: "write" }, "skill notes.read has no tool write", "tool.unknown"],
+    [
+      "a tool that may write, where only reading is allowed",
+      { effects: "read" },
+      "only reading is allowed here",
+      "call.refused",
+    ],
+  ])("with %s is answered with an error", async (_, call, error, code) => {
+    expect(await invoke(call)).toEqual({ error: expect.stringContaining(error), code });
   });
 
   it("that fails in words of the program's own is the tool's failure", async () => {
     const code = "console.error('invalid input: it took longer than ever'); process.exit(1)";
-    expect(await invoke({}, code)).toEqual({ error: expect.stringContaining("invalid input: it took longer") });
+    expect(await invoke({}, code)).toEqual({
+      error: expect.stringContaining("invalid input: it took longer"),
+      code: "tool.failed",
+    });
   });
 
   it("is answered with an error when the result breaks its guarantee", async () => {
     const outcome = await invoke({}, 'console.log(\'{"limit": "many"}\')');
-    expect(outcome).toEqual({ error: expect.stringContaining("limit must be integer") });
+    expect(outcome).toEqual({ error: expect.stringContaining("limit must be integer"), code: "output.invalid" });
   });
 
   it("is ended when it takes too long", async () => {
     const outcome = await invoke({}, "setInterval(() => {}, 1000)", { timeoutMs: 500 });
-    expect(outcome).toEqual({ error: "the call took longer than 0.5 s", fault: "time" });
+    expect(outcome).toEqual({ error: "the call took longer than 0.5 s", code: "tool.timeout" });
   });
 
   it("is redacted as a call in a run is", async () => {

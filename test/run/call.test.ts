@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { type CallCode, SkillflowError } from "../../src/core/errors.ts";
 import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
 import { type CallOptions, createCall } from "../../src/run/call.ts";
@@ -28,6 +29,24 @@ function caller(handler: Handler, options: Partial<CallOptions> = {}, descriptor
 }
 const returning = (value: unknown) => caller(() => value)();
 
+describe("a failure", () => {
+  const thrown = (error: unknown) =>
+    caller(() => {
+      throw error;
+    })();
+
+  test.each<[string, unknown, CallCode]>([
+    ["in the tool's own words", new Error("no"), "tool.failed"],
+    ["that is no error at all", "no", "tool.failed"],
+    ["with a code that calls have", new SkillflowError("input.invalid", "no"), "input.invalid"],
+    ["of what carries it out", new SkillflowError("sandbox.missing", "no"), "sandbox.missing"],
+    ["with a code that no call has", new SkillflowError("run.finished", "no"), "tool.failed"],
+    ["with what passes for a code", Object.assign(new Error("no"), { code: "sandbox.missing" }), "tool.failed"],
+  ])("%s says so by its code", async (_, error, code) => {
+    expect(await thrown(error)).toEqual({ error: "no", code });
+  });
+});
+
 describe("a result", () => {
   test.each([
     [{ a: 1 }, { a: 1 }],
@@ -44,7 +63,7 @@ describe("a result", () => {
   test("that refers to itself is a failed call", async () => {
     const value: Record<string, unknown> = {};
     value["self"] = value;
-    expect(await returning(value)).toEqual({ error: "the value refers to itself at .self" });
+    expect(await returning(value)).toEqual({ error: "the value refers to itself at .self", code: "output.invalid" });
   });
 
   test.each([1_000, 4_000, 100_000])("nested %i levels deep is a failed call", async (depth) => {
@@ -61,7 +80,7 @@ describe("a result", () => {
         throw new Error("no x");
       },
     };
-    expect(await returning(value)).toEqual({ error: "no x" });
+    expect(await returning(value)).toEqual({ error: "no x", code: "output.invalid" });
   });
 
   /** Blobs that take nothing: what is too large is cut then. */
@@ -137,6 +156,7 @@ describe("a result", () => {
     const output_schema = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
     expect(await caller(() => ({ id: 7 }), {}, { output_schema })()).toEqual({
       error: "the result does not fit the tool's output schema: id must be string",
+      code: "output.invalid",
     });
     expect(await caller(() => ({ id: "7" }), {}, { output_schema })()).toEqual({ output: { id: "7" } });
   });
@@ -171,8 +191,8 @@ describe("a handler that fails (S7)", () => {
       await caller(() => {
         throw thrown;
       })(),
-    ).toEqual({ error });
-    expect(await caller(() => Promise.reject(thrown))()).toEqual({ error });
+    ).toEqual({ error, code: "tool.failed" });
+    expect(await caller(() => Promise.reject(thrown))()).toEqual({ error, code: "tool.failed" });
   });
 
   test("with a very long message: the error is cut", async () => {
@@ -193,7 +213,7 @@ describe("a handler that fails (S7)", () => {
       },
       { timeoutMs: 1 },
     );
-    expect(await call()).toEqual({ error: "the call took longer than 0.001 s", fault: "time" });
+    expect(await call()).toEqual({ error: "the call took longer than 0.001 s", code: "tool.timeout" });
     expect(aborted).toBe(true);
   });
 
@@ -213,7 +233,7 @@ describe("a handler that fails (S7)", () => {
 
   test("by being gone is told", async () => {
     const call = caller(() => 1, { findHandler: () => undefined });
-    expect(await call()).toEqual({ error: "the skill ops is no longer available" });
+    expect(await call()).toEqual({ error: "the skill ops is no longer available", code: "tool.unknown" });
   });
 });
 
@@ -222,12 +242,13 @@ describe("an abort", () => {
     const stop = new AbortController();
     const called = caller(() => new Promise(() => undefined))({}, stop.signal);
     stop.abort(new Error("the run stopped"));
-    expect(await called).toEqual({ error: "the run stopped" });
+    expect(await called).toEqual({ error: "the run stopped", code: "run.interrupted" });
   });
 
   test("from before the call ends it too", async () => {
     expect(await caller(() => new Promise(() => undefined))({}, AbortSignal.abort(new Error("too late")))).toEqual({
       error: "too late",
+      code: "run.interrupted",
     });
   });
 
@@ -239,7 +260,7 @@ describe("an abort", () => {
     });
     const called = call({}, stop.signal);
     stop.abort(new Error("the run stopped"));
-    expect(await called).toEqual({ error: "the run stopped" });
+    expect(await called).toEqual({ error: "the run stopped", code: "run.interrupted" });
   });
 });
 
@@ -286,7 +307,7 @@ describe("secrets", () => {
         },
         { redactor },
       )(),
-    ).toEqual({ error: "bad [redacted:TOKEN]" });
+    ).toEqual({ error: "bad [redacted:TOKEN]", code: "tool.failed" });
   });
 
   test("are redacted before a result is cut, so that no half of one is left", async () => {

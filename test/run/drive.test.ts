@@ -215,7 +215,9 @@ describe("with no time left", () => {
     const acts: string[] = [];
     const handlers = { act: () => acts.push("acted") };
     const { events } = await drive(record, { script, handlers, store: jumpingStore("tool:call") });
-    expect(eventsOf(events, "tool:result")).toMatchObject([{ tool: "ops_act", error: `was not begun: ${why}` }]);
+    expect(eventsOf(events, "tool:result")).toMatchObject([
+      { tool: "ops_act", error: `was not begun: ${why}`, code: "limit.reached" },
+    ]);
     expect(acts).toEqual([]);
   });
 });

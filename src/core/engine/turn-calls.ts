@@ -2,7 +2,8 @@ import type { Call } from "../call.ts";
 import type { EventBody } from "../event.ts";
 import { answerFromAbove, readingProblem } from "../own/disclosure.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
-import type { Outcome, ToolDescriptor } from "../skill.ts";
+import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
+import type { Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
@@ -12,8 +13,11 @@ import { misfitOf } from "./tool-input.ts";
 
 /** The tool calls that a turn asked for. */
 
-const IN_DOUBT =
-  "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.";
+const IN_DOUBT: Failure = {
+  error:
+    "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.",
+  code: "call.in_doubt",
+};
 
 /** Calls that one turn may ask for (workflow-format D66). */
 const MOST_CALLS = 64;
@@ -47,8 +51,7 @@ export function carryOut(scene: Scene): Step {
 
 /** What is recorded of a call that is over: its result, and what it changed of the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
-  const said = "error" in outcome ? { error: outcome.error } : outcome;
-  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...said, id: call.key };
+  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...outcome, id: call.key };
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
@@ -78,7 +81,10 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
 }
 
-const BEYOND_MOST = `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`;
+const BEYOND_MOST: Failure = {
+  error: `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`,
+  code: "limit.reached",
+};
 
 /** What a call would bring that the model has before it already, answered without a handler. */
 function seenAbove(
@@ -90,19 +96,26 @@ function seenAbove(
   return answerFromAbove(tool, call.input, { mode: state.settings.context_mode, skills, calls });
 }
 
-function rejection(call: PendingCall, tool: ToolDescriptor | undefined, { offered, all }: ToolSet): string | undefined {
+function rejection(
+  call: PendingCall,
+  tool: ToolDescriptor | undefined,
+  { offered, all }: ToolSet,
+): Failure | undefined {
   if (!tool) {
     const names = offered.map((other) => other.exposed).join(", ");
-    return `no tool is named ${call.tool}${names ? `; the tools here are ${names}` : "; there are no tools here"}`;
+    const others = names ? `the tools here are ${names}` : "there are no tools here";
+    return { error: `no tool is named ${call.tool}; ${others}`, code: "tool.unknown" };
   }
-  if (call.broken) return "the arguments were no JSON";
-  const misread = readingProblem(tool, call.input);
-  if (misread !== undefined) return misread;
-  return misfitOf(tool, call.input) ?? makingProblem(tool, call.input, all);
+  const error = call.broken ? "the arguments were no JSON" : inputProblem(tool, call.input, all);
+  return error === undefined ? undefined : { error, code: "input.invalid" };
 }
 
-function refused({ node }: Visit, { tool, key }: PendingCall, error: string): EventBody {
-  return { type: "tool:result", node, tool, error, id: key };
+function inputProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]): string | undefined {
+  return readingProblem(tool, input) ?? misfitOf(tool, input) ?? makingProblem(tool, input, present);
+}
+
+function refused({ node }: Visit, { tool, key }: PendingCall, failure: Failure): EventBody {
+  return { type: "tool:result", node, tool, ...failure, id: key };
 }
 
 /** Announced by a process that is gone, and not safe to repeat (O11). */

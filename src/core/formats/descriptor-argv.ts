@@ -1,3 +1,4 @@
+import { SkillflowError } from "../errors.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../schema/time-bound.ts";
 import { isObject, type Json, type JsonObject } from "../values.ts";
 import type { Argument, DescribedTool, DescriptorProfile, Execution } from "./descriptor.ts";
@@ -23,12 +24,12 @@ interface CommandLine {
 
 /** The arguments as an object that the tool declares; throws what is wrong with them. */
 export function checkArguments(tool: DescribedTool, input: Json, profile: DescriptorProfile): JsonObject {
-  if (!isObject(input)) throw new Error("arguments must be an object");
+  if (!isObject(input)) throw new SkillflowError("input.invalid", "arguments must be an object");
   const { properties } = tool.input_schema;
   const declared = isObject(properties) ? properties : {};
   const stranger = Object.keys(input).find((name) => !Object.hasOwn(declared, name));
   if (profile === "current" && stranger !== undefined) {
-    throw new Error(`tool ${tool.name}: undeclared parameter '${stranger}' (not in schema)`);
+    throw new SkillflowError("input.invalid", `tool ${tool.name}: undeclared parameter '${stranger}' (not in schema)`);
   }
   return input as JsonObject;
 }
@@ -41,9 +42,10 @@ export function chooseExecution(tool: DescribedTool, input: JsonObject): Executi
     if (!paramCondition) return false;
     return paramCondition.present.every(isGiven) && !paramCondition.absent.some(isGiven);
   });
-  if (matching.length > 1) throw new Error(`tool ${tool.name}: more than one way to run it fits these parameters`);
+  if (matching.length > 1)
+    throw new SkillflowError("input.invalid", `tool ${tool.name}: more than one way to run it fits these parameters`);
   const chosen = matching[0] ?? tool.executions.find(({ paramCondition }) => paramCondition === undefined);
-  if (!chosen) throw new Error(`tool ${tool.name}: no way to run it fits these parameters`);
+  if (!chosen) throw new SkillflowError("input.invalid", `tool ${tool.name}: no way to run it fits these parameters`);
   return chosen;
 }
 
@@ -71,7 +73,8 @@ export function readArguments(
       isSkipped ||= kind === "positional";
       return [];
     }
-    if (!isAbsent && value === undefined) throw new Error(`missing parameter: ${mapping.param}`);
+    if (!isAbsent && value === undefined)
+      throw new SkillflowError("input.invalid", `missing parameter: ${mapping.param}`);
     if (!isAbsent && profile === "current" && given === value) refuseStrayPath(mapping, value as Json);
     const text = asText(mapping, isAbsent ? "" : textOf(mapping, value as Json));
     if (kind !== "positional") return [text];
@@ -121,10 +124,10 @@ function asText(mapping: Argument, text: string): ArgumentValue {
 
 function textOf({ param, normalizeNewlines }: Argument, value: Json): string {
   if (value === null || typeof value === "object") {
-    throw new Error(`parameter ${param} must be a string, number, or boolean`);
+    throw new SkillflowError("input.invalid", `parameter ${param} must be a string, number, or boolean`);
   }
   if (typeof value !== "string") return JSON.stringify(value);
-  if (value.includes("\0")) throw new Error(`parameter ${param} holds a NUL character`);
+  if (value.includes("\0")) throw new SkillflowError("input.invalid", `parameter ${param} holds a NUL character`);
   return normalizeNewlines ? value.replaceAll("\\n", "\n").replaceAll("\\t", "\t") : value;
 }
 
@@ -133,7 +136,10 @@ function refuseStrayPath({ kind, param, split, readPath, writePath, unsafePath }
   if (kind !== "positional" && kind !== "flag") return;
   if (typeof value !== "string" || readPath || writePath || unsafePath) return;
   if (!(split ? words(value) : [value]).some(leadsOut)) return;
-  throw new Error(`parameter ${param} looks like a path that leads out of the working directory; use a relative one`);
+  throw new SkillflowError(
+    "input.invalid",
+    `parameter ${param} looks like a path that leads out of the working directory; use a relative one`,
+  );
 }
 
 function leadsOut(path: string): boolean {
@@ -151,7 +157,10 @@ export function splitValue(value: TextValue, tool: string): readonly TextValue[]
     // What cannot be told apart is not let through.
     if (isDenied !== false) {
       const why = isDenied ? "" : `: ${PATTERN_TOO_SLOW}`;
-      throw new Error(`tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}${why}`);
+      throw new SkillflowError(
+        "input.invalid",
+        `tool ${tool}: parameter '${param}' is denied by the pattern ${denyPattern}${why}`,
+      );
     }
   }
   return parts.map((text) => ({ ...value, text }));
@@ -194,7 +203,8 @@ function words(text: string): string[] {
 
 function positional({ mapping, text }: TextValue, optionsEnded: boolean): string[] {
   if (optionsEnded || !text.startsWith("-")) return [text];
-  throw new Error(
+  throw new SkillflowError(
+    "input.invalid",
     `parameter ${mapping.param} begins with "-" and would be read as an option; ` +
       "a value may do so only as a flag's value, or where the tool's mapping has put \"--\" before it",
   );
@@ -228,7 +238,10 @@ export function helperArguments(
   return args.map((arg) => {
     const filled = profile === "seed" ? arg.replaceAll("$param", () => value ?? "") : fillWhole(arg, value, input);
     if (!filled.startsWith("-") || arg.startsWith("-")) return filled;
-    throw new Error(`the value ${JSON.stringify(filled.slice(0, 40))} would be read as an option`);
+    throw new SkillflowError(
+      "input.invalid",
+      `the value ${JSON.stringify(filled.slice(0, 40))} would be read as an option`,
+    );
   });
 }
 

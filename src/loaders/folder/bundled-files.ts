@@ -1,5 +1,6 @@
 import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { SkillflowError } from "../../core/errors.ts";
 import { wholeText } from "../../core/own/blob.ts";
 import { openInside, resolveInside } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
@@ -64,12 +65,12 @@ export function hasOwnScripts(directory: string): boolean {
 /** The text of one of them. Throws what is wrong with the name or the file. */
 export async function readBundled(skill: string, directory: string, path: string): Promise<string> {
   const place = await resolveInside(directory, path);
-  if (!place.inside) throw new Error(`the file ${path} of ${skill} ${place.message}`);
+  if (!place.inside) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${place.message}`);
   if (!bundledIn(entriesOf(directory).map((entry) => entry.name))(place.relative)) {
-    throw new Error(`${path} is no file that ${skill} bundles for reading`);
+    throw new SkillflowError("input.invalid", `${path} is no file that ${skill} bundles for reading`);
   }
   const opened = await openInside(place);
-  if ("inside" in opened) throw new Error(`the file ${path} of ${skill} ${opened.message}`);
+  if ("inside" in opened) throw new SkillflowError("input.invalid", `the file ${path} of ${skill} ${opened.message}`);
   const { file, stats } = opened;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, MOST_BYTES)), 0);
@@ -83,7 +84,7 @@ function textOf(path: string, bytes: Uint8Array, size: number): string {
   const left = size - bytes.length;
   const { text, start } = wholeText(bytes);
   if (start > 0 || text.includes("\0") || text.includes("\uFFFD")) {
-    throw new Error(`${path} is no text: a binary file of ${size} bytes`);
+    throw new SkillflowError("input.invalid", `${path} is no text: a binary file of ${size} bytes`);
   }
   const whole = text.replace(/^\uFEFF/, "");
   return left > 0 ? `${whole}\n[… ${left} bytes left out: the file has ${size} …]` : whole;

@@ -4,9 +4,15 @@ import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Blobs } from "../../core/blobs.ts";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
 import { isBlobKind } from "../../core/own/blob.ts";
-import type { ForeignCommand, ForeignResult, Mount, SandboxLimits } from "../../core/sandbox.ts";
+import {
+  codeOfEnding,
+  type ForeignCommand,
+  type ForeignResult,
+  type Mount,
+  type SandboxLimits,
+} from "../../core/sandbox.ts";
 import { temporaryName } from "../../core/temporary-name.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/values.ts";
 import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
@@ -74,6 +80,7 @@ export interface RunError {
   /** The name of what was thrown, or of what ended it: `ValueError`, `TimeoutError`, … */
   readonly type: string;
   readonly message: string;
+  readonly code: CallCode;
   /** Nothing ran: there is no sandbox, or no program. */
   readonly notStarted?: true;
 }
@@ -145,7 +152,7 @@ async function runRequest(run: RunParts, program: Program): Promise<RunOutcome> 
     await removeWorkspace(workspace);
     return outcome;
   } catch (error) {
-    return failed("RuntimeError", `its workspace could not be removed: ${messageOf(error)}`, outcome.logs);
+    return failed("RuntimeError", `its workspace could not be removed: ${messageOf(error)}`, { logs: outcome.logs });
   }
 }
 
@@ -159,7 +166,8 @@ async function runIn(workspace: string, run: RunParts, program: Program): Promis
   } catch (error) {
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
     const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
-    return { status: "failed", output: null, logs: "", error: { type: "SandboxError", message, notStarted: true } };
+    const told = { type: "SandboxError", message, code: callCodeOf(error), notStarted: true } as const;
+    return { status: "failed", output: null, logs: "", error: told };
   }
 }
 
@@ -177,7 +185,7 @@ const MOST_MADE_BYTES = 64 * MEGABYTE;
 
 /** The program is gone by now, but what it left may be anything. */
 async function withMade(outcome: CompletedRun, workspace: string): Promise<RunOutcome> {
-  const refuse = (message: string) => failed("BlobError", message, outcome.logs);
+  const refuse = (message: string) => failed("BlobError", message, { logs: outcome.logs, code: "blob.refused" });
   if (!existsSync(join(workspace, MADE))) return outcome;
   const names = await readdir(join(workspace, MADE)).catch(() => []);
   const found = names.filter((name) => /^[0-9a-f]{32}$/.test(name)).sort();
@@ -283,17 +291,17 @@ function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): 
   const logs = `${printed}${result.stderr}`;
   if (result.ended !== "exit") {
     const [type, message] = ENDINGS[result.ended](limits);
-    return failed(type, message, logs);
+    return failed(type, message, { logs, code: codeOfEnding(result.ended) });
   }
-  if (result.truncated) return failed("OutputLimitError", tooMuch(limits), logs);
+  if (result.truncated) return failed("OutputLimitError", tooMuch(limits), { logs, code: "sandbox.limit" });
   const answer = at === -1 ? undefined : parseJson(result.stdout.slice(at + line.length));
   if (!isObject(answer)) {
     const how = result.code === undefined ? "a signal" : `exit code ${result.code}`;
-    return failed("ProcessError", `the code ended with ${how} and without a result`, logs);
+    return failed("ProcessError", `the code ended with ${how} and without a result`, { logs, code: "output.invalid" });
   }
   const { error } = answer;
   if (isObject(error)) {
-    return failed(String(error.type), withRefusals(String(error.message), result.stderr), logs);
+    return failed(String(error.type), withRefusals(String(error.message), result.stderr), { logs });
   }
   return { status: "completed", output: (answer.output ?? null) as Json, logs, made: [] };
 }
@@ -312,6 +320,11 @@ const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>>
   aborted: () => ["AbortError", "the run was ended from outside"],
 };
 
-function failed(type: string, message: string, logs = ""): RunOutcome {
-  return { status: "failed", output: null, logs, error: { type, message } };
+interface Failing {
+  readonly logs?: string;
+  readonly code?: CallCode;
+}
+
+function failed(type: string, message: string, { logs = "", code = "tool.failed" }: Failing = {}): RunOutcome {
+  return { status: "failed", output: null, logs, error: { type, message, code } };
 }

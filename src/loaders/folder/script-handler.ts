@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount } from "../../core/sandbox.ts";
+import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/values.ts";
 import { quoteTheirs } from "../../core/voice.ts";
@@ -173,8 +173,7 @@ function outerFirst(mounts: readonly Mount[]): readonly Mount[] {
 }
 
 function isMissingSandbox(error: unknown): boolean {
-  const { cause } = error as Error;
-  return cause instanceof SkillflowError && cause.code === "sandbox.missing";
+  return error instanceof SkillflowError && error.code === "sandbox.missing";
 }
 
 /** Where nothing isolates programs: the language alone, without files, network, variables and other modules. */
@@ -190,7 +189,8 @@ async function interpretScript(
   const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });
   if (end.ended === "returned") return end.value;
   if (end.ended === "aborted") throw signal.reason;
-  throw new Error(end.ended === "threw" ? end.message : `the script ${script.file} ${ENDINGS[end.ended]}`);
+  if (end.ended === "threw") throw new Error(end.message);
+  throw new SkillflowError(codeOfEnding(end.ended), `the script ${script.file} ${ENDINGS[end.ended]}`);
 }
 
 async function start(host: LoaderHost, command: ForeignCommand, file: string, program: string): Promise<ForeignResult> {
@@ -200,17 +200,20 @@ async function start(host: LoaderHost, command: ForeignCommand, file: string, pr
     if (!(error instanceof SkillflowError)) throw error;
     const what = error.code === "sandbox.failed" ? `could not be run with ${program}` : "was not run";
     const hint = error.hint === undefined ? "" : `; ${error.hint}`;
-    throw new Error(`the script ${file} ${what}: ${error.message}${hint}`, { cause: error });
+    throw new SkillflowError(error.code, `the script ${file} ${what}: ${error.message}${hint}`, { cause: error });
   }
 }
 
 function resultOf(result: ForeignResult, file: string, mark: string): Json {
   const marked = result.stdout.lastIndexOf(mark);
   const outcome = marked === -1 ? undefined : outcomeOf(result.stdout.slice(marked + mark.length));
-  if (result.ended !== "exit") throw new Error(`the script ${file} ${ENDINGS[result.ended] ?? "was ended"}`);
+  const ended = (how: ForeignResult["ended"]) => {
+    return new SkillflowError(codeOfEnding(how), `the script ${file} ${ENDINGS[how] ?? "was ended"}`);
+  };
+  if (result.ended !== "exit") throw ended(result.ended);
   if (outcome) return settle(outcome, result.stderr);
-  if (result.truncated) throw new Error(`the script ${file} ${ENDINGS.output}`);
-  if (marked !== -1) throw new Error(`the script ${file} gave a result that is nested too deep`);
+  if (result.truncated) throw ended("output");
+  if (marked !== -1) throw invalidOutput(`the script ${file} gave a result that is nested too deep`);
   if (result.code !== 0) throw new Error(failureOf(result, file));
   return printedResult(result, file);
 }
@@ -254,9 +257,13 @@ function printedResult({ stdout, stderr }: ForeignResult, file: string): Json {
   const text = stdout.trim();
   if (text === "") {
     const printed = stderr.trim();
-    throw new Error(`the script ${file} ended without a result${printed === "" ? "" : `: ${printed}`}`);
+    throw invalidOutput(`the script ${file} ended without a result${printed === "" ? "" : `: ${printed}`}`);
   }
   const value = parseJson(text);
   if (value !== undefined) return value;
-  throw new Error(`the script ${file} printed what is no JSON: ${text}`);
+  throw invalidOutput(`the script ${file} printed what is no JSON: ${text}`);
+}
+
+function invalidOutput(message: string): SkillflowError {
+  return new SkillflowError("output.invalid", message);
 }

@@ -1,5 +1,6 @@
 import { extname } from "node:path";
-import type { ForeignCommand } from "../../core/sandbox.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { codeOfEnding, type ForeignCommand } from "../../core/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
 import { resolveInside } from "./contain.ts";
@@ -35,8 +36,9 @@ export async function runSkillScript(
 ): Promise<JsonObject> {
   const { directory, frontmatter } = scripts;
   const place = await resolveInside(directory, path);
-  if (!place.inside) throw new Error(`the script ${path} of ${skill.id} ${place.message}`);
-  if (!place.relative.startsWith("scripts/")) throw new Error(`${path} is no file in scripts/ of ${skill.id}`);
+  if (!place.inside) throw new SkillflowError("input.invalid", `the script ${path} of ${skill.id} ${place.message}`);
+  if (!place.relative.startsWith("scripts/"))
+    throw new SkillflowError("input.invalid", `${path} is no file in scripts/ of ${skill.id}`);
   scripts.contents.check();
   const { workDir, signal } = context;
   const result = await host.runForeign({
@@ -50,7 +52,11 @@ export async function runSkillScript(
     signal,
   });
   if (result.ended === "aborted") throw signal.reason;
-  if (result.ended !== "exit") throw new Error(`the script ${path} was ended at its limit of ${result.ended}`);
+  if (result.ended !== "exit")
+    throw new SkillflowError(
+      codeOfEnding(result.ended),
+      `the script ${path} was ended at its limit of ${result.ended}`,
+    );
   const { code, stdout, stderr, truncated } = result;
   return { exit_code: code ?? null, stdout, stderr, ...(truncated ? { truncated } : {}) };
 }
@@ -80,7 +86,8 @@ function programFor(name: string, path: string, nodePath: string): ForeignComman
       return ["bash", path];
     default:
       if (isExecutable(path)) return [path];
-      throw new Error(
+      throw new SkillflowError(
+        "input.invalid",
         `the script ${name} cannot be run: it is no .py, .js, .mjs, .cjs, .sh or .bash file, and not executable`,
       );
   }

@@ -1,3 +1,4 @@
+import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { ToolContext } from "../../core/skill.ts";
 import { callHandler } from "../../core/skill.ts";
 import { type Json, nearest, toJson } from "../../core/values.ts";
@@ -11,13 +12,18 @@ export const UNCONNECTED = "a dry run connects no MCP server";
 export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
   return async (call, context) => {
     if (context.offline && call.server.command !== undefined) {
-      throw new Error(`the MCP server of ${call.id} is a command, which was not started: the run is offline`);
+      const what = `the MCP server of ${call.id} is a command, which was not started: the run is offline`;
+      throw new SkillflowError("offline.refused", what);
     }
     const { openMcp } = await import("./client.ts");
     const { id, server, env, cwd } = call;
     const onWarning = (message: string) => context.logger.warn(`the MCP server of ${id} ${message}`);
     const { fetch, signal } = context;
-    const connection = await openMcp({ id, config: server, env, cwd, fetch, processes, signal, onWarning });
+    const connecting = openMcp({ id, config: server, env, cwd, fetch, processes, signal, onWarning });
+    const connection = await connecting.catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw new SkillflowError("server.failed", messageOf(error), { cause: error });
+    });
     try {
       return await callTool(connection.tools, call, context);
     } finally {
@@ -35,10 +41,12 @@ async function callTool(tools: Tools, call: McpInvocation, context: ToolContext)
       call.tool,
       tools.map(({ name }) => name),
     );
-    throw new Error(`the MCP server of ${call.id} has no tool ${call.tool}${near ? ` (did you mean ${near}?)` : ""}`);
+    const meant = near ? ` (did you mean ${near}?)` : "";
+    throw new SkillflowError("tool.unknown", `the MCP server of ${call.id} has no tool ${call.tool}${meant}`);
   }
   if (call.effects === "read" && tool.effect === "write") {
-    throw new Error(
+    throw new SkillflowError(
+      "call.refused",
       `the tool ${call.tool} of the MCP server of ${call.id} may write, and only reading is allowed here`,
     );
   }

@@ -1,5 +1,5 @@
 import type { Environment } from "../../core/config.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { compileSchema } from "../../core/schema/schema.ts";
 import type { McpServerConfig, Tool, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
@@ -56,7 +56,10 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
       await session?.close();
       if (current === again) current = openSession(settings);
       return current.catch((error: unknown) => {
-        throw new Error(`the MCP server was lost and cannot be connected again: ${messageOf(error)}`);
+        throw new SkillflowError(
+          "server.failed",
+          `the MCP server was lost and cannot be connected again: ${messageOf(error)}`,
+        );
       });
     },
   };
@@ -103,12 +106,13 @@ async function callTool(server: Server, call: ToolCall): Promise<unknown> {
   if ("result" in answer) return readResult(answer.result, tool.output_schema !== undefined);
   context.signal.throwIfAborted();
   const loss = session.lossBy(answer.error);
-  if (loss === undefined) throw new Error(session.explain(answer.error));
+  if (loss === undefined) throw new SkillflowError("server.failed", session.explain(answer.error));
   await session.close();
   const isHarmless = tool.effect === "read" || !answer.isAsked || isUntouched(answer.error);
   if (isHarmless && mayRepeat) return callTool(server, { tool, input, context, mayRepeat: false });
-  if (isHarmless) throw new Error(`the MCP server was lost: ${loss}`);
-  throw new Error(
+  if (isHarmless) throw new SkillflowError("server.failed", `the MCP server was lost: ${loss}`);
+  throw new SkillflowError(
+    "call.in_doubt",
     `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
   );
 }
@@ -132,9 +136,12 @@ async function ask(session: Session, { tool, input, context }: ToolCall): Promis
 /** The tools of a server may change while a run goes on. */
 function checkStillThere(session: Session, tool: ListedTool, input: JsonObject): void {
   const now = session.tools.find((other) => other.name === tool.name);
-  if (!now) throw new Error(`the MCP server no longer offers the tool ${quote(tool.name)}`);
+  if (!now) throw new SkillflowError("tool.unknown", `the MCP server no longer offers the tool ${quote(tool.name)}`);
   if (JSON.stringify(now.input_schema) === JSON.stringify(tool.input_schema)) return;
   const problems = compileSchema(now.input_schema)(input);
   if (problems.length === 0) return;
-  throw new Error(`invalid input: ${problems.join("; ")} (the MCP server changed what this tool takes)`);
+  throw new SkillflowError(
+    "input.invalid",
+    `invalid input: ${problems.join("; ")} (the MCP server changed what this tool takes)`,
+  );
 }

@@ -1,4 +1,5 @@
 import type { Blobs } from "../../core/blobs.ts";
+import { SkillflowError } from "../../core/errors.ts";
 import { CODE, CODE_TOOL } from "../../core/own/code.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
@@ -53,7 +54,7 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
   });
   if (outcome.logs.trim() !== "") context.logger.info(outcome.logs.trim());
   if (outcome.status === "completed") return (await keepMade(outcome, context.blobs)).output;
-  throw new Error(describeFailure(outcome));
+  throw new SkillflowError(outcome.error.code, describeFailure(outcome));
 }
 
 /** What others wrote is mounted where the operator trusts it, as it would run. */
@@ -61,7 +62,7 @@ async function findMounts({ find }: Registry, name: string): Promise<readonly Ru
   const entry = await find(name);
   const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
   if (entry && reason === undefined) return entry.mounts;
-  throw new Error(`skill ${name} cannot be mounted: ${reason}`);
+  throw new SkillflowError("input.invalid", `skill ${name} cannot be mounted: ${reason}`);
 }
 
 function whyNotMounted({ skill, mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
@@ -71,7 +72,7 @@ function whyNotMounted({ skill, mounts, source, unavailable, withheld }: SkillEn
 
 async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {
   if (await blobs.info(id)) return { id, file: await blobs.file(id) };
-  throw new Error(`no result of this run named the blob ${id}`);
+  throw new SkillflowError("blob.unknown", `no result of this run named the blob ${id}`);
 }
 
 /** Whole: it is cut once it is redacted, and its end stays, the error's own place. */

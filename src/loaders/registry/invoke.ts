@@ -1,3 +1,4 @@
+import { SkillflowError } from "../../core/errors.ts";
 import { describeMisfit } from "../../core/formats/contract.ts";
 import type { Tool, ToolContext } from "../../core/skill.ts";
 import { callHandler } from "../../core/skill.ts";
@@ -20,9 +21,10 @@ export interface Chosen {
 export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
   const entry = await findCallable(set, call);
   const tool = calledTool(entry, call.tool);
-  if (!tool) throw new Error(`skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
+  if (!tool) throw new SkillflowError("tool.unknown", `skill ${call.skill} has no tool ${call.tool ?? "to call"}`);
   if (call.effects === "read" && tool.effect === "write") {
-    throw new Error(`the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`);
+    const why = `the tool ${tool.name} of ${call.skill} may write, and only reading is allowed here`;
+    throw new SkillflowError("call.refused", why);
   }
   const { schemaProblems } = await import("../../core/schema/schema.ts");
   const { misfitOf } = await import("../../core/engine/tool-input.ts");
@@ -38,7 +40,7 @@ async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }
     ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
     : describeAbsence(reference);
   if (entry && reason === undefined) return entry;
-  throw new Error(`skill ${reference} cannot be called: ${reason}`);
+  throw new SkillflowError("tool.unknown", `skill ${reference} cannot be called: ${reason}`);
 }
 
 /** What is known of the call that a context belongs to, and of those that led to it. */
@@ -70,7 +72,8 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
     const call = { ...given, ...ceilingOf(given, context) };
     const chain = [...(callers.get(context)?.chain ?? []), `${call.skill}/${call.tool ?? ""}`];
     if (new Set(chain).size < chain.length) {
-      throw new Error(
+      throw new SkillflowError(
+        "call.refused",
         `skills call each other in a circle: ${chain.map((step) => step.replace(/\/$/, "")).join(" -> ")}`,
       );
     }
@@ -98,7 +101,7 @@ function callServer(
   context: ToolContext,
 ) {
   const { tool = "", effects } = call;
-  if (!callMcp || !skill.mcp) throw new Error(UNCONNECTED);
+  if (!callMcp || !skill.mcp) throw new SkillflowError("call.refused", UNCONNECTED);
   contents?.check();
   const ceiling = effects === undefined ? {} : { effects };
   const { workDir: cwd } = context;
@@ -110,6 +113,6 @@ async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Jso
   if (!output_schema) return output;
   const { schemaProblems } = await import("../../core/schema/schema.ts");
   const problems = schemaProblems(output_schema, output);
-  if (problems.length > 0) throw new Error(describeMisfit("invalid_output", problems));
+  if (problems.length > 0) throw new SkillflowError("output.invalid", describeMisfit("invalid_output", problems));
   return output;
 }

@@ -175,7 +175,9 @@ function behaviour(seed: number, troubles: boolean) {
 }
 
 const tools = (seed: number) => (call: { readonly key: string }) =>
-  hash(call.key, seed) % 3 === 0 ? { error: "no" } : { output: hash(call.key, seed) % 10 };
+  hash(call.key, seed) % 3 === 0
+    ? { error: "no", code: "tool.failed" as const }
+    : { output: hash(call.key, seed) % 10 };
 
 const RUNS = { numRuns: runsOf(300) } as const;
 const runs = (troubles: boolean) => fc.record({ record, seed: fc.integer(), troubles: fc.constant(troubles) });

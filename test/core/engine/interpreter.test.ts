@@ -3,6 +3,7 @@ import { fold } from "../../../src/core/engine/fold.ts";
 import { runTimeLeft } from "../../../src/core/engine/interpreter.ts";
 import { begin } from "../../../src/core/engine/state.ts";
 import { callEvents } from "../../../src/core/engine/turn-calls.ts";
+import type { CallCode } from "../../../src/core/errors.ts";
 import type { EventBody } from "../../../src/core/event.ts";
 import { openingTexts } from "../../../src/core/prompt.ts";
 import type { Evaluator } from "../../../src/core/workflow.ts";
@@ -224,7 +225,7 @@ describe("tool calls", () => {
   });
 
   test("a failed call is data: the node goes on (S7, X9, D41, D49)", () => {
-    const played = one({}, { answers: [calls("ops_look")], tools: () => ({ error: "boom" }) });
+    const played = one({}, { answers: [calls("ops_look")], tools: () => ({ error: "boom", code: "tool.failed" }) });
     const [event] = eventsOf(played.events, "tool:result");
     expect(event).toMatchObject({ error: "boom" });
     expect(event).not.toHaveProperty("output");
@@ -236,15 +237,16 @@ describe("tool calls", () => {
     expect(played.state.end?.status).toBe("succeeded");
   });
 
-  test.each<[string, Parameters<typeof calls>[0], string]>([
+  test.each<[string, Parameters<typeof calls>[0], string, CallCode?]>([
     [
       "an unknown tool",
       "ops_lok",
       "no tool is named ops_lok; the tools here are ops_look, ops_peek, ops_act, ops_put, ops_strict",
+      "tool.unknown",
     ],
-    ["a tool of another skill (N8)", "github_search", "no tool is named github_search"],
-    ["a bare name is not offered", "look", "no tool is named look"],
-    ["an inherited name", "toString", "no tool is named toString"],
+    ["a tool of another skill (N8)", "github_search", "no tool is named github_search", "tool.unknown"],
+    ["a bare name is not offered", "look", "no tool is named look", "tool.unknown"],
+    ["an inherited name", "toString", "no tool is named toString", "tool.unknown"],
     ["invalid input (S4, D28)", ["ops_strict", { id: 7 }], "invalid input: id must be string"],
     ["missing input", ["ops_strict", {}], "invalid input: the value must have required property 'id'"],
     [
@@ -253,12 +255,13 @@ describe("tool calls", () => {
       'invalid input: the value has an unknown key "ids" (did you mean "id"?)',
     ],
     ["no object", ["ops_strict", "text"], "arguments must be an object"],
-  ])("%s reaches no handler and is answered with an error", (_, call, error) => {
+  ])("%s reaches no handler and is answered with an error", (_, call, error, code = "input.invalid") => {
     const played = one({}, { answers: [calls(call)] });
     expect(played.called).toEqual([]);
     expect(lines(played.events).filter((line) => line.startsWith("tool:"))).toHaveLength(2);
     expect(String(results(played)[0]?.[1])).toContain(error);
     expect(resultAt(played, "a").toolCalls[0]?.error).toContain(error);
+    expect(eventsOf(played.events, "tool:result")[0]?.code).toBe(code);
   });
 
   test("a filtered tool cannot be called (N9)", () => {
@@ -340,7 +343,8 @@ describe("a call under way when its process died (O11)", () => {
   test("a write is in doubt: it is not repeated, and the model is told", () => {
     const played = goOn("ops_act", 1);
     expect(played.called).toEqual([]);
-    expect(eventsOf(played.events, "tool:result")[0]?.error).toMatch(/^in doubt: /);
+    const [told] = eventsOf(played.events, "tool:result");
+    expect(told).toMatchObject({ error: expect.stringMatching(/^in doubt: /), code: "call.in_doubt" });
     expect(resultAt(played, "a")).toMatchObject({ status: "success", toolCalls: [{ tool: "ops_act" }] });
   });
 
@@ -749,7 +753,10 @@ describe("retry (N33-N38)", () => {
   });
 
   test("a failing tool does not trigger it by itself (N33)", () => {
-    const played = one({ retry: { max: 3 } }, { answers: [calls("ops_look")], tools: () => ({ error: "x" }) });
+    const played = one(
+      { retry: { max: 3 } },
+      { answers: [calls("ops_look")], tools: () => ({ error: "x", code: "tool.failed" }) },
+    );
     expect(eventsOf(played.events, "node:retry")).toEqual([]);
   });
 });

@@ -256,7 +256,10 @@ describe("the tools that a run defines", () => {
   });
 
   test("are not there when the call that should define them failed", () => {
-    const played = playAt(node, "full", { answers: [define("x")], tools: () => ({ error: "no" }) });
+    const played = playAt(node, "full", {
+      answers: [define("x")],
+      tools: () => ({ error: "no", code: "tool.failed" }),
+    });
     expect(eventsOf(played.events, "tool:defined")).toEqual([]);
     expect(played.state.made).toEqual([]);
   });

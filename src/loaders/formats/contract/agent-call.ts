@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import type { ToolContext } from "../../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/values.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
@@ -22,10 +22,14 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
     throw new Error(`the agent of ${call.skill} refused: ${JSON.stringify(refusal.message)} (${refusal.code})`);
   }
   const result = isObject(answer) ? answer.result : undefined;
-  if (!isObject(result)) throw new Error(`the agent of ${call.skill} answered what is no JSON-RPC`);
+  if (!isObject(result))
+    throw new SkillflowError("server.failed", `the agent of ${call.skill} answered what is no JSON-RPC`);
   const value = jsonOf(finishedParts(call.skill, result));
   if (value !== undefined) return value;
-  throw new Error(`the agent of ${call.skill} answered with neither data nor text that is JSON`);
+  throw new SkillflowError(
+    "output.invalid",
+    `the agent of ${call.skill} answered with neither data nor text that is JSON`,
+  );
 }
 
 /** The uniform envelope as a data part. A call that is made again has the same id, so that an agent may know it. */
@@ -57,7 +61,7 @@ async function post({ skill, url }: AgentInvocation, body: JsonObject, context: 
   });
   const text = await readCapped(skill, response);
   if (response.ok || isObject(parseJson(text))) return text;
-  throw new Error(`the agent of ${skill} answered ${response.status}`);
+  throw new SkillflowError("server.failed", `the agent of ${skill} answered ${response.status}`);
 }
 
 /** Only where the operator let it: an agent may be at another path of its own place, and nowhere else. */
@@ -66,17 +70,21 @@ async function visit(skill: string, url: string, { fetch, signal }: ToolContext,
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const response = await fetch(next, init).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw new Error(`the agent of ${skill} cannot be reached: ${messageOf(error)}`, { cause: error });
+      const code = error instanceof SkillflowError ? error.code : "server.failed";
+      throw new SkillflowError(code, `the agent of ${skill} cannot be reached: ${messageOf(error)}`, { cause: error });
     });
     const location = KEEPS_POST.has(response.status) ? response.headers.get("location") : null;
     if (location === null) return response;
     await response.body?.cancel();
     if (!URL.canParse(location, next) || new URL(location, next).origin !== new URL(url).origin) {
-      throw new Error(`the agent of ${skill} redirects to another place, which is not asked: ${location}`);
+      throw new SkillflowError(
+        "server.failed",
+        `the agent of ${skill} redirects to another place, which is not asked: ${location}`,
+      );
     }
     next = new URL(location, next).href;
   }
-  throw new Error(`the agent of ${skill} redirects more than ${MOST_REDIRECTS} times`);
+  throw new SkillflowError("server.failed", `the agent of ${skill} redirects more than ${MOST_REDIRECTS} times`);
 }
 
 const MOST_REDIRECTS = 5;
@@ -88,7 +96,8 @@ async function readCapped(skill: string, { body }: Response): Promise<string> {
   let size = 0;
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > MOST_BYTES) throw new Error(`the agent of ${skill} sent more than ${MOST_BYTES / 1024 / 1024} MB`);
+    if (size > MOST_BYTES)
+      throw new SkillflowError("server.failed", `the agent of ${skill} sent more than ${MOST_BYTES / 1024 / 1024} MB`);
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));

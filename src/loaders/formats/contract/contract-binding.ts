@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { messageOf } from "../../../core/errors.ts";
-import type { ForeignCommand, ForeignResult, SandboxLimits } from "../../../core/sandbox.ts";
+import { messageOf, SkillflowError } from "../../../core/errors.ts";
+import { codeOfEnding, type ForeignCommand, type ForeignResult, type SandboxLimits } from "../../../core/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/values.ts";
 import { mcpServerSchema } from "../../../core/workflow.ts";
@@ -192,14 +192,14 @@ export function bindContract(binding: Binding, { folder, host, skill }: BindOpti
     case "mcp": {
       const { server, tool } = binding;
       return async (input, context) => {
-        if (!host.callMcp) throw new Error(UNCONNECTED);
+        if (!host.callMcp) throw new SkillflowError("call.refused", UNCONNECTED);
         const env = { ...host.env, ...declaredEnv(skill, context) };
         return host.callMcp({ id: skill.id, server, tool, arguments: input, env, cwd: folder.directory }, context);
       };
     }
     case "a2a":
       return async (input, context) => {
-        if (!host.askAgent) throw new Error(UNASKED);
+        if (!host.askAgent) throw new SkillflowError("call.refused", UNASKED);
         return host.askAgent({ skill: skill.id, url: binding.url, arguments: input }, context);
       };
   }
@@ -228,7 +228,9 @@ async function runCommand(host: LoaderHost, command: Command, input: JsonObject,
     signal,
   });
   if (result.ended === "aborted") throw signal.reason;
-  if (result.ended !== "exit") throw new Error(`${binary} was ended: ${ENDINGS[result.ended]}`);
+  if (result.ended !== "exit") {
+    throw new SkillflowError(codeOfEnding(result.ended), `${binary} was ended: ${ENDINGS[result.ended]}`);
+  }
   return resultOf(binary, result);
 }
 
@@ -252,11 +254,15 @@ function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignRe
     const said = stderr.trim() || stdout.trim();
     throw new Error(`${binary} ${how}${said === "" ? "" : `: ${said}`}`);
   }
-  if (truncated) throw new Error(`${binary} printed more than ${LIMITS.outputBytes / 1024 / 1024} MB`);
+  if (truncated)
+    throw new SkillflowError("sandbox.limit", `${binary} printed more than ${LIMITS.outputBytes / 1024 / 1024} MB`);
   const value = parseJson(stdout);
   if (value !== undefined) return value;
   const printed = stdout.trim();
-  throw new Error(`${binary} printed ${printed === "" ? "nothing" : `what is no JSON: ${printed}`}`);
+  throw new SkillflowError(
+    "output.invalid",
+    `${binary} printed ${printed === "" ? "nothing" : `what is no JSON: ${printed}`}`,
+  );
 }
 
 const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit" | "aborted">, string>> = {

@@ -1,6 +1,6 @@
 import valid from "semver/functions/valid.js";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill.ts";
@@ -112,7 +112,7 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, carry
     async handler(given: JsonObject, context) {
       const { fillValue } = await import("../../../core/schema/schema.ts");
       const { value, problems } = fillValue(input, given);
-      if (problems.length > 0) throw new Error(describeMisfit("invalid_input", problems));
+      if (problems.length > 0) throw new SkillflowError("input.invalid", describeMisfit("invalid_input", problems));
       return carry(value as JsonObject, context);
     },
   };

@@ -120,6 +120,6 @@ function parsedFirst(tool: Pick<Tool, "handler">, schema: ZodLike): Tool["handle
     const parsed = await schema.safeParseAsync(input);
     if (parsed.success) return tool.handler(parsed.data as never, context);
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the input"}: ${message}`);
-    throw new Error(`invalid input: ${problems.join("; ")}`);
+    throw new SkillflowError("input.invalid", `invalid input: ${problems.join("; ")}`);
   };
 }

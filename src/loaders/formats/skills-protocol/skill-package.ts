@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import {
   isPackageName,
   isPackageVersion,
@@ -137,7 +137,7 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
       const logs = outcome.logs.trim();
       if (logs !== "") logger.info(logs);
       if (outcome.status === "completed") return (await keepMade(outcome, blobs)).output;
-      throw new Error(`${outcome.error.type}: ${outcome.error.message}`);
+      throw new SkillflowError(outcome.error.code, `${outcome.error.type}: ${outcome.error.message}`);
     },
   };
 }

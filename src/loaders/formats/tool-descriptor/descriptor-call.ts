@@ -1,7 +1,7 @@
 import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { messageOf } from "../../../core/errors.ts";
+import { callCodeOf, messageOf, SkillflowError } from "../../../core/errors.ts";
 import type {
   Allowlist,
   Argument,
@@ -25,7 +25,7 @@ import {
 } from "../../../core/formats/descriptor-argv.ts";
 import { addHints, limitLines } from "../../../core/formats/descriptor-output.ts";
 import { wholeText } from "../../../core/own/blob.ts";
-import type { ForeignResult, Mount } from "../../../core/sandbox.ts";
+import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill.ts";
 import type { Json, JsonObject } from "../../../core/values.ts";
 import { defined } from "../../../core/values.ts";
@@ -74,7 +74,7 @@ async function runExecution(call: DescriptorCall): Promise<string> {
   const execution = chooseExecution(tool, call.input);
   const subcommand = chooseSubcommand(execution, call.input);
   const refusal = refusedBy(allowlist, execution.binary, subcommand);
-  if (refusal !== undefined) throw new Error(refusal);
+  if (refusal !== undefined) throw new SkillflowError("call.refused", refusal);
   const given = readArguments(execution, call.input, profile);
   const values = (await inOrder(given, (value) => resolveArgument(call, value))).flat();
   const { argv, stdin, directory } = buildCommand(execution, subcommand, values, profile);
@@ -130,7 +130,7 @@ async function refuseLink({ context }: DescriptorCall, { param }: Argument, text
   while (dirname(there) !== there && !(await isThere(resolve(context.workDir, there)))) there = dirname(there);
   const place = await resolveInside(context.workDir, there);
   if (!place.inside && place.reason === "outside")
-    throw new Error(`parameter ${param}: the path ${text} ${place.message}`);
+    throw new SkillflowError("input.invalid", `parameter ${param}: the path ${text} ${place.message}`);
 }
 
 function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {
@@ -145,13 +145,13 @@ async function resolveText(call: DescriptorCall, mapping: Argument, text: string
     return found.trim() || text;
   } catch (error) {
     if (call.host.options.descriptor === "seed" && !call.context.signal.aborted) return text;
-    throw new Error(`parameter ${mapping.param} was refused: ${messageOf(error)}`);
+    throw new SkillflowError("input.invalid", `parameter ${mapping.param} was refused: ${messageOf(error)}`);
   }
 }
 
 /** The real path of a value below the working directory; of one that is not there yet, below its nearest folder. */
 async function placeInside(workDir: string, param: string, path: string): Promise<string> {
-  const refuse = (why: string) => new Error(`parameter ${param}: the path ${path} ${why}`);
+  const refuse = (why: string) => new SkillflowError("input.invalid", `parameter ${param}: the path ${path} ${why}`);
   const missing: string[] = [];
   let wanted = path;
   let found = await resolveInside(workDir, wanted);
@@ -191,7 +191,7 @@ async function runHelper(
   }
   if (binary !== undefined && subcommand !== undefined) {
     const refusal = refusedBy(allowlist, binary, subcommand);
-    if (refusal !== undefined) throw new Error(refusal);
+    if (refusal !== undefined) throw new SkillflowError("call.refused", refusal);
     const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
     return printed(await runProgram(call, { argv, stdin, cwd: context.workDir, ...defined("env", env) }));
   }
@@ -201,7 +201,7 @@ async function runHelper(
 
 function printed(result: ForeignResult): string {
   if (result.ended === "exit" && result.code === 0) return result.stdout;
-  throw new Error(failureOf(result));
+  throw failureOf(result);
 }
 
 /** `scripts/<name>`, or the same with the extension `.sh`: a file whose real place is in the skill's scripts/. */
@@ -312,7 +312,7 @@ async function started(
     return result;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw new Error(`exec failed: ${messageOf(error)}`);
+    throw new SkillflowError(callCodeOf(error), `exec failed: ${messageOf(error)}`);
   }
 }
 
@@ -324,12 +324,14 @@ function outputOf({ successExitCodes = [], hintConditions }: Execution, result: 
   if (isSound && !hintConditions) return stdout + mark;
   const isSuccess = isSound || (ended === "exit" && code !== undefined && successExitCodes.includes(code));
   if (isSuccess) return (stdout && stderr && !stdout.endsWith("\n") ? `${stdout}\n` : stdout) + stderr + mark;
-  throw new Error(failureOf(result) + mark);
+  throw failureOf(result, mark);
 }
 
 const CUT = `\n[… the output is longer than ${LIMITS.outputBytes} bytes; the rest is left out]`;
 
-function failureOf({ ended, code, stdout, stderr }: ForeignResult): string {
-  if (ended !== "exit") return `exec failed: the program was ended at its limit of ${ended}\n${stdout}\n${stderr}`;
-  return `exit ${code ?? "by a signal"}: ${stdout}\n${stderr}`;
+function failureOf({ ended, code, stdout, stderr }: ForeignResult, mark = ""): Error {
+  const told = `${stdout}\n${stderr}${mark}`;
+  if (ended === "exit") return new Error(`exit ${code ?? "by a signal"}: ${told}`);
+  const what = `exec failed: the program was ended at its limit of ${ended}`;
+  return new SkillflowError(codeOfEnding(ended), `${what}\n${told}`);
 }
