@@ -34,15 +34,15 @@ export interface InvokeOptions {
  * One call of one skill, the same whatever carries it out: redacted, limited and answered as a call in a run is. What
  * keeps it from being made is an outcome too, but that too many calls wait already: `calls.full`.
  */
-export function invokeSkill(project: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
-  return inTurn(() => invoke(project, call, options), options.signal);
+export function invokeSkill(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+  return inTurn(() => invoke(workspace, call, options), options.signal);
 }
 
-async function invoke(project: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
-  const { skills, host } = project;
+async function invoke(workspace: Workspace, call: Invocation, options: InvokeOptions): Promise<Outcome> {
+  const { skills, host } = workspace;
   const named = call.version === undefined ? [] : [`${call.skill}@${call.version}`];
   const entries = await gatherCalled(skills, [call.skill, ...named]);
-  const redactor = createRedactor(secretsOf(host.env, entries.values(), project));
+  const redactor = createRedactor(secretsOf(host.env, entries.values(), workspace));
   const opened: Servers[] = [];
   const find = async (reference: string) => {
     const entry = await skills.find(reference);
@@ -61,7 +61,7 @@ async function invoke(project: Workspace, call: Invocation, options: InvokeOptio
     return servers.entries.get(reference);
   };
   try {
-    return await callTool(project, await chooseTool({ find }, call), call, { ...options, redactor });
+    return await callTool(workspace, await chooseTool({ find }, call), call, { ...options, redactor });
   } catch (error) {
     return { error: redactor.text(messageOf(error)), code: callCodeOf(error) };
   } finally {
@@ -70,9 +70,13 @@ async function invoke(project: Workspace, call: Invocation, options: InvokeOptio
 }
 
 /** A skill with the tools that its MCP server has now; one that cannot be reached makes it unavailable. */
-export async function listServerTools(project: Workspace, entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry> {
-  const { host } = project;
-  const redactor = createRedactor(secretsOf(host.env, [entry], project));
+export async function listServerTools(
+  workspace: Workspace,
+  entry: SkillEntry,
+  signal: AbortSignal,
+): Promise<SkillEntry> {
+  const { host } = workspace;
+  const redactor = createRedactor(secretsOf(host.env, [entry], workspace));
   const connecting = { host, fetch: await openFetch(host.env, false), redactor, offline: false, signal };
   const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
   await servers.close();
@@ -110,15 +114,15 @@ export interface OfferedSkill {
  * tell of servers that cannot be reached, and of code that is not trusted.
  */
 export async function offeredSkills(
-  project: Workspace,
+  workspace: Workspace,
   { offline, signal }: { readonly offline: boolean; readonly signal: AbortSignal },
 ): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
-  const { host, skills } = project;
+  const { host, skills } = workspace;
   const ids = [...skills.ids].filter((id) => id !== TOOL_MAKER).sort((a, b) => (a < b ? -1 : 1));
   const found = await Promise.all(ids.map(async (id) => [id, await skills.find(id)] as const));
   const usable = found.filter(([, entry]) => entry && entry.unavailable === undefined);
   const fetch = await openFetch(host.env, offline);
-  const redactor = createRedactor(secretsOf(host.env, new Map(usable).values(), project));
+  const redactor = createRedactor(secretsOf(host.env, new Map(usable).values(), workspace));
   const { entries, warnings, close } = await connectServers(new Map(usable), {
     host,
     fetch,

@@ -66,8 +66,8 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 const LOG_PREVIEW = 4000;
 
-export function openExecution(project: Workspace, blobs: Blobs): Execution {
-  const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(project, entry, signal));
+export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
+  const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(workspace, entry, signal));
   const underWay = new Set<Promise<unknown>>();
   const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
     const report: Promise<ExecutionReport> = inTurn(work, signal).finally(() => underWay.delete(report));
@@ -75,7 +75,7 @@ export function openExecution(project: Workspace, blobs: Blobs): Execution {
     return report;
   };
   const parts = async (wanted: Wanted) => ({
-    host: project.skills.host,
+    host: workspace.skills.host,
     args: wanted.args,
     blobs: await Promise.all(wanted.blobs.map(async (id) => ({ id, file: await blobs.file(id) }))),
     limits: { wallMs: timeoutOf(wanted) },
@@ -85,19 +85,19 @@ export function openExecution(project: Workspace, blobs: Blobs): Execution {
     execute: (wanted) =>
       carryOut(async () => {
         const runnable = wanted.entry.package;
-        if (!runnable) return callTool(project, blobs, wanted);
+        if (!runnable) return callTool(workspace, blobs, wanted);
         const problems = schemaProblems(runnable.input, wanted.args);
         if (problems.length > 0)
           return failed({ type: "ValidationError", message: describeMisfit("invalid_input", problems) }, "");
         const secrets = handlerConfig(wanted.entry);
         const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets });
-        return report(outcome, { project, entry: wanted.entry, blobs });
+        return report(outcome, { workspace, entry: wanted.entry, blobs });
       }, wanted.signal),
     runCode: (wanted) =>
       carryOut(async () => {
         const { code, entrypoint, packages } = wanted;
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
-        return report(outcome, { project, entry: undefined, blobs });
+        return report(outcome, { workspace, entry: undefined, blobs });
       }, wanted.signal),
     withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
     settled: async () => void (await Promise.allSettled(underWay)),
@@ -126,12 +126,12 @@ function timeoutOf({ timeoutMs }: Wanted): number {
 }
 
 /** A tool of any other skill, called as a run would. */
-async function callTool(project: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
+async function callTool(workspace: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
   const logs: string[] = [];
   const note = (message: string) => logs.push(message);
   const { skill } = wanted.entry;
   const outcome = await invokeSkill(
-    project,
+    workspace,
     {
       skill: skill.id,
       arguments: wanted.args,
@@ -160,15 +160,15 @@ function typeOf({ code }: Failure): string {
 }
 
 interface Reporting {
-  readonly project: Workspace;
+  readonly workspace: Workspace;
   /** Undefined for code that is no skill's. */
   readonly entry: SkillEntry | undefined;
   readonly blobs: Blobs;
 }
 
 /** Redacted, and large output held as blobs. */
-async function report(outcome: RunOutcome, { project, entry, blobs }: Reporting): Promise<ExecutionReport> {
-  const redactor = createRedactor(secretsOf(project.host.env, [entry], project));
+async function report(outcome: RunOutcome, { workspace, entry, blobs }: Reporting): Promise<ExecutionReport> {
+  const redactor = createRedactor(secretsOf(workspace.host.env, [entry], workspace));
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {
     if (outcome.error.notStarted) throw new SkillflowError("sandbox.missing", outcome.error.message);

@@ -18,7 +18,7 @@ import type { SkillEntries } from "./skills/entries.ts";
 /** Carries out the executor's own tools, which core describes, and the tools that a run defined itself. */
 
 interface OwnWorld {
-  readonly project: Workspace;
+  readonly workspace: Workspace;
   readonly record: RunRecord;
   /** The skills of the run as they are installed now. */
   readonly entries: SkillEntries;
@@ -73,17 +73,17 @@ async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, 
   if (!entry?.scripts) throw new SkillflowError("input.invalid", `${skill_name} has no scripts that may be run`);
   const { runSkillScript } = await import("../loaders/folder/skill-script.ts");
   const { skill, scripts } = entry;
-  const { host } = world.project.skills;
+  const { host } = world.workspace.skills;
   return runSkillScript(host, { skill, scripts }, wanted, { ...context, config: handlerConfig(entry) });
 }
 
-function makerHandler({ tool, input, made }: Call, { project }: OwnWorld): Tool["handler"] {
-  const shelf = { root: project.root, ids: project.skills.ids };
+function makerHandler({ tool, input, made }: Call, { workspace }: OwnWorld): Tool["handler"] {
+  const shelf = { root: workspace.root, ids: workspace.skills.ids };
   return async (given: JsonObject, context: ToolContext) => {
     const { defineMade, removeMade, runMade } = await import("../loaders/own/tool-maker.ts");
     if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
     if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
     if (!made) throw new SkillflowError("tool.unknown", `${tool.exposed} is not defined any more`);
-    return runMade(made, given, context, project.skills.host);
+    return runMade(made, given, context, workspace.skills.host);
   };
 }

@@ -11,12 +11,12 @@ import { skillSecrets } from "./secrets.ts";
 
 /** What a skill's read-only probe came to, and whether its MCP server answers; undefined for a skill with neither. */
 export async function probeSkill(
-  project: Workspace,
+  workspace: Workspace,
   entry: SkillEntry,
   timeoutMs: number,
 ): Promise<Outcome | undefined> {
-  const served = entry.skill.mcp ? await probeServer(project, entry) : undefined;
-  const probed = await runProbe(project, entry, timeoutMs);
+  const served = entry.skill.mcp ? await probeServer(workspace, entry) : undefined;
+  const probed = await runProbe(workspace, entry, timeoutMs);
   return served && "error" in served ? served : (probed ?? served);
 }
 
@@ -39,7 +39,7 @@ async function probeServer({ host }: Workspace, entry: SkillEntry): Promise<Outc
   return { output: `tools of its MCP server: ${count}` };
 }
 
-async function runProbe(project: Workspace, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
+async function runProbe(workspace: Workspace, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
   const { skill } = entry;
   const { probe } = skill;
   if (!probe) return undefined;
@@ -51,10 +51,10 @@ async function runProbe(project: Workspace, entry: SkillEntry, timeoutMs: number
     run: "doctor",
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     timeoutMs,
-    workDir: project.host.cwd,
-    fetch: await proxiedFetch(project.host.env),
+    workDir: workspace.host.cwd,
+    fetch: await proxiedFetch(workspace.host.env),
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
-    redactor: createRedactor(skillSecrets(project.host.env, entry)),
+    redactor: createRedactor(skillSecrets(workspace.host.env, entry)),
     blobs: memoryBlobs(),
   });
   const [descriptor] = describeTools(skill, [tool]);

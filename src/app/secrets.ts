@@ -14,8 +14,8 @@ const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN
 const SECRET_LENGTH = 16;
 
 /** Keeps the secrets of the environment out of what is said before a run's own are known. */
-export function environmentRedactor(project: Workspace): Redactor {
-  return createRedactor(secretsOf(project.host.env, [], project));
+export function environmentRedactor(workspace: Workspace): Redactor {
+  return createRedactor(secretsOf(workspace.host.env, [], workspace));
 }
 
 /** For what leaves the machine: all that the environment and the command line hold, secret by its name or long. */
@@ -46,8 +46,8 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
 }
 
 /** Those of the environment and the checkout, each with its place in the file. */
-export function documentSecrets(project: Workspace, document: WorkflowDocument, workflow: Workflow): Diagnostic[] {
-  return placeIn(project, document, checkDocument(secretsOf(project.host.env, [], project), workflow));
+export function documentSecrets(workspace: Workspace, document: WorkflowDocument, workflow: Workflow): Diagnostic[] {
+  return placeIn(workspace, document, checkDocument(secretsOf(workspace.host.env, [], workspace), workflow));
 }
 
 /** A document is never redacted: what is a secret beyond doubt must not stand in it. */

@@ -22,15 +22,15 @@ interface Asked {
 export async function openTrusted(
   io: Io,
   flags: Flags,
-  read: (project: Workspace) => Promise<Asked>,
+  read: (workspace: Workspace) => Promise<Asked>,
 ): Promise<Workspace> {
   const options = projectOptions(flags);
-  const project = openWorkspace(io.host, options);
-  if (!io.ask || io.host.env.CI) return project;
-  const { workflow, inline } = await read(project);
-  const allowed = workflow ? await askAbout(io, flags, project, { workflow, inline }) : [];
-  if (allowed.length === 0) return project;
-  await remember(io, project, allowed);
+  const workspace = openWorkspace(io.host, options);
+  if (!io.ask || io.host.env.CI) return workspace;
+  const { workflow, inline } = await read(workspace);
+  const allowed = workflow ? await askAbout(io, flags, workspace, { workflow, inline }) : [];
+  if (allowed.length === 0) return workspace;
+  await remember(io, workspace, allowed);
   const { skillFlags = NO_FLAGS } = options;
   return openWorkspace(io.host, { ...options, skillFlags: { ...skillFlags, allowed } });
 }
@@ -73,9 +73,9 @@ function describeCode(io: Io, flags: Flags, { skill, format, source, heldBack }:
   return `${lines.join("\n")}\n`;
 }
 
-async function remember(io: Io, project: Workspace, allowed: readonly TrustEntry[]): Promise<void> {
+async function remember(io: Io, workspace: Workspace, allowed: readonly TrustEntry[]): Promise<void> {
   try {
-    const path = await rememberTrust(project, allowed);
+    const path = await rememberTrust(workspace, allowed);
     await io.err(`  remembered in ${path}\n`);
   } catch (error) {
     await io.err(`  allowed for this run only, because it could not be remembered: ${messageOf(error)}\n`);

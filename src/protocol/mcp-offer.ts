@@ -56,8 +56,8 @@ interface OfferWorld extends RunWorld {
 
 /** Finds the skills, imports the modules of those that are trusted, and asks their servers for their tools. */
 export async function openOffer(world: OfferWorld): Promise<Offer> {
-  const { project, choices, signal } = world;
-  const { offered, warnings } = await offeredSkills(project, { offline: choices.offline, signal });
+  const { workspace, choices, signal } = world;
+  const { offered, warnings } = await offeredSkills(workspace, { offline: choices.offline, signal });
   const wanted = [
     ...offered.flatMap((skill) => toolsOf(skill, world)),
     ...world.workflows.map((workflow) => workflowTool(workflow, world)),
@@ -71,7 +71,7 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
   return {
     tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
     skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, entry])),
-    redactor: createRedactor(secretsOf(project.host.env, entries, project)),
+    redactor: createRedactor(secretsOf(workspace.host.env, entries, workspace)),
     warnings: [
       ...warnings,
       ...renamed.map(([name, { name: own, from }]) => `${own} of ${from} is offered as ${name}: the name is taken`),
@@ -87,7 +87,7 @@ interface WantedTool extends OfferedTool {
 }
 
 function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {
-  const hidesWrites = writesOf(world.project, world.choices) !== "allow";
+  const hidesWrites = writesOf(world.workspace, world.choices) !== "allow";
   const offered = tools.filter(
     ({ effect, input_schema }) => isObjectSchema(input_schema) && (!hidesWrites || effect === "read"),
   );
@@ -135,9 +135,9 @@ async function callTool(
     readsOnly,
   }: { readonly world: OfferWorld; readonly signal: AbortSignal; readonly readsOnly: boolean },
 ): Promise<CallToolResult> {
-  const { project, choices, blobs, loggerFor } = world;
+  const { workspace, choices, blobs, loggerFor } = world;
   const call = { skill, tool: name, arguments: input, ...(readsOnly ? { effects: "read" as const } : {}) };
-  const outcome = await invokeSkill(project, call, {
+  const outcome = await invokeSkill(workspace, call, {
     timeoutMs: choices.toolTimeoutMs ?? TIMEOUT_MS,
     signal,
     loggerFor,

@@ -47,15 +47,15 @@ export interface McpService {
 type Sdk = typeof import("@modelcontextprotocol/server");
 
 /** Blobs live as long as the service. */
-export async function openMcpService(project: Workspace, options: McpOptions): Promise<McpService> {
-  const files = findWorkflows(project, options.workflows);
+export async function openMcpService(workspace: Workspace, options: McpOptions): Promise<McpService> {
+  const files = findWorkflows(workspace, options.workflows);
   const [sdk, folder] = await Promise.all([
     import("@modelcontextprotocol/server"),
-    mkdtemp(join(tmpdir(), temporaryName("offer", project.host.self))),
+    mkdtemp(join(tmpdir(), temporaryName("offer", workspace.host.self))),
   ]);
   const stopping = new AbortController();
-  const world = { ...options, project, blobs: openBlobs(folder), signal: stopping.signal };
-  const offer = loadWorkflows(project, files, options).then((workflows) => openOffer({ ...world, workflows }));
+  const world = { ...options, workspace, blobs: openBlobs(folder), signal: stopping.signal };
+  const offer = loadWorkflows(workspace, files, options).then((workflows) => openOffer({ ...world, workflows }));
   const underWay = new Set<Promise<unknown>>();
   const service: Serving = { sdk, options, offer, blobs: world.blobs, underWay };
   return {

@@ -55,7 +55,7 @@ export interface OfferedWorkflow {
 
 /** Those that can be run; what is wrong with the others goes to `refuse`. */
 export async function loadWorkflows(
-  project: Workspace,
+  workspace: Workspace,
   files: readonly string[],
   {
     choices,
@@ -64,9 +64,9 @@ export async function loadWorkflows(
 ): Promise<readonly OfferedWorkflow[]> {
   const offered: OfferedWorkflow[] = [];
   for (const file of files) {
-    const read = readWorkflow(project, file);
+    const read = readWorkflow(workspace, file);
     const { workflow } = read;
-    if (workflow) offered.push({ file, workflow, canWrite: await canWrite(project, workflow, read.inline, choices) });
+    if (workflow) offered.push({ file, workflow, canWrite: await canWrite(workspace, workflow, read.inline, choices) });
     else refuse(file, read.diagnostics);
   }
   return offered;
@@ -74,21 +74,21 @@ export async function loadWorkflows(
 
 /** Whether any tool that a node could be offered may write. */
 async function canWrite(
-  project: Workspace,
+  workspace: Workspace,
   workflow: Workflow,
   inline: InlineSkills,
   choices: RunChoices,
 ): Promise<boolean> {
-  if (writesOf(project, choices, [workflow]) !== "allow") return false;
-  const entries = await gatherSkills(project.skills, workflow, inline);
+  if (writesOf(workspace, choices, [workflow]) !== "allow") return false;
+  const entries = await gatherSkills(workspace.skills, workflow, inline);
   return Object.values(workflow.nodes).some(
     ({ effects, skills = [] }) => effects !== "read" && skills.some((id) => mayWrite(entries.get(id)?.skill)),
   );
 }
 
 /** What tools that write may do, in a run of these documents or in a call by itself. */
-export function writesOf(project: Workspace, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
-  return chooseBounds(choices, project.host.env, [...documents, ...configFiles(project)]).writes ?? "allow";
+export function writesOf(workspace: Workspace, choices: RunChoices, documents: readonly Workflow[] = []): Writes {
+  return chooseBounds(choices, workspace.host.env, [...documents, ...configFiles(workspace)]).writes ?? "allow";
 }
 
 function mayWrite(skill: { readonly mcp?: unknown; readonly tools: readonly { effect: string }[] } | undefined) {
@@ -132,7 +132,7 @@ const RESULT: NonNullable<Tool["outputSchema"]> = {
 };
 
 export interface RunWorld {
-  readonly project: Workspace;
+  readonly workspace: Workspace;
   readonly choices: RunChoices;
   readonly blobs: Blobs;
   readonly loggerFor: (skill: string) => Logger;
@@ -156,12 +156,12 @@ export async function runWorkflow(
 }
 
 async function finishRun(
-  { project, choices, loggerFor, note }: RunWorld,
+  { workspace, choices, loggerFor, note }: RunWorld,
   file: string,
   input: JsonObject,
   { signal, observers }: { readonly signal: AbortSignal; readonly observers: readonly Observer[] },
 ): Promise<FinishedRun> {
-  const prepared = await prepareRun(project, {
+  const prepared = await prepareRun(workspace, {
     document: file,
     input: () => input,
     runId: undefined,
@@ -173,7 +173,7 @@ async function finishRun(
     note(`run ${run} of ${workflow.id} began`);
     const onPromptChanged = () => undefined;
     const watch = { signal, observers, onPromptChanged, loggerFor };
-    const finished = await startRun(project, prepared, watch);
+    const finished = await startRun(workspace, prepared, watch);
     const { status } = finished.result;
     const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
     note(`run ${run} of ${workflow.id} ${status}${onwards}`);

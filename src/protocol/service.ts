@@ -25,12 +25,12 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_CALLS = 100;
 
 /** Serves a project's skills at `/rpc`. Blobs live as long as the service. */
-export async function openService(project: Workspace, options: ServiceOptions): Promise<OpenedService> {
-  const catalog = await openCatalog(project);
-  const folder = await mkdtemp(join(tmpdir(), temporaryName("serve", project.host.self)));
+export async function openService(workspace: Workspace, options: ServiceOptions): Promise<OpenedService> {
+  const catalog = await openCatalog(workspace);
+  const folder = await mkdtemp(join(tmpdir(), temporaryName("serve", workspace.host.self)));
   const forget = () => rm(folder, { recursive: true, force: true });
   const blobs = openBlobs(folder);
-  const execution = openExecution(project, blobs);
+  const execution = openExecution(workspace, blobs);
   const rpc: RpcOptions = {
     methods: skillsProtocol({ catalog, blobs, execution }),
     mostCalls: MOST_CALLS,

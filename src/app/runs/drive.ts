@@ -46,9 +46,9 @@ export interface FinishedRun {
 }
 
 /** Opens a prepared run in its store and drives it to its end. */
-export async function startRun(project: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
-  const journal = await project.store.create(prepared.record);
-  return drive(project, prepared, watch, { journal, events: [], resumes: prepared.replay?.resumes ?? [] });
+export async function startRun(workspace: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
+  const journal = await workspace.store.create(prepared.record);
+  return drive(workspace, prepared, watch, { journal, events: [], resumes: prepared.replay?.resumes ?? [] });
 }
 
 /**
@@ -56,30 +56,30 @@ export async function startRun(project: Workspace, prepared: PreparedRun, watch:
  * effect between an end and a resume, so a crashed run is brought to an end first.
  */
 export async function resumeRun(
-  project: Workspace,
+  workspace: Workspace,
   prepared: PreparedRun,
   watch: Watch,
   from: string | undefined,
 ): Promise<FinishedRun> {
-  const { journal, events } = await project.store.open(prepared.record.run);
+  const { journal, events } = await workspace.store.open(prepared.record.run);
   const recorded = events.filter((event) => event.type === "run:resume");
   const ended =
     events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
   const changes = await closingOnFailure(journal, () =>
     changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), {
-      env: project.host.env,
-      files: configFiles(project),
-      own: ownPrefixes(project),
+      env: workspace.host.env,
+      files: configFiles(workspace),
+      own: ownPrefixes(workspace),
     }),
   );
   const again: EventOf<"run:resume"> = { type: "run:resume", ...defined("from", from), settings: changes };
-  if (ended) return drive(project, prepared, watch, { journal, events, resumes: [...recorded, again] });
+  if (ended) return drive(workspace, prepared, watch, { journal, events, resumes: [...recorded, again] });
   if (from === undefined && Object.keys(changes).length === 0 && !isHalted(events)) {
-    return drive(project, prepared, watch, { journal, events, resumes: recorded });
+    return drive(workspace, prepared, watch, { journal, events, resumes: recorded });
   }
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
-  await drive(project, prepared, gone, { journal, events, resumes: recorded });
-  return resumeRun(project, prepared, watch, from);
+  await drive(workspace, prepared, gone, { journal, events, resumes: recorded });
+  return resumeRun(workspace, prepared, watch, from);
 }
 
 /** Its process died while it brought the run to an end before its time. */
@@ -110,27 +110,27 @@ async function closingOnFailure<Value>(journal: Journal, work: () => Value): Pro
   }
 }
 
-async function drive(project: Workspace, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
+async function drive(workspace: Workspace, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
   watch.onOpened?.();
   try {
-    return await driveOpened(project, prepared, watch, opened);
+    return await driveOpened(workspace, prepared, watch, opened);
   } finally {
     await opened.journal.close();
   }
 }
 
 async function driveOpened(
-  project: Workspace,
+  workspace: Workspace,
   prepared: PreparedRun,
   watch: Watch,
   opened: Opened,
 ): Promise<FinishedRun> {
   const { record, redactor, choices } = prepared;
-  const { host } = project;
+  const { host } = workspace;
   const settings = { ...recordedSettings(record.settings, opened.events), ...opened.resumes.at(-1)?.settings };
   const limitedFetch = await openFetch(host.env, choices.offline);
   const findModel = modelFinder({
-    workspace: project,
+    workspace,
     model: settings.model,
     serving: prepared.serving,
     fetch: limitedFetch,
@@ -153,7 +153,7 @@ async function driveOpened(
     program: linkProgram(record),
     journal: opened.journal,
     ask,
-    callTool: toolCaller(project, prepared, settings, watch, limitedFetch),
+    callTool: toolCaller(workspace, prepared, settings, watch, limitedFetch),
     redactor,
     observers: [keep, ...watch.observers],
     signal: watch.signal,
@@ -166,26 +166,26 @@ async function driveOpened(
     events,
     state,
     result: describeResult(record, state),
-    blobs: project.storeDirectory && blobsOfRun(project.storeDirectory, record.run),
+    blobs: workspace.storeDirectory && blobsOfRun(workspace.storeDirectory, record.run),
   };
 }
 
 const MOST_PROGRESS = 2000;
 
 function toolCaller(
-  project: Workspace,
+  workspace: Workspace,
   prepared: PreparedRun,
   settings: Settings,
   watch: Watch,
   limited: typeof fetch,
 ): CallTool {
   const { entries, record, redactor } = prepared;
-  const { host } = project;
-  const blobs = project.store.blobs(record.run);
+  const { host } = workspace;
+  const blobs = workspace.store.blobs(record.run);
   return createCall({
     run: record.run,
     findHandler(call) {
-      const own = ownHandler(call, { project, record, entries, blobs });
+      const own = ownHandler(call, { workspace, record, entries, blobs });
       if (own) return own;
       const entry = entries.get(call.tool.skill);
       const tool = entry && offeredTools(entry).find((candidate) => candidate.name === call.tool.name);

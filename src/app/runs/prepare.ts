@@ -57,7 +57,7 @@ export type Connect = { readonly signal: AbortSignal } | undefined;
 
 /** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
 export async function prepareRun(
-  project: Workspace,
+  workspace: Workspace,
   request: {
     readonly document: WorkflowDocument;
     /** The input as given, once the workflow is known. */
@@ -71,11 +71,11 @@ export async function prepareRun(
     readonly isRecorded?: boolean;
   },
 ): Promise<PreparedRun> {
-  const { host } = project;
+  const { host } = workspace;
   const { choices } = request;
   const { document } = request;
   const file = typeof document === "string" ? document : undefined;
-  const { workflow, diagnostics, ...read } = readWorkflow(project, document);
+  const { workflow, diagnostics, ...read } = readWorkflow(workspace, document);
   if (!workflow) throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, diagnostics);
   const checked = checkInput(workflow, request.input(workflow));
   if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
@@ -83,20 +83,20 @@ export async function prepareRun(
   const shapes = checkOutputSchemas(workflow, file);
   if (shapes.length > 0) throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, shapes);
 
-  const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
+  const skillSet = isDryRun(input) ? workspace.skills.unconnected() : workspace.skills;
   const inline = request.isRecorded ? recordedSkills(workflow) : read.inline;
   const gathered = await gatherSkills(skillSet, workflow, inline);
-  const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
+  const secrets = secretsOf(host.env, await reachedSkills(workspace.skills, gathered), workspace);
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
-  const { contextMode } = project.choices;
-  const files = configFiles(project);
-  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files, ownPrefixes(project));
-  const serving = request.serving ?? (await openServing(settings.model, project));
+  const { contextMode } = workspace.choices;
+  const files = configFiles(workspace);
+  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files, ownPrefixes(workspace));
+  const serving = request.serving ?? (await openServing(settings.model, workspace));
   const resolved = await loadSources(workflow, input, {
     ...sourcePlaces(host, document, choices),
     offline: choices.offline,
-    ...fetchAuth(project),
+    ...fetchAuth(workspace),
   });
   if (hasErrors(resolved.diagnostics)) {
     const located = resolved.diagnostics.map((found) => ({ ...found, ...defined("file", file) }));
@@ -105,8 +105,8 @@ export async function prepareRun(
   const opening = { workflow, input, gathered, redactor, limitMs: settings.limits.timeout_ms };
   const { entries, spentMs, close, ...servers } = await openServers(host, opening, request);
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
-  const findings = [...unknownSkills(project, [workflow]), ...diagnostics, ...checked.diagnostics];
-  const said = [...configFindings(project), ...findings].filter((found) => !TOLD_BY_SKILL.has(found.code));
+  const findings = [...unknownSkills(workspace, [workflow]), ...diagnostics, ...checked.diagnostics];
+  const said = [...configFindings(workspace), ...findings].filter((found) => !TOLD_BY_SKILL.has(found.code));
   const told = [
     ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
     ...servers.warnings,

@@ -21,7 +21,7 @@ import { holdToNow, prepareRecorded } from "./resume.ts";
  * still is, so that the replay tells what an edit changes; skills are offered as they were.
  */
 export async function prepareReplay(
-  project: Workspace,
+  workspace: Workspace,
   { stored, path }: Recording,
   { runId, sources, tools, connect }: ReplayRequest,
 ): Promise<PreparedRun> {
@@ -31,14 +31,14 @@ export async function prepareReplay(
   const serving: Serving = { provider: "replay", recording: stored, resumed: "each" };
   const input = () => record.input;
   const prepared =
-    file !== undefined && existsSync(resolve(project.host.cwd, file))
-      ? await prepareRun(project, { document: file, input, runId, choices, connect, serving, isRecorded: true })
+    file !== undefined && existsSync(resolve(workspace.host.cwd, file))
+      ? await prepareRun(workspace, { document: file, input, runId, choices, connect, serving, isRecorded: true })
       : {
-          ...(await prepareRecorded(project, stored, { choices, connect, serving })),
+          ...(await prepareRecorded(workspace, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },
         };
   // What is carried out again may do no more than a new run: nothing recorded loosens what the operator says now.
-  const { writes = "allow" } = chooseBounds({}, project.host.env, configFiles(project));
+  const { writes = "allow" } = chooseBounds({}, workspace.host.env, configFiles(workspace));
   const bound = connect && writes !== "allow" ? { writes: "deny" as const } : {};
   const settings = { ...record.settings, ...untimed(record.settings), ...bound, model: choices.model ?? "" };
   const known = prepared.record.skills.map((skill) => {

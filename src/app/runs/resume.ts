@@ -26,11 +26,11 @@ interface ResumeRequest {
 
 /** What a stored run needs to go on: its settings as recorded, its skills too but for what cannot be called any more. */
 export async function prepareResume(
-  project: Workspace,
+  workspace: Workspace,
   stored: StoredRun,
   request: ResumeRequest,
 ): Promise<PreparedRun> {
-  const prepared = await prepareRecorded(project, stored, request);
+  const prepared = await prepareRecorded(workspace, stored, request);
   const { record, entries, warnings } = prepared;
   const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
   return {
@@ -40,25 +40,29 @@ export async function prepareResume(
   };
 }
 
-export async function prepareRecorded(project: Workspace, { record, events }: StoredRun, request: ResumeRequest) {
-  const { host } = project;
+export async function prepareRecorded(workspace: Workspace, { record, events }: StoredRun, request: ResumeRequest) {
+  const { host } = workspace;
   const { choices } = request;
   const { workflow, input } = record;
-  const skillSet = isDryRun(input) ? project.skills.unconnected() : project.skills;
+  const skillSet = isDryRun(input) ? workspace.skills.unconnected() : workspace.skills;
   const gathered = await gatherSkills(skillSet, workflow, recordedSkills(workflow));
-  const secrets = secretsOf(host.env, await reachedSkills(project.skills, gathered), project);
+  const secrets = secretsOf(host.env, await reachedSkills(workspace.skills, gathered), workspace);
   const redactor = runRedactor(secrets, workflow);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const recorded = recordedSettings(record.settings, events);
   const { model, limits } = {
     ...recorded,
-    ...changedSettings(choices, recorded, { env: host.env, files: configFiles(project), own: ownPrefixes(project) }),
+    ...changedSettings(choices, recorded, {
+      env: host.env,
+      files: configFiles(workspace),
+      own: ownPrefixes(workspace),
+    }),
   };
-  checkModels(model, workflow, host.env, ownPrefixes(project));
-  const serving = request.serving ?? (await openServing(model, project));
+  checkModels(model, workflow, host.env, ownPrefixes(workspace));
+  const serving = request.serving ?? (await openServing(model, workspace));
   const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
-  const unknown = unknownSkills(project, [record.workflow]).map(({ message }) => message);
+  const unknown = unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
   return {
     record,
     entries,

@@ -16,25 +16,25 @@ import type { Action, Io } from "../io.ts";
 import { describeDiagnostic, jsonText, type Paint, painter } from "../terminal.ts";
 
 export const doctor: Action = async (io, [file], flags) => {
-  const project = openWorkspace(io.host, projectOptions(flags));
-  const { workflow, inline, findings = [] } = file === undefined ? {} : soundWorkflow(project, file);
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const { workflow, inline, findings = [] } = file === undefined ? {} : soundWorkflow(workspace, file);
   const entries: SkillEntries =
     workflow && inline
-      ? await gatherSkills(project.skills, workflow, inline)
-      : new Map((await allSkills(project)).map((entry) => [entry.skill.id, entry]));
+      ? await gatherSkills(workspace.skills, workflow, inline)
+      : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
-  const skills = flags.live === true ? await probeAll(io, project, entries, examined) : examined;
+  const skills = flags.live === true ? await probeAll(io, workspace, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): SkillState => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
   });
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const ok = bare.length === 0;
-  const sandbox = flags.live === true ? { sandbox: await sandboxName(project) } : {};
+  const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
   const paint = painter(io, flags);
-  const unsearched = unsearchedFindings(project, entries, workflow);
+  const unsearched = unsearchedFindings(workspace, entries, workflow);
   const installed = installFindings(fileURLToPath(import.meta.url));
-  const about = [...configFindings(project), ...unknownSkills(project, [workflow])];
+  const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
   for (const found of [...installed, ...about, ...findings, ...unsearched])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
@@ -55,8 +55,8 @@ ${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join("
   return ok ? 0 : 3;
 };
 
-function unsearchedFindings(project: Workspace, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
-  const secrets = secretsOf(project.host.env, entries.values(), project);
+function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {
+  const secrets = secretsOf(workspace.host.env, entries.values(), workspace);
   return describeUnsearched(runRedactor(secrets, workflow)).map((message) => {
     return { severity: "warning", code: "secret.not_searched", path: [], message };
   });
@@ -83,7 +83,7 @@ const PROBE_TIMEOUT_MS = 5000;
 /** Side by side: what a configured skill's own probe says. */
 async function probeAll(
   io: Io,
-  project: Workspace,
+  workspace: Workspace,
   entries: SkillEntries,
   findings: readonly SkillState[],
 ): Promise<SkillState[]> {
@@ -96,7 +96,7 @@ async function probeAll(
     findings.map(async (finding): Promise<SkillState> => {
       const entry = entries.get(finding.id);
       if (!entry || entry.unavailable !== undefined) return finding;
-      const outcome = await probeSkill(project, entry, PROBE_TIMEOUT_MS);
+      const outcome = await probeSkill(workspace, entry, PROBE_TIMEOUT_MS);
       if (!outcome) return finding;
       if ("error" in outcome) {
         return { ...finding, state: "unavailable", reason: outcome.error, fix: "check its config and the network" };
@@ -107,8 +107,8 @@ async function probeAll(
 }
 
 /** With what was found where its skills are looked for; the rest is told skill by skill. */
-function soundWorkflow(project: Workspace, file: string) {
-  const { workflow, inline, diagnostics } = readWorkflow(project, file);
+function soundWorkflow(workspace: Workspace, file: string) {
+  const { workflow, inline, diagnostics } = readWorkflow(workspace, file);
   if (workflow) return { workflow, inline, findings: diagnostics.filter(({ code }) => PLACES.has(code)) };
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
 }

@@ -17,10 +17,10 @@ export const graph: Action = async (io, [given = ""], flags) => {
     if (format === "mermaid") return mermaid();
     return format === "dot" ? dot() : (await import("../../reports/svg.ts")).renderSvg(dot());
   };
-  const project = openWorkspace(io.host, projectOptions(flags));
+  const workspace = openWorkspace(io.host, projectOptions(flags));
   const path = resolve(io.host.cwd, given);
   if (existsSync(path) && !given.endsWith(".jsonl")) {
-    const { workflow, diagnostics } = readWorkflow(project, given);
+    const { workflow, diagnostics } = readWorkflow(workspace, given);
     if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });
     await io.outText(
       await draw(
@@ -30,7 +30,7 @@ export const graph: Action = async (io, [given = ""], flags) => {
     );
     return 0;
   }
-  const { stored } = await findRecording(project, given);
+  const { stored } = await findRecording(workspace, given);
   const result = describeResult(stored.record, stored.events.reduce(fold, begin(stored.record)));
   await io.outText(
     await draw(

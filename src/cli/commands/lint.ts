@@ -14,9 +14,9 @@ interface Problem extends Diagnostic {
 }
 
 export const lintSkills: Action = async (io, targets, flags) => {
-  const project = openWorkspace(io.host, projectOptions(flags));
-  const found = await Promise.all(targets.map((target) => lintTarget(project, target)));
-  const linted = targets.length === 0 ? await project.skills.lint() : distinct(found.flat());
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const found = await Promise.all(targets.map((target) => lintTarget(workspace, target)));
+  const linted = targets.length === 0 ? await workspace.skills.lint() : distinct(found.flat());
   const problems = linted.flatMap(({ skill, problems }) => problems.map((problem): Problem => ({ ...problem, skill })));
   const errors = problems.filter(({ severity }) => severity === "error").length;
   if (flags.json === true) {

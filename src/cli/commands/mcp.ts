@@ -22,16 +22,16 @@ export const mcp: Action = async (io, workflows, flags) => {
   const place = flags.http === true ? listenAt(io, flags) : refuseHttpFlags(flags);
   if (!place) io.reserveOutput();
   const choices = runChoices(flags);
-  const project = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(project));
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(workspace));
   const { tell, ...teller } = tellerOf(io, flags);
-  tell([...configFindings(project), ...unknownSkills(project, undefined)]);
+  tell([...configFindings(workspace), ...unknownSkills(workspace, undefined)]);
   io.onStray((error) => {
     if (!blameStray(error)) teller.onFault(error);
     return true;
   });
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
-  const service = await openMcpService(project, {
+  const service = await openMcpService(workspace, {
     version: VERSION,
     choices,
     workflows,

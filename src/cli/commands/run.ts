@@ -25,15 +25,15 @@ import { describeShortfall, describeVerdict } from "../verdict.ts";
 
 export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
-  const project = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
+  const workspace = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
   const connect = { signal: interruptSignal(io) };
-  const prepared = await discreetly(io, project, async () => {
+  const prepared = await discreetly(io, workspace, async () => {
     const read = await readInput(io, flags);
     const input = (workflow: Workflow) => {
       beginning.workflow = workflow.id;
       return read(workflow);
     };
-    return prepareRun(project, {
+    return prepareRun(workspace, {
       document: file,
       input,
       runId: text(flags, "runId"),
@@ -41,31 +41,31 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
       connect,
     });
   });
-  const store = project.store;
+  const store = workspace.store;
   return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect }, (watch) =>
-    startRun(project, prepared, watch),
+    startRun(workspace, prepared, watch),
   );
 });
 
 export const resume = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
   const from = text(flags, "from");
-  const project = await openTrusted(io, flags, async (opened) => {
+  const workspace = await openTrusted(io, flags, async (opened) => {
     const found = await findStored(opened, given);
     checkResumable(found, from);
     const { workflow } = found.record;
     return { workflow, inline: recordedSkills(workflow) };
   });
-  const store = project.store;
-  const stored = await findStored(project, given);
+  const store = workspace.store;
+  const stored = await findStored(workspace, given);
   beginning.workflow = stored.record.workflow.id;
   checkResumable(stored, from);
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io) };
-  const prepared = await discreetly(io, project, () => prepareResume(project, stored, { choices, connect }));
+  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
   const resumedAt = from ?? lastNode(stored.events) ?? stored.record.workflow.entry;
   return watchRun(io, flags, { outputs, prepared, store, beginning, ...connect, resumedAt }, (watch) =>
-    resumeRun(project, prepared, watch, from),
+    resumeRun(workspace, prepared, watch, from),
   );
 });
 
@@ -74,16 +74,16 @@ function lastNode(events: readonly RunEvent[]): string | undefined {
   return last?.type === "route" ? last.to : last?.node;
 }
 
-async function findStored(project: Workspace, given: string): Promise<StoredRun> {
-  const store = project.store;
+async function findStored(workspace: Workspace, given: string): Promise<StoredRun> {
+  const store = workspace.store;
   return store.read(await findRun(store, given));
 }
 
 export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
-  const project = openWorkspace(io.host, projectOptions(flags));
-  const store = project.store;
-  const recording = await findRecording(project, given);
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const store = workspace.store;
+  const recording = await findRecording(workspace, given);
   beginning.workflow = recording.stored.record.workflow.id;
   const signal = interruptSignal(io);
   const isLive = text(flags, "tools") === "live";
@@ -93,10 +93,10 @@ export const replay = tellingRefusal(async (io, [given = ""], flags, beginning) 
     tools: isLive ? ("live" as const) : ("recorded" as const),
     connect: isLive ? { signal } : undefined,
   };
-  const prepared = await discreetly(io, project, () => prepareReplay(project, recording, request));
+  const prepared = await discreetly(io, workspace, () => prepareReplay(workspace, recording, request));
   const allowsChanges = flags.allowChanges === true;
   return watchRun(io, flags, { outputs, prepared, store, beginning, signal, allowsChanges }, (watch) =>
-    startRun(project, prepared, watch),
+    startRun(workspace, prepared, watch),
   );
 });
 
@@ -107,11 +107,11 @@ function interruptSignal(io: Io): AbortSignal {
 }
 
 /** What goes wrong before a run's own secrets are known is told without those of the environment. */
-async function discreetly<Value>(io: Io, project: Workspace, prepare: () => Promise<Value>): Promise<Value> {
+async function discreetly<Value>(io: Io, workspace: Workspace, prepare: () => Promise<Value>): Promise<Value> {
   try {
     return await prepare();
   } catch (error) {
-    io.protect(environmentRedactor(project));
+    io.protect(environmentRedactor(workspace));
     throw error;
   }
 }

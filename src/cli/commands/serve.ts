@@ -13,16 +13,16 @@ const GRACE_MS = 10_000;
 
 export const serve: Action = async (io, _args, flags) => {
   const place = listenAt(io, flags);
-  const project = openWorkspace(io.host, projectOptions(flags));
-  io.protect(environmentRedactor(project));
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  io.protect(environmentRedactor(workspace));
   const paint = painter(io, flags);
-  for (const found of unknownSkills(project, [])) await io.err(`${describeDiagnostic(found, paint)}\n`);
+  for (const found of unknownSkills(workspace, [])) await io.err(`${describeDiagnostic(found, paint)}\n`);
   const onFault = (error: unknown) => void io.err(`${paint("red", "✘")} ${String(error)}\n`);
   io.onStray((error) => {
     if (!blameStray(error)) onFault(error);
     return true;
   });
-  const service = await openService(project, { ...place, onFault });
+  const service = await openService(workspace, { ...place, onFault });
   const stopped = new Promise<string>((resolve) => io.onInterrupt(resolve));
   if (flags.json === true) await io.out(jsonText({ url: service.url, skills: service.skills }));
   const count = paint("bold", amount(service.skills, "skill"));

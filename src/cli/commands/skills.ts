@@ -12,15 +12,15 @@ import type { Action, Io } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
-  const project = openWorkspace(io.host, projectOptions(flags));
-  const entries = await allSkills(project);
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const entries = await allSkills(workspace);
   const diagnostics = [
-    ...project.skills.diagnostics,
-    ...unknownSkills(project, []),
+    ...workspace.skills.diagnostics,
+    ...unknownSkills(workspace, []),
     ...entries.flatMap((entry) => entry.diagnostics),
   ];
   if (flags.json === true) {
-    await io.out(jsonText({ skills: entries.map((entry) => skillDocument(entry, project)), diagnostics }));
+    await io.out(jsonText({ skills: entries.map((entry) => skillDocument(entry, workspace)), diagnostics }));
     return 0;
   }
   const paint = painter(io, flags);
@@ -109,8 +109,8 @@ function stateOf({ skill, unavailable, withheld, scripts, holdsScripts }: SkillE
 }
 
 export const showSkill: Action = async (io, [id = ""], flags) => {
-  const project = openWorkspace(io.host, projectOptions(flags));
-  const { skills } = project;
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const { skills } = workspace;
   const entry = await skills.find(id);
   if (!entry) {
     const near = nearest(id, skills.ids);
@@ -120,7 +120,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
   }
   if (flags.json === true) {
     const { frontmatter = {}, skill } = entry;
-    const document = { ...skillDocument(entry, project), frontmatter, instruction: skill.instruction ?? null };
+    const document = { ...skillDocument(entry, workspace), frontmatter, instruction: skill.instruction ?? null };
     await io.out(jsonText(document));
     return 0;
   }

@@ -7,8 +7,8 @@ import type { Action } from "../io.ts";
 import { amount, describeDiagnostic, jsonText, painter } from "../terminal.ts";
 
 export const validate: Action = async (io, files, flags) => {
-  const project = openWorkspace(io.host, projectOptions(flags));
-  const found = await findProblems(project, files, sourceChoices(flags));
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const found = await findProblems(workspace, files, sourceChoices(flags));
   const strict = flags.strict === true;
   const diagnostics = found.map((each) => (strict ? { ...each, severity: "error" as const } : each));
   const errors = diagnostics.filter((diagnostic) => diagnostic.severity === "error").length;
