@@ -2,14 +2,22 @@ import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "./values.
 
 /** What a model is asked: an opening that never changes during a node, then the turns so far. */
 export interface Prompt {
-  /** The assembled sections (workflow-format N4): the first text of the first user message, sent as it is. */
+  /** The assembled sections (workflow-format N4), whole and in their order. */
   readonly text: string;
-  /** The run's context (N2, D47): a second text of the first user message. Rendered only when sent. */
+  /** The same in parts, where some of it is trusted and some is not. */
+  readonly sections?: readonly Section[];
+  /** The run's context (N2, D47), which comes after the sections. Rendered only when sent. */
   readonly context?: RunContext;
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolOffer[];
   /** Structured output is requested in this shape (N11). */
   readonly output?: JsonSchema;
+}
+
+/** A part of a prompt; what the workflow's and the skills' authors wrote as orders is trusted, evidence never is. */
+export interface Section {
+  readonly text: string;
+  readonly trusted: boolean;
 }
 
 /** A prompt that differs from the one recorded at the same step. */
@@ -51,6 +59,8 @@ export interface Usage {
   /** All input tokens, cached ones included. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
+  /** Input tokens that were put into the provider's cache, where that costs more than reading them. */
+  readonly cacheWriteTokens?: number;
   readonly outputTokens: number;
 }
 
@@ -74,7 +84,33 @@ export interface ContextEntry {
   readonly data: JsonObject;
 }
 
-/** The first user message's texts: the assembled sections, then the run's context unless it is empty (D47). */
+/** A prompt's text and its sections. */
+export function sectioned(sections: readonly Section[]): Pick<Prompt, "text" | "sections"> {
+  return { text: joinTexts(sections), sections };
+}
+
+/** What a prompt begins with, for a provider that keeps instructions apart from messages. */
+export interface Opening {
+  /** Empty where there is nothing but instructions: then they are the message. */
+  readonly instructions: string;
+  readonly messages: readonly string[];
+}
+
+/** Trusted sections are instructions; the others, and the run's context, stay in the first user message. */
+export function openingOf(prompt: Prompt): Opening {
+  const [, context] = openingTexts(prompt);
+  const trusted = (prompt.sections ?? []).filter((section) => section.trusted);
+  const others = (prompt.sections ?? []).filter((section) => !section.trusted);
+  const messages = [...(others.length > 0 ? [joinTexts(others)] : []), ...(context === undefined ? [] : [context])];
+  if (trusted.length === 0 || messages.length === 0) return { instructions: "", messages: openingTexts(prompt) };
+  return { instructions: joinTexts(trusted), messages };
+}
+
+function joinTexts(sections: readonly Section[]): string {
+  return joinSections(sections.map(({ text }) => text));
+}
+
+/** The texts that a prompt begins with: the assembled sections, then the run's context unless it is empty (D47). */
 export function openingTexts(prompt: Prompt): readonly string[] {
   const context = prompt.context ? renderContext(prompt.context) : "";
   return context === "" ? [prompt.text] : [prompt.text, context];

@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
-  openingTexts,
+  openingOf,
   type Part,
   type Prompt,
   type Reply,
@@ -26,6 +26,7 @@ import {
   NO_SDK_TIMEOUT,
   outputText,
   stringOf,
+  writtenToCache,
 } from "./wire.ts";
 
 const PROVIDER = "anthropic";
@@ -73,7 +74,7 @@ async function ask(service: Service, prompt: Prompt, call: ModelCall, shaped: bo
       timeout: NO_SDK_TIMEOUT,
       logLevel: "off",
     });
-    const body = await requestOf(prompt, call.model, shaped);
+    const body = await requestOf(prompt, call, shaped);
     // Not messages.create: it writes to the console about models it deems old.
     const response = await client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
     const answer = await line.open(response);
@@ -83,18 +84,22 @@ async function ask(service: Service, prompt: Prompt, call: ModelCall, shaped: bo
   });
 }
 
+/** Where more requests begin alike, the next turn's or the next judgement's, what came so far is marked for the cache. */
 async function requestOf(
   prompt: Prompt,
-  model: string,
+  { model, purpose }: ModelCall,
   shaped: boolean,
 ): Promise<Anthropic.MessageCreateParamsStreaming> {
   const { output, tools } = prompt;
-  const texts = [...openingTexts(prompt), ...(output && !shaped ? [shapeText(output)] : [])];
+  const { instructions, messages } = openingOf(prompt);
+  const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
+  const cached = tools.length > 0 || purpose === "judge";
   return {
     model,
     max_tokens: MAX_TOKENS,
     stream: true,
-    messages: messagesOf(texts, prompt.turns, tools.length > 0),
+    ...(instructions === "" ? {} : { system: [{ ...textBlock(instructions), ...(cached ? CACHE : {}) }] }),
+    messages: messagesOf(texts, prompt.turns, cached),
     ...(tools.length > 0 ? { tools: toolsOf(tools) } : {}),
     ...(output && shaped ? { output_config: { format: await formatOf(output) } } : {}),
   };
@@ -116,7 +121,7 @@ interface Message {
   readonly content: Anthropic.ContentBlockParam[];
 }
 
-/** With tools, more turns follow: what came so far is marked for the cache, at the opening's end and at the end. */
+/** Marked for the cache at the opening's end and at the end. */
 function messagesOf(texts: readonly string[], turns: readonly Turn[], cached: boolean): Anthropic.MessageParam[] {
   const opening: Message = { role: "user", content: texts.map(textBlock) };
   const messages = [opening];
@@ -362,9 +367,11 @@ function stopOf(reason: string): Reply["stop"] {
 function usageOf(usage: Usages): Usage | null {
   if (usage.input_tokens === undefined && usage.output_tokens === undefined) return null;
   const cachedTokens = countOf(usage.cache_read_input_tokens);
+  const written = usage.cache_creation_input_tokens;
   return {
-    inputTokens: countOf(usage.input_tokens) + cachedTokens + countOf(usage.cache_creation_input_tokens),
+    inputTokens: countOf(usage.input_tokens) + cachedTokens + countOf(written),
     cachedTokens,
+    ...writtenToCache(written),
     outputTokens: countOf(usage.output_tokens),
   };
 }

@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
+  openingOf,
   openingTexts,
   type Part,
   type Prompt,
@@ -27,6 +28,7 @@ import {
   NO_SDK_TIMEOUT,
   outputText,
   stringOf,
+  writtenToCache,
 } from "./wire.ts";
 
 const PROVIDER = "openai-compatible";
@@ -42,10 +44,14 @@ interface CompatibleOptions {
   readonly idleMs?: number;
 }
 
-/** `usage`: token counts at the end of the stream, which not every server knows to give. */
-type Wish = "shape" | "usage";
+/**
+ * `usage`: token counts at the end of the stream, which not every server knows to give. `system`: instructions in a
+ * message of their own, which the chat templates of some models do not know.
+ */
+type Wish = "shape" | "usage" | "system";
 
 const REFUSALS: Readonly<Record<Wish, RegExp>> = {
+  system: /\bsystem\b|roles must alternate/i,
   usage: /stream_options|include_usage/i,
   shape: /response_format|json_schema|structured|schema|grammar/i,
 };
@@ -69,7 +75,11 @@ export function compatibleModel(options: CompatibleOptions): Model {
 
 /** Many servers never call a tool once a response format is set, so beside tools the shape is asked for in words. */
 function wishesOf(prompt: Prompt): readonly Wish[] {
-  return prompt.output && prompt.tools.length === 0 ? ["usage", "shape"] : ["usage"];
+  return [
+    "usage",
+    ...(openingOf(prompt).instructions === "" ? [] : (["system"] as const)),
+    ...(prompt.output && prompt.tools.length === 0 ? (["shape"] as const) : []),
+  ];
 }
 
 function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly Wish[]): Promise<Reply> {
@@ -99,10 +109,14 @@ function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly
 function requestOf(prompt: Prompt, model: string, wishes: readonly Wish[]): OpenAI.ChatCompletionCreateParamsStreaming {
   const { output, tools } = prompt;
   const shaped = wishes.includes("shape");
-  const texts = [...openingTexts(prompt), ...(output && !shaped ? [shapeText(output)] : [])];
+  const { instructions, messages } = wishes.includes("system")
+    ? openingOf(prompt)
+    : { instructions: "", messages: openingTexts(prompt) };
+  const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
+  const system = instructions === "" ? [] : [{ role: "system", content: instructions } as const];
   return {
     model,
-    messages: messagesOf(texts, prompt.turns),
+    messages: [...system, ...messagesOf(texts, prompt.turns)],
     stream: true,
     ...(wishes.includes("usage") ? { stream_options: { include_usage: true } } : {}),
     ...(tools.length > 0 ? { tools: tools.map(toolOf) } : {}),
@@ -290,9 +304,11 @@ function stopOf(finish: string): Reply["stop"] {
 
 function usageOf(usage: Fields): Usage | null {
   if (typeof usage["prompt_tokens"] !== "number") return null;
+  const { cached_tokens, cache_write_tokens } = fieldsOf(usage["prompt_tokens_details"]);
   return {
     inputTokens: usage["prompt_tokens"],
-    cachedTokens: countOf(fieldsOf(usage["prompt_tokens_details"])["cached_tokens"]),
+    cachedTokens: countOf(cached_tokens),
+    ...writtenToCache(cache_write_tokens),
     outputTokens: countOf(usage["completion_tokens"]),
   };
 }

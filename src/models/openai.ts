@@ -1,7 +1,7 @@
 import type OpenAI from "openai";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
-  openingTexts,
+  openingOf,
   type Part,
   type Prompt,
   type Reply,
@@ -28,6 +28,7 @@ import {
   NO_SDK_TIMEOUT,
   outputText,
   stringOf,
+  writtenToCache,
 } from "./wire.ts";
 
 const PROVIDER = "openai";
@@ -110,9 +111,11 @@ function requestOf(
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
   const { output, tools } = prompt;
   const shaped = wishes.includes("shape");
-  const texts = [...openingTexts(prompt), ...(output && !shaped ? [shapeText(output)] : [])];
+  const { instructions, messages } = openingOf(prompt);
+  const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
   return {
     model,
+    ...(instructions === "" ? {} : { instructions }),
     input: [openingItem(texts), ...prompt.turns.flatMap(itemsOf)],
     stream: true,
     store: false,
@@ -252,9 +255,11 @@ function stopOf(response: Fields): Reply["stop"] {
 
 function usageOf(usage: Fields): Usage | null {
   if (typeof usage["input_tokens"] !== "number") return null;
+  const { cached_tokens, cache_write_tokens } = fieldsOf(usage["input_tokens_details"]);
   return {
     inputTokens: usage["input_tokens"],
-    cachedTokens: countOf(fieldsOf(usage["input_tokens_details"])["cached_tokens"]),
+    cachedTokens: countOf(cached_tokens),
+    ...writtenToCache(cache_write_tokens),
     outputTokens: countOf(usage["output_tokens"]),
   };
 }

@@ -17,13 +17,16 @@ interface Price {
 
 const MODELS: Readonly<Record<string, Price>> = prices.models;
 
+/** What an input token costs more that is put into the cache for five minutes, as a part of its price. */
+const CACHE_WRITE_SURCHARGE = 0.25;
+
 /** What one call's tokens cost in USD at list price; null for a model whose price we do not know. */
 export function priceOf(model: string, usage: Usage): number | null {
   const name = [model, model.replace(DATE, "")].find((known) => Object.hasOwn(MODELS, known));
   const price = MODELS[name ?? ""];
   if (price === undefined) return null;
   const { input, cachedInput, output } = price.long && usage.inputTokens > price.long.above ? price.long : price;
-  const fresh = usage.inputTokens - usage.cachedTokens;
+  const fresh = usage.inputTokens - usage.cachedTokens + (usage.cacheWriteTokens ?? 0) * CACHE_WRITE_SURCHARGE;
   return (fresh * input + usage.cachedTokens * cachedInput + usage.outputTokens * output) / 1_000_000;
 }
 

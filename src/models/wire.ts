@@ -1,6 +1,6 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { ModelCall } from "../core/ports.ts";
-import type { Part } from "../core/prompt.ts";
+import type { Part, Usage } from "../core/prompt.ts";
 import { isObject, type Json, parseJson } from "../core/values.ts";
 import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
@@ -73,6 +73,11 @@ export async function concede<Wish extends string, T>(
       ask,
     );
   }
+}
+
+/** The part of a usage that says what went into the provider's cache, where anything did. */
+export function writtenToCache(count: unknown): Pick<Usage, "cacheWriteTokens"> {
+  return countOf(count) > 0 ? { cacheWriteTokens: countOf(count) } : {};
 }
 
 /** A call part from arguments as text. No arguments at all mean none are needed. */

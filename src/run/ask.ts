@@ -80,7 +80,8 @@ async function reply(options: AskOptions, step: AskStep, signal: AbortSignal): P
 }
 
 function priced(name: string, usage: Usage, { priceOf }: AskOptions): CallUsage {
-  return { ...usage, costUsd: priceOf(name, usage) };
+  const { inputTokens, cachedTokens, outputTokens } = usage;
+  return { inputTokens, cachedTokens, outputTokens, costUsd: priceOf(name, usage) };
 }
 
 /** Milliseconds to wait before the next try, as the provider asks or doubling with jitter; undefined: give up. */

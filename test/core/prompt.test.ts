@@ -56,7 +56,9 @@ describe("which rules and context are in effect (N5)", () => {
   const rulesOf = (node: Parameters<typeof workflowOf>[0][string], input = {}) => {
     const workflow = workflowOf({ a: node }, [], { rules: ["flow"], context: ["flow context"] });
     const record = recordOf(workflow, { input });
-    return linkProgram(record).preface("a", begin(record));
+    return linkProgram(record)
+      .preface("a", begin(record))
+      .map(({ text }) => text);
   };
   const rules = (...list: string[]) => `## Rules — You MUST Follow These\n\n${list.join("\n\n")}`;
   const context = (...list: string[]) => `## Background Context\n\n${list.join("\n\n")}`;

@@ -55,6 +55,7 @@ const request = z.strictObject({
   model: z.string().min(1),
   max_tokens: z.int().min(1),
   stream: z.boolean().optional(),
+  system: z.union([z.string().regex(/\S/), z.array(text).min(1)]).optional(),
   messages: z.array(message).min(1),
   tools: z
     .array(
@@ -102,8 +103,8 @@ function createWire(): Wire<AnthropicRequest> {
   };
 }
 
-function refusalOf({ messages, tools, output_config }: AnthropicRequest, signatures: ReadonlySet<string>) {
-  const marks = JSON.stringify({ messages, tools }).split('"cache_control"').length - 1;
+function refusalOf({ system, messages, tools, output_config }: AnthropicRequest, signatures: ReadonlySet<string>) {
+  const marks = JSON.stringify({ system, messages, tools }).split('"cache_control"').length - 1;
   if (marks > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`;
   if (output_config && !isClosed(output_config.format.schema)) {
     return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false";
@@ -158,6 +159,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   no_shape: fault(400, "invalid_request_error", "output_config.format: not supported by this model"),
   no_reasoning: fault(400, "invalid_request_error", "thinking: not supported by this model"),
   no_usage: fault(400, "invalid_request_error", "stream: not supported by this model"),
+  no_system: fault(400, "invalid_request_error", "system: not supported by this model"),
 };
 
 function messageOf({ model }: AnthropicRequest, answer: Scripted) {

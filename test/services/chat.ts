@@ -20,6 +20,7 @@ export function startChat(script: Script<ChatRequest>): Promise<ModelService<Cha
 const name = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
 
 const message = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("system"), content: z.string().min(1) }),
   z.strictObject({ role: z.literal("user"), content: z.string().min(1) }),
   z.strictObject({
     role: z.literal("assistant"),
@@ -93,7 +94,9 @@ function createWire(): Wire<ChatRequest> {
 function refusalAt(messages: ChatRequest["messages"], index: number, sealed: ReadonlySet<string>): string | undefined {
   const current = messages[index];
   const before = messages[index - 1];
-  if (index === 0 && current?.role !== "user") return "the first message must come from the user";
+  if (current?.role === "system") return index === 0 ? undefined : "a system message must be the first";
+  const isFirst = index === 0 || before?.role === "system";
+  if (isFirst && current?.role !== "user") return "the first message must come from the user";
   if (current?.role === "user" && before?.role === "user") return "Conversation roles must alternate";
   if (current?.role === "tool") {
     const asker = messages.slice(0, index).findLast((one) => one.role !== "tool");
@@ -129,6 +132,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   no_shape: fault(400, "invalid_request_error", "response_format of type json_schema is not supported"),
   no_reasoning: fault(400, "invalid_request_error", "reasoning is not supported"),
   no_usage: fault(400, "invalid_request_error", "Extra inputs are not permitted: stream_options"),
+  no_system: fault(400, "invalid_request_error", "System role not supported"),
 };
 
 function seal(thought: string): string {

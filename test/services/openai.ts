@@ -49,6 +49,7 @@ const item = z.union([messageItem, callItem, outputItem, reasoningItem]);
 
 const request = z.strictObject({
   model: z.string().min(1),
+  instructions: z.string().min(1).optional(),
   input: z.array(item).min(1),
   stream: z.boolean().optional(),
   store: z.boolean().optional(),
@@ -164,6 +165,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   ),
   no_reasoning: fault(400, "invalid_request_error", null, "Encrypted content is not supported with this model."),
   no_usage: fault(400, "invalid_request_error", null, "Unknown parameter: 'stream_options'."),
+  no_system: fault(400, "invalid_request_error", null, "Unsupported parameter: 'instructions'."),
 };
 
 function seal(thought: string): string {

@@ -46,7 +46,8 @@ export type FaultName =
   | "too_large"
   | "no_shape"
   | "no_reasoning"
-  | "no_usage";
+  | "no_usage"
+  | "no_system";
 
 export interface Fault {
   readonly status: number;

@@ -1,10 +1,13 @@
 import type { RunRecord, SkillRecord } from "../event.ts";
 import { skillSections } from "../own/disclosure.ts";
 import { READ_SKILL } from "../own/own-tools.ts";
+import { TOOL_MAKER } from "../own/tool-maker.ts";
+import type { Section } from "../prompt.ts";
+import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { parseSkillReference } from "../skill-reference.ts";
 import { parseCondition } from "../workflow/condition.ts";
 import type { Condition, Edge, NodeSources, ValueRule, WorkflowNode } from "../workflow.ts";
-import { selectTools } from "./offer.ts";
+import { inOrder, selectTools } from "./offer.ts";
 import type { NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
 
 /** Joins a run's record into a program. */
@@ -29,12 +32,13 @@ export function linkProgram(record: RunRecord): Program {
     return onceEach(listed.filter((skill) => skill.available));
   };
 
+  const place = toolOrder(workflow.nodes);
   const tools = (id: string, now: Offering) => {
     const { writes, context_mode } = now.settings;
     const sets = toolSets.get(now.made) ?? new Map<string, ToolSet>();
     toolSets.set(now.made, sets);
     const key = `${writes} ${context_mode} ${now.holdsBlobs} ${id}`;
-    const known = sets.get(key) ?? selectTools(nodeOf(id), available(id), now).set;
+    const known = sets.get(key) ?? inOrder(selectTools(nodeOf(id), available(id), now).set, place);
     sets.set(key, known);
     return known;
   };
@@ -56,13 +60,36 @@ export function linkProgram(record: RunRecord): Program {
       ...sourceSection(
         "## Rules — You MUST Follow These",
         ownSources(record, id, nodeOf(id).rules, "rules", shared.rules),
+        true,
       ),
-      ...sourceSection("## Background Context", ownSources(record, id, nodeOf(id).context, "context", shared.context)),
-      ...told(id, now),
+      ...sourceSection(
+        "## Background Context",
+        ownSources(record, id, nodeOf(id).context, "context", shared.context),
+        false,
+      ),
+      ...told(id, now).map((text) => ({ text, trusted: true })),
     ],
     instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
     warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings(id, node, available(id), record)))],
   };
+}
+
+/**
+ * Where a skill's tools stand, at every node alike, so that what nodes send begins alike and is cached together: the
+ * skills of most nodes first, the executor's own tools, which come and go, last.
+ */
+function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor) => number {
+  const uses = new Map<string, number>();
+  for (const { skills = [] } of Object.values(nodes)) {
+    for (const skill of skills) {
+      const { id } = parseSkillReference(skill);
+      uses.set(id, (uses.get(id) ?? 0) + 1);
+    }
+  }
+  const ranked = [...uses].sort(([, a], [, b]) => b - a).map(([id]) => id);
+  const ranks = new Map(ranked.map((id, rank) => [id, rank]));
+  return ({ skill }) =>
+    skill === EXECUTOR || skill === TOOL_MAKER ? Number.MAX_VALUE : (ranks.get(skill) ?? ranks.size);
 }
 
 /** A skill that a node lists under several references is one: the first counts. */
@@ -107,9 +134,9 @@ function toolWarnings(
   );
 }
 
-function sourceSection(heading: string, all: readonly string[]): string[] {
+function sourceSection(heading: string, all: readonly string[], trusted: boolean): Section[] {
   const contents = all.filter((content) => content.trim() !== "");
-  return contents.length === 0 ? [] : [`${heading}\n\n${contents.join("\n\n")}`];
+  return contents.length === 0 ? [] : [{ text: `${heading}\n\n${contents.join("\n\n")}`, trusted }];
 }
 
 /** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */

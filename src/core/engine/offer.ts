@@ -3,6 +3,7 @@ import { BLOB_TOOLS } from "../own/blob.ts";
 import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
+import { schemaAsTold } from "../schema/told-schema.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
 import type { WorkflowNode } from "../workflow.ts";
 import type { Offering, Program, ToolSet } from "./program.ts";
@@ -69,12 +70,24 @@ function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescripto
   return skill.id === TOOL_MAKER ? [...tools, ...made.map(({ tool }) => tool as ToolDescriptor)] : tools;
 }
 
+/** The same set, its tools in the order of their places. */
+export function inOrder({ all, offered }: ToolSet, place: (tool: ToolDescriptor) => number): ToolSet {
+  return toolSet(
+    all,
+    [...offered].sort((a, b) => place(a) - place(b)),
+  );
+}
+
 function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescriptor[]): ToolSet {
   const find = (name: string) => offered.find((tool) => tool.exposed === name);
   return {
     all,
     offered,
-    told: offered.map(({ exposed, description, input_schema }) => ({ name: exposed, description, input_schema })),
+    told: offered.map(({ exposed, description, input_schema }) => ({
+      name: exposed,
+      description,
+      input_schema: schemaAsTold(input_schema),
+    })),
     find,
     same(written, called) {
       const tool = all.find((candidate) => candidate.exposed === called);

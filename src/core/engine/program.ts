@@ -1,5 +1,5 @@
 import type { RunRecord, Settings, SkillRecord } from "../event.ts";
-import type { Prompt } from "../prompt.ts";
+import type { Prompt, Section } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
 import type { Edge, ValueRule, Workflow, WorkflowNode } from "../workflow.ts";
 import type { State } from "./state.ts";
@@ -15,7 +15,7 @@ export interface Program {
   /** The tools offered at a node, in order, under names that are unique there. */
   tools(node: string, now: Offering): ToolSet;
   /** Prompt sections before the instruction (N4): rules, context, then what is said of each available skill. */
-  preface(node: string, now: Offering): readonly string[];
+  preface(node: string, now: Offering): readonly Section[];
   instruction(node: string): string;
   /** Said once, when the run starts. */
   readonly warnings: readonly string[];

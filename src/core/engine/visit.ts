@@ -1,5 +1,5 @@
 import type { EventBody, NodeResult } from "../event.ts";
-import { joinSections, type Prompt } from "../prompt.ts";
+import { type Prompt, sectioned } from "../prompt.ts";
 import { checkValues } from "../workflow/value-rule.ts";
 import { readAnswer } from "./answer.ts";
 import { previousAttempt } from "./judge-prompt.ts";
@@ -48,10 +48,10 @@ function askTurn(scene: Scene): Step {
 function workPrompt(scene: Scene): Prompt {
   const { program, state, visit, node } = scene;
   const { lesson } = visit;
-  const past = lesson ? [previousAttempt(lesson.answer, lesson.feedback)] : [];
-  const sections = [...past, ...program.preface(visit.node, state), program.instruction(visit.node)];
+  const past = lesson ? [{ text: previousAttempt(lesson.answer, lesson.feedback), trusted: false }] : [];
+  const instruction = { text: program.instruction(visit.node), trusted: true };
   return {
-    text: joinSections(sections),
+    ...sectioned([...past, ...program.preface(visit.node, state), instruction]),
     context: state.context,
     turns: [...visit.turns],
     tools: toolsHere(scene).told,

@@ -53,7 +53,7 @@ describe("skills that are read on demand", () => {
   });
 
   test("are offered with the tool that reads exactly those of the node", () => {
-    expect(names({ skills: ["maps", "mute"] }, "readOnDemand")).toEqual(["read_skill", "maps_find", "mute_t"]);
+    expect(names({ skills: ["maps", "mute"] }, "readOnDemand")).toEqual(["maps_find", "mute_t", "read_skill"]);
     expect(readable({ skills: ["maps", "mute", "gone", "notes"] }, "readOnDemand")).toEqual(["maps", "notes"]);
   });
 
@@ -79,8 +79,8 @@ describe("skills that are read on demand", () => {
     expect(names({ skills: ["notes"], effects: "read" }, "readOnDemand")).toEqual(["read_skill"]);
     expect(names({ skills: ["maps"], tools: { allow: ["read_skill"] } }, "readOnDemand")).toEqual(["read_skill"]);
     expect(names({ skills: ["maps"], tools: { allow: ["find"] } }, "readOnDemand")).toEqual([
-      "read_skill",
       "maps_find",
+      "read_skill",
     ]);
   });
 
@@ -99,10 +99,28 @@ describe("skills that are read on demand", () => {
   });
 });
 
+describe("the order of tools", () => {
+  const at = (lists: Record<string, string[]>) => {
+    const nodes = Object.fromEntries(Object.entries(lists).map(([id, skills]) => [id, { skills }]));
+    const ids = Object.keys(lists);
+    const edges = ids.slice(1).map((id, index) => `${ids[index]} -> ${id}`);
+    const { asks } = play(recordOf(workflowOf(nodes, edges), { skills: SKILLS }));
+    return asks.map(({ prompt }) => prompt.tools.map(({ name }) => name));
+  };
+
+  test("is one for the workflow, the skills of most nodes first, so that requests begin alike", () => {
+    expect(at({ a: ["mute", "maps"], b: ["maps"], c: ["maps", "mute"] })).toEqual([
+      ["maps_find", "mute_t", "read_skill"],
+      ["maps_find", "read_skill"],
+      ["maps_find", "mute_t", "read_skill"],
+    ]);
+  });
+});
+
 describe("skills whose instructions stand in the prompt", () => {
   test("offer read_skill only where they bundle files, for those alone", () => {
     expect(names({ skills: ["notes", "mute"] }, "full")).toEqual(["mute_t"]);
-    expect(names({ skills: ["notes", "maps"] }, "full")).toEqual(["read_skill", "maps_find"]);
+    expect(names({ skills: ["notes", "maps"] }, "full")).toEqual(["maps_find", "read_skill"]);
     expect(readable({ skills: ["notes", "maps", "gone"] }, "full")).toEqual(["maps"]);
   });
 
