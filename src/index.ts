@@ -4,7 +4,16 @@ export type { Diagnostic } from "./core/diagnostic.ts";
 export { type ErrorCode, SkillflowError } from "./core/errors.ts";
 export type { RunEvent, RunRecord } from "./core/event.ts";
 export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";
-export { type Opening, openingOf, openingTexts, type Part, type Prompt, type Reply, type Turn, type Usage } from "./core/prompt.ts";
+export {
+  type Opening,
+  openingOf,
+  openingTexts,
+  type Part,
+  type Prompt,
+  type Reply,
+  type Turn,
+  type Usage,
+} from "./core/prompt.ts";
 export type { RunResult } from "./core/record/result.ts";
 export { createRedactor, type Redactor, type Secret } from "./core/redact/redact.ts";
 export {
