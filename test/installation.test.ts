@@ -117,7 +117,7 @@ describe("an installation", () => {
       },
       "types/package.json": { type: "module" },
     });
-    const tsc = [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "types"];
+    const tsc = [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "--singleThreaded", "-p", "types"];
     expect(outputOf(tsc)).toBe("");
     const declarations = installed.files.filter((path) => path.endsWith(".d.ts"));
     const named = declarations.flatMap((path) => {
