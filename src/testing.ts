@@ -147,7 +147,7 @@ export function recordedFixtures(events: Iterable<RunEvent>): Fixtures {
   const rows: Record<string, Fixture[]> = {};
   for (const event of events) {
     if (event.type === "tool:call") inputs.set(event.id, event.input);
-    if (event.type !== "tool:result") continue;
+    if (event.type !== "tool:result" || event.ref === undefined) continue;
     const { id, tool, output = null, error } = event;
     const row: Fixture = { when: escaped(inputs.get(id) ?? {}), ...(error === undefined ? { output } : { error }) };
     rows[tool] = [...(rows[tool] ?? []), row];

@@ -8,6 +8,8 @@ export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "co
 /** A call to carry out: its input fits its tool's schema. */
 export interface Call {
   readonly key: StepKey;
+  /** The reference that its result is to have. */
+  readonly ref?: string;
   readonly tool: ToolDescriptor;
   readonly input: Json;
   /** The tool, defined by the run itself, that it runs or removes. */

@@ -27,7 +27,11 @@ const evalResultSchema = z.object({
 });
 export type EvalResult = z.infer<typeof evalResultSchema>;
 
+/** Names a call's result: `r7` is of the run's seventh recorded call (extensions G10). */
+const ref = z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls");
+
 const toolCallSchema = z.object({
+  ref: ref.optional().describe("absent where the call was not begun"),
   tool: z.string(),
   input: json,
   output: json.optional().describe("absent on error"),
@@ -130,6 +134,7 @@ const bodies = [
     node: z.string(),
     tool: z.string(),
     input: json,
+    ref,
     id: z.string().describe("the call's step key"),
   }),
   z.object({
@@ -140,6 +145,7 @@ const bodies = [
     error: z.string().optional().describe("instead of output, when the call failed"),
     code: z.enum(CALL_CODES).optional().describe("beside an error: why, for programs"),
     blobs: z.array(blobInfoSchema).optional().describe("what of the output is kept as blobs, beside the run"),
+    ref: ref.optional().describe("absent where no tool:call went before"),
     id: z.string(),
   }),
   z.object({

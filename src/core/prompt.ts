@@ -43,8 +43,15 @@ export type Turn =
 export interface ToolAnswer {
   /** The id of the call part that this answers. */
   readonly id: string;
+  /** The reference of the result, which the model reads before it: `[r7]`. */
+  readonly ref?: string;
   readonly output: Json;
   readonly failed: boolean;
+}
+
+/** A result as a model reads it, without its reference: a text as it is, another value as JSON. */
+export function resultText(output: Json): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
 }
 
 /** A piece of a reply, in order. Opaque parts belong to a provider (signed reasoning) and are sent back as they came. */

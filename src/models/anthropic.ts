@@ -14,6 +14,7 @@ import type { Service } from "./faults.ts";
 import { shapeText } from "./shapes.ts";
 import {
   type Answer,
+  answerText,
   callPart,
   concede,
   countOf,
@@ -24,7 +25,6 @@ import {
   fieldsOf,
   listOf,
   NO_SDK_TIMEOUT,
-  outputText,
   stringOf,
   writtenToCache,
 } from "./wire.ts";
@@ -168,8 +168,9 @@ function textBlock(text: string): Anthropic.TextBlockParam {
   return { type: "text", text };
 }
 
-function resultBlock({ id, output, failed }: ToolAnswer): Anthropic.ToolResultBlockParam {
-  return { type: "tool_result", tool_use_id: id, content: outputText(output), ...(failed ? { is_error: true } : {}) };
+function resultBlock(answer: ToolAnswer): Anthropic.ToolResultBlockParam {
+  const content = answerText(answer);
+  return { type: "tool_result", tool_use_id: answer.id, content, ...(answer.failed ? { is_error: true } : {}) };
 }
 
 /** Blank text is refused, and so are arguments that are no object. */

@@ -22,11 +22,10 @@ import {
   DONE,
   exchange,
   type Fields,
-  failureText,
   fieldsOf,
   listOf,
+  markedText,
   NO_SDK_TIMEOUT,
-  outputText,
   stringOf,
   writtenToCache,
 } from "./wire.ts";
@@ -156,8 +155,8 @@ function messagesOfTurn(turn: Turn): OpenAI.ChatCompletionMessageParam[] {
   }
 }
 
-function toolMessage({ id, output, failed }: ToolAnswer): OpenAI.ChatCompletionToolMessageParam {
-  return { role: "tool", tool_call_id: id, content: failed ? failureText(output) : outputText(output) };
+function toolMessage(answer: ToolAnswer): OpenAI.ChatCompletionToolMessageParam {
+  return { role: "tool", tool_call_id: answer.id, content: markedText(answer) };
 }
 
 function assistantMessage(parts: readonly Part[]): OpenAI.ChatCompletionAssistantMessageParam {

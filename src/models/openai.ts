@@ -22,11 +22,10 @@ import {
   DONE,
   exchange,
   type Fields,
-  failureText,
   fieldsOf,
   listOf,
+  markedText,
   NO_SDK_TIMEOUT,
-  outputText,
   stringOf,
   writtenToCache,
 } from "./wire.ts";
@@ -156,8 +155,8 @@ function itemsOf(turn: Turn): OpenAI.Responses.ResponseInputItem[] {
   }
 }
 
-function outputItem({ id, output, failed }: ToolAnswer): OpenAI.Responses.ResponseInputItem {
-  return { type: "function_call_output", call_id: id, output: failed ? failureText(output) : outputText(output) };
+function outputItem(answer: ToolAnswer): OpenAI.Responses.ResponseInputItem {
+  return { type: "function_call_output", call_id: answer.id, output: markedText(answer) };
 }
 
 function itemsOfPart(part: Part): OpenAI.Responses.ResponseInputItem[] {

@@ -1,7 +1,7 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { ModelCall } from "../core/ports.ts";
-import type { Part, Usage } from "../core/prompt.ts";
-import { isObject, type Json, parseJson } from "../core/values.ts";
+import { type Part, resultText, type ToolAnswer, type Usage } from "../core/prompt.ts";
+import { defined, isObject, parseJson } from "../core/values.ts";
 import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
 export const DEFAULT_IDLE_MS = 120_000;
@@ -87,14 +87,15 @@ export function callPart(id: string, tool: string, text: string): Part {
   return input === undefined ? { type: "broken_call", id, tool, text } : { type: "call", id, tool, input };
 }
 
-/** A tool's output as text: a string as it is, another value as JSON. */
-export function outputText(output: Json): string {
-  return typeof output === "string" ? output : JSON.stringify(output);
+/** A tool's answer as the model reads it: its reference, then its result. */
+export function answerText({ ref, output }: Pick<ToolAnswer, "ref" | "output">): string {
+  return `${ref === undefined ? "" : `[${ref}]\n`}${resultText(output)}`;
 }
 
-/** A failed call's output, for services without a mark for it: an object that tells its error speaks for itself. */
-export function failureText(output: Json): string {
-  return isObject(output) && "error" in output ? outputText(output) : `Error: ${outputText(output)}`;
+/** The same for services without a mark for failed calls: an object that tells its error speaks for itself. */
+export function markedText({ ref, output, failed }: ToolAnswer): string {
+  const isTold = !failed || (isObject(output) && "error" in output);
+  return answerText({ ...defined("ref", ref), output: isTold ? output : `Error: ${resultText(output)}` });
 }
 
 /** Reading what came over the wire: the value where it is of that kind, else an empty one. */

@@ -5,8 +5,8 @@ import { cutText, formatCount, previewJson } from "./preview.ts";
 export interface Showing {
   /** Characters that may still be shown; shared by all parts of a value. */
   readonly room: { left: number };
-  /** Where on the page a cited tool call is. */
-  readonly cite: (text: string) => string | undefined;
+  /** Whether a reference is that of a call on the page. */
+  readonly cites: (ref: string) => boolean;
   readonly inTable?: true;
 }
 
@@ -35,11 +35,16 @@ function spend(text: string, { room }: Showing): string {
 
 function textHtml(text: string, showing: Showing): Markup {
   if (text.trim() === "") return html`<span class="nil">${text === "" ? "empty" : "blank"}</span>`;
-  const target = text.length < 200 ? showing.cite(text) : undefined;
   const shown = spend(text, showing);
-  if (target !== undefined) return html`<a class="cite" href="#${target}">${shown}</a>`;
   if (isVerbatim(text)) return html`<pre>${shown}</pre>`;
-  return shown.includes("\n") ? html`<div class="prose">${shown}</div>` : html`${shown}`;
+  const linked = linkCited(shown, showing);
+  return shown.includes("\n") ? html`<div class="prose">${linked}</div>` : linked;
+}
+
+/** References in a text lead to their calls. */
+function linkCited(text: string, { cites }: Showing): Markup {
+  const pieces = text.split(/\b(r[1-9]\d*)\b/);
+  return html`${pieces.map((piece, index) => (index % 2 === 1 && cites(piece) ? html`<a class="cite" href="#${piece}">${piece}</a>` : html`${piece}`))}`;
 }
 
 /** Logs, code and diffs: many short lines, or indented ones. */

@@ -23,36 +23,32 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
 
 interface VisitPage {
   readonly nameOf: (node: string) => string;
-  readonly citations: Citations;
+  readonly refs: References;
   /** The folder of the run's blobs, seen from the page. */
   readonly blobs: string | undefined;
 }
 
 /** A visit in full: what came of it, how it was judged, what it did, and where it led. */
-export function visitHtml(visit: Visit, { nameOf, citations, blobs }: VisitPage): Markup {
+export function visitHtml(visit: Visit, { nameOf, refs, blobs }: VisitPage): Markup {
   const status = statusOf(visit);
   return html`<article class="visit" id="visit-${visit.number}">
 <header><span class="dot ${status}">${visit.number}</span><h3>${shortText(visit.name, 160)}</h3><span class="badge ${status}">${STATUS_WORDS[status]}</span>
 <p class="meta">${metaOf(visit)}</p></header>
-${complaintHtml(visit)}${resultHtml(visit.result, citations)}${evalsHtml(visit.result?.evals ?? [])}${retriesHtml(visit)}${callsHtml(visit.calls, blobs)}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
+${complaintHtml(visit)}${resultHtml(visit.result, refs)}${evalsHtml(visit.result?.evals ?? [])}${retriesHtml(visit)}${callsHtml(visit.calls, blobs)}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
 </article>
 `;
 }
 
-export function dataHtml(data: JsonObject, citations: Citations): Markup {
-  const showing: Showing = { room: { left: 40_000 }, cite: (text) => citations.get(text) };
+export function dataHtml(data: JsonObject, refs: References): Markup {
+  const showing: Showing = { room: { left: 40_000 }, cites: (ref) => refs.has(ref) };
   return valueHtml(soleText(data) ?? data, showing);
 }
 
-/** The anchors of calls, by tool name (the latest call so far) and by id. */
-export type Citations = Map<string, string>;
+/** Those of the calls on the page: each is an anchor. */
+export type References = ReadonlySet<string>;
 
-export function addCitations(citations: Citations, calls: readonly VisitCall[]): void {
-  for (const { tool, id, number } of calls) citations.set(tool, anchorOf(number)).set(id, anchorOf(number));
-}
-
-function anchorOf(call: number): string {
-  return `call-${call}`;
+export function referencesOf(visits: readonly Visit[]): References {
+  return new Set(visits.flatMap(({ calls }) => calls.map(({ ref }) => ref)));
 }
 
 function metaOf(visit: Visit): string {
@@ -75,12 +71,12 @@ function complaintHtml({ result }: Visit): Markup | undefined {
 }
 
 /** Without what the complaint has said already. */
-function resultHtml(result: NodeResult | undefined, citations: Citations): Markup | undefined {
+function resultHtml(result: NodeResult | undefined, refs: References): Markup | undefined {
   if (!result) return undefined;
   const said = result.status === "failed" ? "error" : result.status === "skipped" ? "skipped_reason" : undefined;
   const data = Object.fromEntries(Object.entries(result.data).filter(([key]) => key !== said));
   if (Object.keys(data).length === 0) return undefined;
-  return html`<section class="part"><h4>Result</h4>${dataHtml(data, citations)}</section>`;
+  return html`<section class="part"><h4>Result</h4>${dataHtml(data, refs)}</section>`;
 }
 
 function soleText(data: JsonObject): Json | undefined {
@@ -119,10 +115,10 @@ function callsHtml(calls: readonly VisitCall[], blobs: string | undefined): Mark
 const MOST_CALLS = 100;
 
 function callHtml(call: VisitCall, blobs: string | undefined): Markup {
-  const { number, tool, input, outcome, attempt, endedAt, startedAt } = call;
+  const { ref, tool, input, outcome, attempt, endedAt, startedAt } = call;
   const took = endedAt === undefined ? "" : formatDuration(durationOf({ startedAt, endedAt }));
   const tried = attempt > 0 ? `attempt ${attempt + 1} · ` : "";
-  return html`<details class="call" id="${anchorOf(number)}"><summary><span class="number">${number}</span><code>${shortText(tool, 120)}</code>
+  return html`<details class="call" id="${ref}"><summary><span class="number">${ref}</span><code>${shortText(tool, 120)}</code>
 <span class="gist">${gistOf(input)}</span>${callBadge(call)}<span class="meta">${tried}${took}</span></summary>
 <div class="exchange"><h5>Input</h5>${valueHtml(input, showingCall())}
 ${outcome && "error" in outcome ? html`<h5>Error</h5><p class="complaint failed">${cutText(outcome.error, 4000)}</p>` : undefined}
@@ -139,7 +135,7 @@ function blobHtml({ blob_id, kind, size_bytes }: BlobInfo, blobs: string | undef
 }
 
 function showingCall(): Showing {
-  return { room: { left: 12_000 }, cite: () => undefined };
+  return { room: { left: 12_000 }, cites: () => false };
 }
 
 function gistOf(input: Json): string {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../core/values.ts";
 import { toJson } from "../core/values.ts";
 import { STYLE } from "./html-style.ts";
 import { valueHtml } from "./html-value.ts";
-import { addCitations, type Citations, dataHtml, STATUS_WORDS, visitHtml } from "./html-visit.ts";
+import { dataHtml, referencesOf, STATUS_WORDS, visitHtml } from "./html-visit.ts";
 import { html, type Markup, trustedMarkup } from "./markup.ts";
 import {
   cutText,
@@ -132,13 +132,12 @@ function outcomeSection({ visits, result }: Page): Section | undefined {
   const conclusions = conclusionsOf(visits);
   const last = conclusions.at(-1);
   if (!last) return undefined;
-  const citations: Citations = new Map();
-  for (const visit of visits.slice(0, last.number)) addCitations(citations, visit.calls);
+  const refs = referencesOf(visits);
   const shown = conclusions.map(
     (
       visit,
     ) => html`<div class="outcome"><p class="meta">From <a href="#visit-${visit.number}">${shortText(visit.name, 160)}</a></p>
-${dataHtml(visit.result?.data ?? {}, citations)}</div>`,
+${dataHtml(visit.result?.data ?? {}, refs)}</div>`,
   );
   const title = result.status === "succeeded" ? "Outcome" : "What was found before";
   return { id: "outcome", title, body: html`${shown}` };
@@ -148,7 +147,7 @@ function planSection({ result }: Page): Section | undefined {
   const { plan, run } = result;
   if (plan.length === 0) return undefined;
   const body = html`<div class="callout info"><p>${plural(plan.length, "write")} waiting for approval: nothing of this has happened yet. <code>skillflow apply ${shortText(run, 120)}</code></p></div>
-${valueHtml(plan as Json, { room: { left: 60_000 }, cite: () => undefined })}`;
+${valueHtml(plan as Json, { room: { left: 60_000 }, cites: () => false })}`;
   return { id: "plan", title: "Planned writes", body };
 }
 
@@ -193,11 +192,8 @@ function ends<Item>(items: readonly Item[], most: number) {
 function visitsSection({ visits, nameOf, blobs }: Page): Section | undefined {
   if (visits.length === 0) return undefined;
   const { head, left, tail } = ends(visits, 300);
-  const citations: Citations = new Map();
-  const show = (visit: Visit) => {
-    addCitations(citations, visit.calls);
-    return visitHtml(visit, { nameOf, citations, blobs });
-  };
+  const refs = referencesOf(visits);
+  const show = (visit: Visit) => visitHtml(visit, { nameOf, refs, blobs });
   const gap =
     left > 0 ? html`<p class="cut">${formatCount(left)} visits are left out here, see the trace</p>` : undefined;
   return { id: "visits", title: "Node by node", body: html`${head.map(show)}${gap}${tail.map(show)}` };
@@ -236,7 +232,7 @@ function originOf(origin: Json): string {
 }
 
 function jsonHtml(value: JsonObject): Markup {
-  return valueHtml(value, { room: { left: 20_000 }, cite: () => undefined });
+  return valueHtml(value, { room: { left: 20_000 }, cites: () => false });
 }
 
 function grid(columns: readonly string[], rows: readonly (readonly (string | Markup)[])[]): Markup {

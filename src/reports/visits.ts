@@ -36,8 +36,8 @@ export interface Visit {
 }
 
 export interface VisitCall {
-  /** From 1 within the run. */
-  readonly number: number;
+  /** `r7`: what cites it, and its place on a page. */
+  readonly ref: string;
   readonly id: string;
   readonly tool: string;
   readonly input: Json;
@@ -59,7 +59,7 @@ export type VisitStatus = NodeResult["status"] | "active";
 
 /** The visits of a run, in order; what was said before the first one is in `remarks`. */
 export function visitsOf({ record, events }: Report): { readonly visits: Visit[]; readonly remarks: Remark[] } {
-  const path: Path = { record, visits: [], open: new Map(), remarks: [], calls: 0 };
+  const path: Path = { record, visits: [], open: new Map(), remarks: [] };
   for (const event of events) take(path, event);
   return { visits: path.visits, remarks: path.remarks };
 }
@@ -103,7 +103,6 @@ interface Path {
   /** Calls that wait for their result. */
   readonly open: Map<string, VisitCall>;
   readonly remarks: Remark[];
-  calls: number;
 }
 
 function take(path: Path, event: RunEvent): void {
@@ -179,11 +178,10 @@ function takeReply(visit: Visit, model: string, usage: CallUsage | null): void {
   visit.costUsd = visit.costUsd === null || cost === null ? null : visit.costUsd + cost;
 }
 
-function takeCall(path: Path, visit: Visit, { id, tool, input, at }: EventOf<"tool:call"> & RunEvent): void {
+function takeCall(path: Path, visit: Visit, { id, ref, tool, input, at }: EventOf<"tool:call"> & RunEvent): void {
   if (path.open.has(id)) return;
-  path.calls += 1;
   const attempt = visit.retries.length;
-  const started = { number: path.calls, id, tool, input, attempt, startedAt: at };
+  const started = { ref, id, tool, input, attempt, startedAt: at };
   const call: VisitCall = { ...started, endedAt: undefined, outcome: undefined, blobs: [] };
   path.open.set(id, call);
   visit.calls.push(call);

@@ -36,7 +36,10 @@ const FLOW = {
 function findLine(address: string) {
   return (body: ChatRequest): Scripted => {
     const answers = body.messages.flatMap((message) => (message.role === "tool" ? [message.content] : []));
-    const last = JSON.parse(answers.at(-1) ?? "null") as { blob_id?: string; matches?: { text: string }[] } | null;
+    const last = JSON.parse(answers.at(-1)?.replace(/^\[r\d+\]\n/, "") ?? "null") as {
+      blob_id?: string;
+      matches?: { text: string }[];
+    } | null;
     if (!body.tools) return { text: "told" };
     if (!last) return { calls: [{ tool: "desk_fetch", input: { text: address } }] };
     if (last.matches) return { text: `Found: ${last.matches[0]?.text}` };

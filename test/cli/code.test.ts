@@ -186,7 +186,7 @@ def main(args):
   function countErrors(address: string) {
     return (body: ChatRequest): Scripted => {
       const answers = body.messages.flatMap((message) => (message.role === "tool" ? [message.content] : []));
-      const last = JSON.parse(answers.at(-1) ?? "null") as { blob_id?: string } | null;
+      const last = JSON.parse(answers.at(-1)?.replace(/^\[r\d+\]\n/, "") ?? "null") as { blob_id?: string } | null;
       if (!last) return { calls: [{ tool: "desk_fetch", input: { text: address } }] };
       if (!last.blob_id) return { text: JSON.stringify(last) };
       const input = { language: "python", code: COUNT, args: { log: last.blob_id }, input_blobs: [last.blob_id] };

@@ -151,6 +151,20 @@ export function describeModel(
         expect(textsIn(service.bodies[1]).split("\n")).toContain('{"error":"no such id"}');
       });
 
+      it("are answered with the reference of each result before it", async () => {
+        const calls = ["c1", "c2"].map((id) => ({ id, tool: "list_all", input: {} }));
+        const service = await start({ calls }, { text: "Done." });
+        const model = makeModel(service.url);
+        const first = await model.reply(promptOf({ tools: TOOLS }), callOf({}));
+        const turns = answered(first, [
+          { id: "c1", ref: "r7", output: ["a"], failed: false },
+          { id: "c2", ref: "r8", output: { error: "gone" }, failed: true },
+        ]);
+        await model.reply(promptOf({ tools: TOOLS, turns }), callOf({}));
+        const sent = textsIn(service.bodies[1]);
+        for (const shown of ['[r7]\n["a"]', '[r8]\n{"error":"gone"}']) expect(sent).toContain(shown);
+      });
+
       it("with arguments that are no JSON are broken calls, and can be answered", async () => {
         const calls = [{ id: "c1", tool: "look_up", text: '{"id": 7' }];
         const service = await start({ calls }, { text: "Sorry." });

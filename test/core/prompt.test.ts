@@ -35,7 +35,7 @@ describe("the sections of a prompt (N4, D35)", () => {
         "## Background Context\n\nc1\n\nc2",
         "## Skill: Skill Two\n\nSecond skill.",
         "## Skill: Skill One\n\nFirst skill.",
-        "  Do it.\n",
+        "  Do it.\n\n\nClaims cite results by their reference, e.g. r7.",
       ].join("\n\n---\n\n"),
     );
   });
@@ -153,7 +153,7 @@ describe("what a node's model is given", () => {
     expect(asks[0]?.prompt.turns).toEqual([]);
     expect(asks[1]?.prompt.turns).toEqual([
       { role: "assistant", parts: [{ type: "call", id: "c0", tool: "ops_look", input: { q: 1 } }] },
-      { role: "tools", results: [{ id: "c0", output: { found: 3 }, failed: false }] },
+      { role: "tools", results: [{ id: "c0", ref: "r1", output: { found: 3 }, failed: false }] },
     ]);
   });
 });

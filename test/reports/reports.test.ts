@@ -32,9 +32,9 @@ describe("the visits of a run", () => {
       "post-mortem/draft 1",
     ]);
     expect(visits[4]).toMatchObject({ modelCalls: 4, retries: [{ attempt: 1 }], route: { to: "ask_owner" } });
-    expect(visits[4]?.calls.map(({ number, tool, attempt }) => [number, tool, attempt])).toEqual([
-      [5, "github_compare_commits", 0],
-      [6, "github_search_code", 1],
+    expect(visits[4]?.calls.map(({ ref, tool, attempt }) => [ref, tool, attempt])).toEqual([
+      ["r5", "github_compare_commits", 0],
+      ["r6", "github_search_code", 1],
     ]);
     expect(remarks).toEqual([{ kind: "warning", text: expect.stringContaining("slack is not available") }]);
   });
@@ -89,8 +89,8 @@ describe("the HTML report", () => {
   it("shows lists of claims as tables whose evidence leads to the calls", () => {
     expect(page).toContain('<th scope="col">claim</th><th scope="col">evidence</th>');
     const targets = [...page.matchAll(/<a class="cite" href="#([\w-]+)"/g)].map(([, target]) => target ?? "");
-    expect(targets.length).toBeGreaterThan(0);
-    for (const target of targets) expect(page).toContain(`id="${target}"`);
+    expect(new Set(targets)).toEqual(new Set(["r1", "r2"]));
+    for (const target of targets) expect(page).toContain(`<details class="call" id="${target}">`);
   });
 
   it("loads nothing, runs nothing and links only to itself, whatever a run's texts say", () => {
@@ -154,9 +154,7 @@ describe("the Markdown summary", () => {
     const summary = summaryMarkdown(nice);
     expect(summary.split("\n", 1)[0]).toBe("## ✅ Incident triage: succeeded");
     expect(summary).toContain("- `slack`: `SLACK_WEBHOOK_URL` is not set (Page the on-call engineer)");
-    expect(summary).toContain(
-      "- Both instances ran out of pool connections from 14:38:10 on — `filesystem_read`; `datadog_query_metrics`",
-    );
+    expect(summary).toContain("- Both instances ran out of pool connections from 14:38:10 on — r1; r2");
     expect(summary).toContain("| 5 | Challenge the cause | ✅\u00a0succeeded | 2 | 3/3 passed after 1 retry |");
     expect(summary).toContain("`skillflow doctor workflows/incident-triage.yml`");
   });

@@ -361,7 +361,7 @@ function claims(text: string): Json[] {
   return [
     {
       claim: `Both instances ran out of pool connections from 14:38:10 on${text}`,
-      evidence: ["filesystem_read", "datadog_query_metrics"],
+      evidence: ["r1", "r2"],
     },
     {
       claim: "The leak began with v1.14.0",
@@ -369,9 +369,7 @@ function claims(text: string): Json[] {
     },
     {
       claim: "Each declined card costs one connection",
-      evidence: [
-        { call: "datadog_query_metrics", quote: `payments_declined_since_start rises with pool_in_use${text}` },
-      ],
+      evidence: [{ ref: "r2", quote: `payments_declined_since_start rises with pool_in_use${text}` }],
     },
   ];
 }
@@ -428,8 +426,8 @@ function reply(node: string, purpose: "work" | "route" | "judge", model: string)
 function called(node: string, { tool, input, output, error }: ToolCall, id: string): EventBody[] {
   const outcome = error === undefined ? { output: output ?? null } : { error };
   return [
-    { type: "tool:call", node, tool, input, id },
-    { type: "tool:result", node, tool, id, ...outcome },
+    { type: "tool:call", node, tool, input, ref: "", id },
+    { type: "tool:result", node, tool, ref: "", id, ...outcome },
   ];
 }
 
@@ -443,8 +441,10 @@ function closing(
 
 function numbered(record: RunRecord, bodies: readonly EventBody[]): RunEvent[] {
   const start = Date.parse(record.at);
+  let calls = 0;
   return bodies.map((body, seq) => ({
     ...body,
+    ...(body.type === "tool:call" ? { ref: `r${++calls}` } : body.type === "tool:result" ? { ref: `r${calls}` } : {}),
     seq,
     at: new Date(start + seq * 1730).toISOString(),
     epoch: 0,

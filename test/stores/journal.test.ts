@@ -14,8 +14,8 @@ const replied: EventBody = {
   usage,
   prompt: "0",
 };
-const called: EventBody = { type: "tool:call", node: "a", tool: "t", input: {}, id: "c" };
-const answered: EventBody = { type: "tool:result", node: "a", tool: "t", output: 1, id: "c" };
+const called: EventBody = { type: "tool:call", node: "a", tool: "t", input: {}, ref: "r1", id: "c" };
+const answered: EventBody = { type: "tool:result", node: "a", tool: "t", output: 1, ref: "r1", id: "c" };
 const routed: EventBody = { type: "route", from: "a", to: "b", reason: "r", edge: 0 };
 const ended: EventBody = { type: "workflow:end", results: {}, status: "succeeded", reason: "" };
 

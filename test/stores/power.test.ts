@@ -59,7 +59,14 @@ describe("a machine that loses its power", () => {
   it("loses what was decided and nothing that was paid for or cannot be undone", async () => {
     const world = openWorld();
     const journal = await world.store.create(recordOf("a"));
-    const call = { type: "tool:call", node: "gather", tool: "desk_post", input: {}, id: "1:gather/0/1/0" } as const;
+    const call = {
+      type: "tool:call",
+      node: "gather",
+      tool: "desk_post",
+      input: {},
+      ref: "r1",
+      id: "1:gather/0/1/0",
+    } as const;
     await journal.record("one", does(warning("decided")));
     await journal.record("two", does(call));
     await journal.record("three", does(warning("decided later")));

@@ -1,7 +1,7 @@
 import type { MadeTool } from "../call.ts";
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
-import { type Part, textOf } from "../prompt.ts";
-import type { JsonObject } from "../values.ts";
+import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
+import { defined, type JsonObject } from "../values.ts";
 import {
   type Leaving,
   type Lesson,
@@ -158,6 +158,7 @@ function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
     input: part.type === "call" ? part.input : part.text,
     broken: part.type === "broken_call",
     announced: undefined,
+    ref: undefined,
     outcome: undefined,
   }));
 }
@@ -186,17 +187,23 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
 }
 
 function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
+  const { ref, node, tool, input } = event;
+  state.calls.set(ref, { ref, node, tool, input, outcome: undefined });
   const call = pendingOf(state.visit, event.id);
-  if (call) call.announced = event.epoch;
+  if (call) Object.assign(call, { announced: event.epoch, ref });
 }
 
 function foldResult(state: State, event: EventOf<"tool:result">): void {
   const { visit } = state;
-  if (event.blobs) state.holdsBlobs = true;
+  const { ref, output = null, error, blobs } = event;
+  if (blobs) state.holdsBlobs = true;
+  const outcome = error === undefined ? { output } : { error };
+  const recorded = ref === undefined ? undefined : state.calls.get(ref);
+  if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
   const call = pendingOf(visit, event.id);
   if (!visit || !call) return;
   if (!call.outcome) visit.unanswered -= 1;
-  call.outcome = event.error === undefined ? { output: event.output ?? null } : { error: event.error };
+  call.outcome = outcome;
   if (visit.unanswered > 0) return;
   visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
   for (const answered of visit.pending) visit.calls.push(toolCallOf(answered));
@@ -209,9 +216,10 @@ function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefin
   return call?.key === key ? call : undefined;
 }
 
-function answerOf({ id, outcome }: PendingCall) {
-  if (outcome && "error" in outcome) return { id, output: { error: outcome.error }, failed: true };
-  return { id, output: outcome?.output ?? null, failed: false };
+function answerOf({ id, ref, outcome }: PendingCall): ToolAnswer {
+  const named = { id, ...defined("ref", ref) };
+  if (outcome && "error" in outcome) return { ...named, output: { error: outcome.error }, failed: true };
+  return { ...named, output: outcome?.output ?? null, failed: false };
 }
 
 function without({ made }: State, name: string): readonly MadeTool[] {

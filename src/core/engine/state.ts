@@ -1,7 +1,8 @@
+import type { BlobInfo } from "../blobs.ts";
 import type { MadeTool } from "../call.ts";
 import type { NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
 import type { RunContext, Turn } from "../prompt.ts";
-import type { Json } from "../values.ts";
+import { defined, type Json } from "../values.ts";
 
 /**
  * A run's past, folded from its events: nothing in it that the list does not hold.
@@ -24,6 +25,8 @@ export interface State {
   /** The last result of each node, along `path`. */
   readonly results: Map<string, NodeResult>;
   context: RunContext;
+  /** The run's recorded calls by reference, in order; those of visits that were taken back stay. */
+  readonly calls: Map<string, RecordedCall>;
   /** The tools that the run itself defined; those of visits that were taken back stay. */
   made: readonly MadeTool[];
   readonly steps: TraceStep[];
@@ -49,6 +52,15 @@ export interface State {
   holdsBlobs: boolean;
   readonly warned: Set<string>;
   lastEvent: { readonly epoch: number; readonly at: number } | undefined;
+}
+
+/** A call that was announced, and what it came to. */
+export interface RecordedCall {
+  readonly ref: string;
+  readonly node: string;
+  readonly tool: string;
+  readonly input: Json;
+  outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
 }
 
 interface PathStep {
@@ -133,6 +145,8 @@ export interface PendingCall {
   readonly broken: boolean;
   /** The epoch in which it was announced. */
   announced: number | undefined;
+  /** The reference that it was announced with. */
+  ref: string | undefined;
   outcome: { readonly output: Json } | { readonly error: string } | undefined;
 }
 
@@ -183,6 +197,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     follows: new Map(),
     results: new Map(),
     context: { input: record.input, entries: [], length: 0 },
+    calls: new Map(),
     made: [],
     steps: [],
     edges: [],
@@ -202,7 +217,7 @@ export function begin(record: RunRecord, epoch = 0): State {
   };
 }
 
-export function toolCallOf({ tool, input, announced, outcome }: PendingCall): ToolCall {
+export function toolCallOf({ ref, tool, input, announced, outcome }: PendingCall): ToolCall {
   const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
-  return { tool, input, ...(outcome ?? { error }) };
+  return { ...defined("ref", ref), tool, input, ...(outcome ?? { error }) };
 }

@@ -3,7 +3,7 @@ import type { EventBody } from "../event.ts";
 import { answerFromAbove, readingProblem } from "../own/disclosure.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
-import type { Json } from "../values.ts";
+import { defined, type Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
@@ -44,14 +44,24 @@ export function carryOut(scene: Scene): Step {
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
     const made = tool && madeFor(tool, call.input, state.made);
-    return tool ? [{ key: call.key, tool, input: call.input, ...(made ? { made } : {}) }] : [];
+    return tool
+      ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...defined("made", made) }]
+      : [];
   });
   return { kind: "call", key, node: visit.node, calls };
 }
 
 /** What is recorded of a call that is over: its result, and what it changed of the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
-  const result: EventBody = { type: "tool:result", node, tool: call.tool.exposed, ...outcome, id: call.key };
+  const { ref, key, tool } = call;
+  const result: EventBody = {
+    type: "tool:result",
+    node,
+    tool: tool.exposed,
+    ...outcome,
+    ...defined("ref", ref),
+    id: key,
+  };
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
@@ -68,15 +78,20 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
   const { visit } = scene;
   const { node } = visit;
   const tools = toolsHere(scene);
-  const bodies: EventBody[] = calls.map(({ key, tool, input }) => ({ type: "tool:call", node, tool, input, id: key }));
+  const named = calls.map((call, index) => ({ ...call, ref: `r${scene.state.calls.size + index + 1}` }));
+  const bodies: EventBody[] = named.map(({ key, ref, tool, input }) => {
+    return { type: "tool:call", node, tool, input, ref, id: key };
+  });
   const sound: PendingCall[] = [];
-  for (const call of calls) {
+  for (const call of named) {
     const tool = tools.find(call.tool);
     const complaint = call.index >= MOST_CALLS ? BEYOND_MOST : rejection(call, tool, tools);
     const known = complaint === undefined && tool ? seenAbove(scene, { call, tool, sound }) : undefined;
     if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
     else sound.push(call);
-    if (known !== undefined) bodies.push({ type: "tool:result", node, tool: call.tool, output: known, id: call.key });
+    if (known !== undefined) {
+      bodies.push({ type: "tool:result", node, tool: call.tool, output: known, ref: call.ref, id: call.key });
+    }
   }
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
 }
@@ -114,8 +129,8 @@ function inputProblem(tool: ToolDescriptor, input: Json, present: readonly ToolD
   return readingProblem(tool, input) ?? misfitOf(tool, input) ?? makingProblem(tool, input, present);
 }
 
-function refused({ node }: Visit, { tool, key }: PendingCall, failure: Failure): EventBody {
-  return { type: "tool:result", node, tool, ...failure, id: key };
+function refused({ node }: Visit, { tool, key, ref }: PendingCall, failure: Failure): EventBody {
+  return { type: "tool:result", node, tool, ...failure, ...defined("ref", ref), id: key };
 }
 
 /** Announced by a process that is gone, and not safe to repeat (O11). */

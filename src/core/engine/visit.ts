@@ -44,12 +44,20 @@ function askTurn(scene: Scene): Step {
   return ask(state, { key, purpose: "work", node: visit.node, model: modelHere(scene), prompt: workPrompt(scene) });
 }
 
+const CITE = "Claims cite results by their reference, e.g. r7.";
+
+/** Whose prompt says how results are cited (extensions 7, References). */
+function mayCite({ program, visit }: Scene): boolean {
+  return program.skills(visit.node).length > 0;
+}
+
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */
 function workPrompt(scene: Scene): Prompt {
   const { program, state, visit, node } = scene;
   const { lesson } = visit;
   const past = lesson ? [{ text: previousAttempt(lesson.answer, lesson.feedback), trusted: false }] : [];
-  const instruction = { text: program.instruction(visit.node), trusted: true };
+  const asked = program.instruction(visit.node) + (mayCite(scene) ? `\n\n${CITE}` : "");
+  const instruction = { text: asked, trusted: true };
   return {
     ...sectioned([...past, ...program.preface(visit.node, state), instruction]),
     context: state.context,

@@ -30,6 +30,8 @@ import {
 /** Plays one node with the skill ops. */
 const one = (node: NodeParts, options: PlayOptions = {}, parts: Parameters<typeof recordOf>[1] = {}) =>
   play(recordOf(workflowOf({ a: { skills: ["ops"], ...node } }), { skills: [OPS], ...parts }), options);
+/** What follows the instruction of a node with skills. */
+const CITE = "\n\nClaims cite results by their reference, e.g. r7.";
 const opening = (ask: { readonly prompt: Parameters<typeof openingTexts>[0] } | undefined) => ask?.prompt.text ?? "";
 
 describe("the order of events (X1)", () => {
@@ -221,7 +223,9 @@ describe("tool calls", () => {
 
   test("outputs reach the model and the result (S6)", () => {
     const played = one({}, { answers: [calls(["ops_look", { q: 1 }])], tools: () => ({ output: { rows: [1] } }) });
-    expect(resultAt(played, "a").toolCalls).toEqual([{ tool: "ops_look", input: { q: 1 }, output: { rows: [1] } }]);
+    expect(resultAt(played, "a").toolCalls).toEqual([
+      { ref: "r1", tool: "ops_look", input: { q: 1 }, output: { rows: [1] } },
+    ]);
   });
 
   test("a failed call is data: the node goes on (S7, X9, D41, D49)", () => {
@@ -229,10 +233,10 @@ describe("tool calls", () => {
     const [event] = eventsOf(played.events, "tool:result");
     expect(event).toMatchObject({ error: "boom" });
     expect(event).not.toHaveProperty("output");
-    expect(resultAt(played, "a").toolCalls).toEqual([{ tool: "ops_look", input: {}, error: "boom" }]);
+    expect(resultAt(played, "a").toolCalls).toEqual([{ ref: "r1", tool: "ops_look", input: {}, error: "boom" }]);
     expect(played.asks[1]?.prompt.turns[1]).toEqual({
       role: "tools",
-      results: [{ id: "c0", output: { error: "boom" }, failed: true }],
+      results: [{ id: "c0", ref: "r1", output: { error: "boom" }, failed: true }],
     });
     expect(played.state.end?.status).toBe("succeeded");
   });
@@ -274,7 +278,7 @@ describe("tool calls", () => {
     const played = one({}, { answers: [broken] });
     expect(results(played)).toEqual([["ops_look", "the arguments were no JSON"]]);
     expect(resultAt(played, "a").toolCalls).toEqual([
-      { tool: "ops_look", input: "{oops", error: "the arguments were no JSON" },
+      { ref: "r1", tool: "ops_look", input: "{oops", error: "the arguments were no JSON" },
     ]);
   });
 
@@ -658,7 +662,7 @@ describe("retry (N33-N38)", () => {
       { max: 1, ...(instruction === undefined ? {} : { instruction }) },
       { answers: ["no", calls("ops_look")] },
     );
-    expect(opening(played.asks[1])).toBe(`${previous("no", preamble)}\n\n---\n\nDo it.`);
+    expect(opening(played.asks[1])).toBe(`${previous("no", preamble)}\n\n---\n\nDo it.${CITE}`);
     expect(played.asks[1]?.prompt.turns).toEqual([]);
     expect(eventsOf(played.events, "node:retry")).toMatchObject([
       { attempt: 1, preamble, reason: `eval failed (policy: all_pass):\n  - ${line}` },
@@ -678,7 +682,7 @@ describe("retry (N33-N38)", () => {
     expect(opening(played.asks[1])).toMatch(question);
     expect(opening(played.asks[1])).toContain(line);
     expect(played.asks[1]?.prompt.tools).toEqual([]);
-    expect(opening(played.asks[2])).toBe(`${previous("no", "You forgot the tool.")}\n\n---\n\nDo it.`);
+    expect(opening(played.asks[2])).toBe(`${previous("no", "You forgot the tool.")}\n\n---\n\nDo it.${CITE}`);
   });
 
   test.each([
@@ -686,7 +690,7 @@ describe("retry (N33-N38)", () => {
     ["is blank", says(" \n")],
   ])("a diagnosis that %s falls back to the default, with a warning (N36)", (_, answer) => {
     const played = retrying({ max: 1, instruction: { auto: true } }, { answers: ["no", answer, calls("ops_look")] });
-    expect(opening(played.asks[2])).toBe(`${previous("no", `${line}\nFix and try again.`)}\n\n---\n\nDo it.`);
+    expect(opening(played.asks[2])).toBe(`${previous("no", `${line}\nFix and try again.`)}\n\n---\n\nDo it.${CITE}`);
     expect(eventsOf(played.events, "warning")).toHaveLength(1);
     expect(resultAt(played, "a").status).toBe("success");
   });
@@ -697,7 +701,7 @@ describe("retry (N33-N38)", () => {
     const told = opening(asks[1]);
     expect(told.length).toBeLessThan(9_000);
     for (const part of ["BEGIN", "END", "characters left out"]) expect(told).toContain(part);
-    expect(opening(asks[2])).toBe(`${previous("second", `${line}\nFix and try again.`)}\n\n---\n\nDo it.`);
+    expect(opening(asks[2])).toBe(`${previous("second", `${line}\nFix and try again.`)}\n\n---\n\nDo it.${CITE}`);
   });
 
   test("only the latest failure is quoted (N35)", () => {

@@ -62,7 +62,7 @@ describe("skills that are read on demand", () => {
     ["whose skills are unavailable (D25)", { skills: ["gone"] }],
     ["whose skills have no instruction", { skills: ["mute"] }],
   ])("leave no section and no tool at a node %s", (_, node) => {
-    expect(firstPrompt(node, "readOnDemand").text).toBe("do a");
+    expect(firstPrompt(node, "readOnDemand").text).toMatch(/^do a(\n\nClaims cite results .*)?$/);
     expect(names(node, "readOnDemand")).not.toContain("read_skill");
   });
 
@@ -72,7 +72,7 @@ describe("skills that are read on demand", () => {
   ])("are not listed where a node %s", (_, node) => {
     const prompt = firstPrompt({ skills: ["notes"], ...node }, "readOnDemand");
     expect(prompt.tools).toEqual([]);
-    expect(prompt.text).toBe("do a");
+    expect(prompt.text).toBe("do a\n\nClaims cite results by their reference, e.g. r7.");
   });
 
   test("stay readable where only reads are allowed, and where `allow` names tools of skills", () => {
@@ -130,6 +130,7 @@ describe("skills whose instructions stand in the prompt", () => {
     expect(played.called).toEqual([]);
     expect(resultAt(played, "a").toolCalls).toEqual([
       {
+        ref: "r1",
         tool: "read_skill",
         input: { skill_name: "maps" },
         output: "The instruction of maps stands above already. Its files, read with `path`: ref/a.md, ref/b.md",

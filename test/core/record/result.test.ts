@@ -35,7 +35,11 @@ describe("the result document (X3-X7, D14, D24)", () => {
       exitCode: 0,
       degraded: [{ skill: "nope", node: "a", reason: "no skill has this id" }],
       results: {
-        a: { status: "success", data: { summary: "x" }, toolCalls: [{ tool: "ops_look", input: {}, output: "ok" }] },
+        a: {
+          status: "success",
+          data: { summary: "x" },
+          toolCalls: [{ ref: "r1", tool: "ops_look", input: {}, output: "ok" }],
+        },
         b: { status: "success", data: { summary: "y" }, toolCalls: [] },
       },
       trace: {
