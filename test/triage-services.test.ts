@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import type { Script } from "../src/models/script.ts";
 import { runHere } from "./cli/in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runProgram } from "./cli/program.ts";
+import { sliceOf } from "./long.ts";
 import * as betterstack from "./services/betterstack.ts";
 import { type ChatRequest, startChat } from "./services/chat.ts";
 import * as datadog from "./services/datadog.ts";
@@ -360,7 +361,10 @@ describe.each(trackers)("the triage of a cause that %s knows", (tracker) => {
       expectNoSecrets(cwd, [killed, ended], world);
     },
   );
+});
 
+/** The message goes to the same place, whichever tracker was asked before. */
+describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker) => {
   it("sends no second message when the program is killed while it sends one", async () => {
     const cwd = makeDesk();
     const { onStart, onWrite } = createReaper("message", "arrived");

@@ -411,7 +411,7 @@ describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
 });
 
 describe("a model that says megabytes", () => {
-  const ofMegabytes = (count: number) => "all work and no play ".repeat(50_000 * count);
+  const megabytes = "all work and no play ".repeat(50_000 * (LONG ? 20 : 5));
   const TWO = JSON.stringify({
     id: "two",
     name: "Two",
@@ -424,8 +424,8 @@ describe("a model that says megabytes", () => {
   });
 
   it.each<[string, Scripted]>([
-    ["as its answer", { text: ofMegabytes(20) }],
-    ["as arguments", { calls: [{ tool: "tracker_count_words", input: { text: ofMegabytes(LONG ? 20 : 5) } }] }],
+    ["as its answer", { text: megabytes }],
+    ["as arguments", { calls: [{ tool: "tracker_count_words", input: { text: megabytes } }] }],
   ])(
     "%s does not end the program, nor fill the terminal",
     async (_, first) => {
