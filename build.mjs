@@ -1,11 +1,13 @@
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
 
 /**
- * Bundles the program, the public entries and the built-in skills into dist/, sharing what they share: with every package
- * that they use, so that those who install us install little else. What runs elsewhere, in a sandbox or a thread, is a
- * file of its own in dist/vendor/.
+ * Bundles the program, the public entries and the built-in skills into dist/program.js, so that they share what they are
+ * made of, with every package that they use: those who install us install little else. Beside it are the entries that
+ * load it, and in dist/vendor/ what few runs need, and what runs elsewhere, in a sandbox or a thread.
  */
 
 const skills = existsSync("skills")
@@ -16,39 +18,37 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 rmSync("dist", { recursive: true, force: true });
 const shape = {
-  plugins: [namedExports()],
   bundle: true,
   platform: "node",
   target: "node20",
+  format: "cjs",
   minifySyntax: true,
   minifyWhitespace: true,
+  legalComments: "none",
   logLevel: "warning",
   metafile: true,
 };
+/** What is imported of packages that are files of their own, by the names of the files. */
+const apart = new Map();
 const program = await build({
   ...shape,
-  entryPoints: {
-    bin: "src/bin.ts",
-    index: "src/index.ts",
-    testing: "src/testing.ts",
-    ...Object.fromEntries(skills.map((id) => [`skills/${id}/skill`, `skills/${id}/skill.ts`])),
-  },
-  outdir: "dist",
-  splitting: true,
-  format: "esm",
-  define: { __VERSION__: JSON.stringify(version) },
+  plugins: [packagesApart()],
+  stdin: { contents: parts(), resolveDir: ".", sourcefile: "program.js" },
+  outfile: "dist/program.js",
+  define: { __VERSION__: JSON.stringify(version), "import.meta.url": "__url" },
   alias: { skillflow: "./src/index.ts", yaml: "./node_modules/yaml/browser/index.js" },
-  chunkNames: "chunks/[name]-[hash]",
+  // A function for src/load.ts to call.
   banner: {
-    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+    js: "(function(module,require,__import,__filename,__dirname){const __url=require('node:url').pathToFileURL(__filename).href;",
   },
+  footer: { js: "})" },
 });
 const vendored = await build({
   ...shape,
-  entryPoints: { undici: "undici", quickjs: "quickjs-emscripten" },
+  entryPoints: { quickjs: "quickjs-emscripten", ...Object.fromEntries([...apart.keys()].map((file) => [file, file])) },
+  plugins: [wholePackages()],
   outdir: "dist/vendor",
   outExtension: { ".js": ".cjs" },
-  format: "cjs",
   define: { "import.meta.url": "__url" },
   banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
   // One interpreter in place of all: those for debugging, and for code that waits, are never asked for.
@@ -67,28 +67,152 @@ for (const id of skills) {
 }
 cpSync("src/loaders/folder/runners", "dist/runners", { recursive: true });
 cpSync("src/protocol/guide", "dist/guide", { recursive: true });
+writeFileSync("dist/package.json", JSON.stringify({ type: "commonjs" }));
+mkdirSync("dist/types");
+writeFileSync("dist/types/package.json", JSON.stringify({ type: "module" }));
+// Written in ASCII, in regular expressions and templates too: such a text is read and compiled in half the time.
+const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const code = readFileSync("dist/program.js", "utf8")
+  .replace(/[^\0-\x7f]/g, escaped)
+  .replace(/(?<![\w.$])import\(/g, "__import(");
+writeFileSync("dist/program.js", code);
+await build({
+  ...shape,
+  entryPoints: { load: "src/load.ts" },
+  outdir: "dist",
+  define: { __BUILD__: JSON.stringify(createHash("sha256").update(code).digest("hex").slice(0, 16)) },
+});
+const { loadProgram } = createRequire(import.meta.url)("./dist/load.js");
+const { COMMANDS, main, ...entries } = loadProgram();
+for (const entry of ["index", "testing"]) writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
+for (const id of skills) {
+  // With its id in plain text, as whoever looks for skills expects it.
+  const source = `module.exports={...require("../../load.js").loadProgram().skill("${id}"),id:"${id}"};\n`;
+  writeFileSync(join("dist/skills", id, "skill.js"), source);
+}
+writeFileSync("dist/answers.json", JSON.stringify(await answers()));
+await build({
+  ...shape,
+  entryPoints: { bin: "src/bin.ts" },
+  outdir: "dist",
+  define: { __COMMANDS__: JSON.stringify(COMMANDS.map(({ usage }) => nameOf(usage))) },
+  plugins: [loadedOnce()],
+});
 chmodSync("dist/bin.js", 0o755);
 writeFileSync(
   "dist/LICENSES.txt",
   licencesOf([...Object.keys({ ...program.metafile.inputs, ...vendored.metafile.inputs }), "node_modules/jiti"]),
 );
 
-/** Node gives the exports of a CommonJS package by their names to what imports it; a bundle, only those written out. */
-function namedExports() {
+/** The program's own code, each part of it loaded when it is asked for. */
+function parts() {
+  return `
+    const commandLine = () => import("./src/command-line.ts").then(({ commandLine }) => commandLine());
+    const main = (...given) => import("./src/cli/main.ts").then(({ main }) => main(...given));
+    const skill = (id) => SKILLS[id]();
+    const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };
+    module.exports = {
+      commandLine,
+      main,
+      skill,
+      get COMMANDS() { return require("./src/cli/commands.ts").COMMANDS; },
+      get index() { return require("./src/index.ts"); },
+      get testing() { return require("./src/testing.ts"); },
+    };`;
+}
+
+/** Written so that Node finds the names for those who import them. */
+function exportsOf(entry, exported) {
+  const lines = Object.keys(exported).map((name) => `exports.${name}=own.${name};`);
+  return `"use strict";const own=require("./load.js").loadProgram().${entry};\n${lines.join("\n")}\n`;
+}
+
+/** Packages that few runs need are files of their own, and answer as Node itself would have imported them. */
+function packagesApart() {
   return {
-    name: "named-exports",
+    name: "packages-apart",
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^[^./]/, namespace: "file" }, ({ path, kind, importer }) =>
         kind === "dynamic-import" && !path.startsWith("node:") && !importer.includes("node_modules")
-          ? { path, namespace: "named" }
+          ? { path, namespace: "apart" }
           : undefined,
       );
-      onLoad({ filter: /^/, namespace: "named" }, async ({ path }) => {
-        const names = Object.keys(await import(path)).filter((name) => name !== "module.exports");
-        return { contents: `export { ${names.join(", ")} } from "${path}";`, resolveDir: "." };
+      onResolve({ filter: /^/, namespace: "apart" }, ({ path }) => ({ path, external: true }));
+      onLoad({ filter: /^/, namespace: "apart" }, ({ path }) => {
+        const file = /^(?:@[^/]+\/)?[^/]+/.exec(path)[0].replace("@", "").replace("/", "-");
+        apart.set(file, new Set(apart.get(file)).add(path));
+        return { contents: `export * from "./vendor/${file}.cjs"; export { default } from "./vendor/${file}.cjs";` };
       });
     },
   };
+}
+
+/** All that is imported of a package, in one file. */
+function wholePackages() {
+  return {
+    name: "whole-packages",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^/ }, ({ path, kind }) =>
+        kind === "entry-point" && apart.has(path) ? { path, namespace: "whole" } : undefined,
+      );
+      onLoad({ filter: /^/, namespace: "whole" }, async ({ path }) => {
+        const lines = [...apart.get(path)].map(async (name) => {
+          const main = "default" in (await import(name)) ? `export { default } from "${name}";` : "";
+          return `export * from "${name}";${main}`;
+        });
+        return { contents: (await Promise.all(lines)).join(""), resolveDir: "." };
+      });
+    },
+  };
+}
+
+/** The one loader, of whoever asks. */
+function loadedOnce() {
+  return {
+    name: "loaded-once",
+    setup({ onResolve }) {
+      onResolve({ filter: /\/load\.ts$/ }, () => ({ path: "./load.js", external: true }));
+    },
+  };
+}
+
+/** What the program says of itself, as it says it: by the width of the terminal, and by the words that ask for it. */
+async function answers() {
+  const asked = [
+    [],
+    ...COMMANDS.flatMap(({ usage, commands = [] }) => {
+      const name = nameOf(usage);
+      return [[name], ...commands.map((inner) => [name, nameOf(inner.usage)])];
+    }),
+  ].map((words) => [...words, "--help"]);
+  const byWidth = [80, 110].map(async (columns) => {
+    const answered = [["--version"], ...asked].map(async (argv) => [argv.join(" "), await said(argv, columns)]);
+    return [columns, Object.fromEntries(await Promise.all(answered))];
+  });
+  return Object.fromEntries(await Promise.all(byWidth));
+}
+
+async function said(argv, columns) {
+  let text = "";
+  const nothing = () => undefined;
+  const out = async (more) => {
+    text += more;
+  };
+  await main(argv, {
+    runtime: {},
+    host: { env: {} },
+    out,
+    err: out,
+    isTerminal: false,
+    columns,
+    onFault: nothing,
+    onInterrupt: nothing,
+  });
+  return text;
+}
+
+function nameOf(usage) {
+  return usage.split(" ")[0];
 }
 
 /** What those who wrote the bundled packages ask for: their licence beside their code. */

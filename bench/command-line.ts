@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startLoopback } from "../src/testing.ts";
@@ -13,8 +14,9 @@ export async function benchCommandLine(): Promise<readonly BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-command-line-"));
   try {
     return [
-      await startRow("skillflow --help", ["--help"], 1.5),
-      await startRow("validate incident-triage.yml", ["validate", resolve("workflows/incident-triage.yml")], 3),
+      await startRow("skillflow --help", ["--help"], 1.15),
+      await startRow("validate incident-triage.yml", ["validate", resolve("workflows/incident-triage.yml")], 2.5),
+      await firstRequestRow(folder),
       await furtherNodeRow(folder),
       await longChainRow(folder),
       await listRow(folder),
@@ -36,16 +38,35 @@ async function startRow(name: string, args: readonly string[], most: number): Pr
   return row(`${name} against node -e 0`, `${ratio.toFixed(2)}x`, `${most}x`, most / ratio);
 }
 
+/** From the start of `run` until a model is asked. */
+async function firstRequestRow(folder: string): Promise<BenchRow> {
+  let asked = Number.NaN;
+  const service = await startLoopback((_request, response) => {
+    asked = performance.now();
+    answerStream(response);
+  });
+  const args = [PROGRAM, "run", writeChain(folder, 1), "--model", "openai-compatible:m"];
+  const times: number[] = [];
+  const ratios: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const bare = await timed(() => ended(["-e", "0"]));
+    const start = performance.now();
+    await ended(args, folder, { OPENAI_BASE_URL: service.url });
+    if (round > 0) times.push(asked - start);
+    if (round > 0) ratios.push((asked - start) / bare);
+  }
+  await service.close();
+  const ms = median(times);
+  const value = `${ms.toFixed(0)} ms, ${median(ratios).toFixed(2)}x of node -e 0`;
+  return row("first model request of run", value, "130 ms", 130 / ms);
+}
+
 const SHORT = 10;
 const LONG = 210;
 
 /** What a node more costs with a model that answers at once: a long chain against a short one. */
 async function furtherNodeRow(folder: string): Promise<BenchRow> {
-  const service = await startLoopback((_request, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const part of ANSWER) response.write(`data: ${typeof part === "string" ? part : JSON.stringify(part)}\n\n`);
-    response.end();
-  });
+  const service = await startLoopback((_request, response) => answerStream(response));
   const env = { OPENAI_BASE_URL: service.url };
   const model = ["--model", "openai-compatible:m", "--max-steps", String(LONG)];
   const run = (length: number) => ended([PROGRAM, "run", writeChain(folder, length), ...model], folder, env);
@@ -58,6 +79,12 @@ async function furtherNodeRow(folder: string): Promise<BenchRow> {
   await service.close();
   const ms = median(times);
   return row("a further node by the command line", `${ms.toFixed(2)} ms`, "2.5 ms", 2.5 / ms);
+}
+
+function answerStream(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const part of ANSWER) response.write(`data: ${typeof part === "string" ? part : JSON.stringify(part)}\n\n`);
+  response.end();
 }
 
 const ANSWER = [

@@ -1,88 +1,38 @@
 #!/usr/bin/env -S node --
-import { processHost } from "./process-host.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { keepCompiled, loadProgram } from "./load.ts";
 
 /**
- * With process-host.ts the only file that touches the process: arguments, environment, streams, signals, exit code. The `--` of the first
- * line keeps Node from obeying flags of ours that it knows by the same name.
+ * Where the program begins. What it says of itself was written down when it was built; all else is loaded. The `--` of
+ * the first line keeps Node from obeying flags of ours that it knows by the same name.
  */
 
-/** A stream that breaks is told to whoever writes to it, and ends nothing by itself. */
-const toldToTheWriter = () => undefined;
-for (const stream of [process.stdout, process.stderr]) stream.on("error", toldToTheWriter);
+const argv = process.argv.slice(2);
+const answer = readyAnswer();
+if (answer === undefined) void work();
+else process.stdout.on("error", () => undefined).write(answer); // nobody has to read it to its end
 
-/** Ours alone once the output is reserved. */
-const printOut = process.stdout.write.bind(process.stdout);
-const printErr = process.stderr.write.bind(process.stderr);
-
-const workingDirectory = await findWorkingDirectory();
-
-const code = await import("./cli/main.ts").then(({ main }) =>
-  main(process.argv.slice(2), {
-    runtime: { node: process.version, platform: process.platform },
-    host: { ...processHost(), env: process.env, cwd: workingDirectory },
-    out: (text) => write(printOut, text),
-    err: (text) => write(printErr, text).catch(toldToTheWriter),
-    isTerminal: process.stderr.isTTY === true,
-    columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
-    outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,
-    readInput,
-    input: () => process.stdin,
-    reserveOutput: () => {
-      process.stdout.write = printErr;
-    },
-    ask: process.stdin.isTTY === true && process.stderr.isTTY === true ? ask : undefined,
-    onInterrupt,
-    onFault: (tell) => process.on("uncaughtException", tell),
-  }),
-);
-await Promise.allSettled([write(printOut, ""), write(printErr, "")]);
-// What a tool left running must not keep us.
-process.exit(code);
-
-/** Somebody may have deleted it. */
-async function findWorkingDirectory(): Promise<string> {
-  try {
-    return process.cwd();
-  } catch {
-    await write(printErr, "error: the working directory is gone\n  change into one that is there\n");
-    process.exit(4);
-  }
+/** Help, as wide as it would be made, or the version; not where lines of it would have to be broken. */
+function readyAnswer(): string | undefined {
+  if (!/^(?:-h|--help|-V|--version)$/.test(argv.at(-1) ?? "")) return undefined;
+  const width = Math.min(process.stderr.columns || 80, 110);
+  const answers = JSON.parse(readFileSync(join(__dirname, "answers.json"), "utf8"));
+  const text: string | undefined = answers[width]?.[words()];
+  const { isTTY, columns } = process.stdout;
+  return isTTY === true && text?.split("\n").some(({ length }) => length > (columns || 80)) ? undefined : text;
 }
 
-/** Resolves once the text is handed over, so that a slow pipe holds us back instead of losing the end. */
-function write(print: NodeJS.WriteStream["write"], text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    print(text, (error) => (error ? reject(error) : resolve()));
-  });
+function words(): string {
+  return argv.map((word) => ({ "-h": "--help", "-V": "--version" })[word] ?? word).join(" ");
 }
 
-async function readInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
+async function work(): Promise<void> {
+  const use = __COMMANDS__.find((command) => command === argv[0]) ?? "none";
+  const code = await loadProgram(use).commandLine();
+  keepCompiled(use, { pid: process.pid, uid: process.geteuid?.() });
+  // What a tool left running must not keep us.
+  process.exit(code);
 }
 
-/** What is typed until Enter; nothing where the input ends before. Ctrl-C ends the program, as nothing runs yet. */
-async function ask(question: string): Promise<string> {
-  const { createInterface } = await import("node:readline/promises");
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  lines.on("SIGINT", () => process.exit(130));
-  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-  try {
-    return await Promise.race([lines.question(question), ended]);
-  } finally {
-    lines.close();
-  }
-}
-
-/** The first signal asks for a clean end, the second ends at once. */
-function onInterrupt(stop: (reason: string) => void): void {
-  let asked = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => {
-      if (asked) process.exit(130);
-      asked = true;
-      stop(signal === "SIGINT" ? "interrupted (Ctrl-C)" : "interrupted (terminated)");
-    });
-  }
-}
+declare const __COMMANDS__: readonly string[];

@@ -1,10 +1,10 @@
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const IS_BUILT = !import.meta.url.endsWith(".ts");
 /** The package's folder: a checkout's, or where it is installed; what is built lies in its `dist`. */
-const PACKAGE = dirname(basename(HERE) === "chunks" ? dirname(HERE) : HERE);
+const PACKAGE = dirname(HERE);
 
 /** What comes with the program beside its code: `built` in `dist`, or the `source` that it is made from. */
 export const ownPath = (built: string, source: string): string => packagePath(IS_BUILT ? join("dist", built) : source);

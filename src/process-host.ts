@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Host } from "./app/host.ts";
 
-/** What the program and the library take of their process: with bin.ts the only file that touches it. */
+/** What the program and the library take of their process: with bin.ts and command-line.ts the only file that touches it. */
 
 interface Said {
   readonly env?: Host["env"];

@@ -22,8 +22,9 @@ export default function install({ provide }: TestProject): (() => void) | undefi
   const directory = mkdtempSync(join(tmpdir(), "installation-"));
   mkdirSync(join(directory, "home"));
   cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
-  writeFileSync(join(directory, "dist", "package.json"), JSON.stringify({ type: "module" }));
-  cpSync(join(ROOT, "test", "cli", "desk"), join(directory, "dist", "skills", "desk"), { recursive: true });
+  const desk = join(directory, "dist", "skills", "desk");
+  cpSync(join(ROOT, "test", "cli", "desk"), desk, { recursive: true });
+  writeFileSync(join(desk, "package.json"), JSON.stringify({ type: "module" }));
   mkdirSync(join(directory, "node_modules"));
   symlinkSync(join(ROOT, "node_modules", "zod"), join(directory, "node_modules", "zod"));
   provide("installation", directory);

@@ -1,4 +1,3 @@
-import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -71,9 +70,8 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
 
 /** Loaded by Node itself, as vitest.config.ts says: what the tests' own loader makes of a module is not what is installed. */
 async function builtMain(): Promise<typeof main> {
-  const chunks = join(installation().directory, "dist", "chunks");
-  const file = readdirSync(chunks).find((name) => /^main-\w+\.js$/.test(name)) ?? "";
-  return (await import(pathToFileURL(join(chunks, file)).href)).main;
+  const file = join(installation().directory, "dist", "load.js");
+  return (await import(pathToFileURL(file).href)).loadProgram().main;
 }
 
 function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
