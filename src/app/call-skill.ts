@@ -1,14 +1,13 @@
 import type { Blobs } from "../core/blobs.ts";
-import { callCodeOf, messageOf } from "../core/errors.ts";
+import { callCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import { TOOL_MAKER } from "../core/own/tool-maker.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "../core/skill.ts";
-import type { JsonObject } from "../core/values.ts";
-import { checkedAs } from "../core/values.ts";
+import type { Json, JsonObject } from "../core/values.ts";
 import type { Invocation } from "../loaders/folder/host.ts";
 import { handlerConfig, recordSkill } from "../loaders/registry/entry.ts";
 import { type Chosen, chooseTool } from "../loaders/registry/invoke.ts";
-import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blob-tools.ts";
+import { BLOB_READERS } from "../run/blob-tools.ts";
 import { createCall } from "../run/call.ts";
 import { inTurn } from "../run/queue.ts";
 import { openFetch } from "./fetch.ts";
@@ -61,7 +60,8 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
     return servers.entries.get(reference);
   };
   try {
-    return await callTool(workspace, await chooseTool({ find }, call), call, { ...options, redactor });
+    const chosen = { ...(await chooseTool({ find }, call)), input: call.arguments };
+    return await callTool(workspace, chosen, { ...options, redactor });
   } catch (error) {
     return { error: redactor.text(messageOf(error)), code: callCodeOf(error) };
   } finally {
@@ -85,8 +85,7 @@ export async function listServerTools(
 
 async function callTool(
   { host }: Workspace,
-  { entry, tool, misfit }: Chosen,
-  { arguments: input }: Invocation,
+  { entry, tool, misfit, input }: Chosen & { readonly input: Json },
   { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
 ): Promise<Outcome> {
   if (misfit !== undefined) return { error: options.redactor.text(misfit), code: "input.invalid" };
@@ -141,10 +140,17 @@ export async function offeredSkills(
   return { offered, warnings: [...held, ...warnings, ...lost] };
 }
 
-/** What the tools for blobs do, by their names. */
-export function readOn(name: string, blobs: Blobs, input: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-  return inTurn(async () => {
-    if (name === "search_blob") return searchBlob(blobs, checkedAs<SearchBlob>(input));
-    return readBlob(blobs, checkedAs<ReadBlob>(input));
-  }, signal);
+/** A call of one of the tools for blobs, with input that fits. */
+export async function readOn(
+  { name, input }: { readonly name: string; readonly input: JsonObject },
+  { blobs, signal }: Pick<InvokeOptions, "blobs" | "signal">,
+): Promise<Outcome> {
+  try {
+    const read = BLOB_READERS[name];
+    if (!read) return { error: `skillflow itself has no tool ${name}`, code: "tool.unknown" };
+    return { output: await inTurn(() => read(blobs, input), signal) };
+  } catch (error) {
+    if (error instanceof SkillflowError && error.code === "calls.full") throw error;
+    return { error: messageOf(error), code: callCodeOf(error) };
+  }
 }

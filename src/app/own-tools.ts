@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "../core/values.ts";
 import { checkedAs } from "../core/values.ts";
 import type { ScriptWanted } from "../loaders/folder/skill-script.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";
-import { type ReadBlob, readBlob, type SearchBlob, searchBlob } from "../run/blob-tools.ts";
+import { BLOB_READERS } from "../run/blob-tools.ts";
 import type { Handler } from "../run/call.ts";
 import type { Workspace } from "./host.ts";
 import type { SkillEntries } from "./skills/entries.ts";
@@ -44,8 +44,12 @@ type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => Promi
 const EXECUTORS: Readonly<Record<string, Carry>> = {
   [READ_SKILL]: (input, world) => readSkill(checkedAs<ReadSkill>(input), world),
   [RUN_SCRIPT]: (input, world, context) => runScript(checkedAs<RunScript>(input), world, context),
-  read_blob: (input, { blobs }) => readBlob(blobs, checkedAs<ReadBlob>(input)),
-  search_blob: (input, { blobs }) => searchBlob(blobs, checkedAs<SearchBlob>(input)),
+  ...Object.fromEntries(
+    Object.entries(BLOB_READERS).map(([name, read]): [string, Carry] => [
+      name,
+      (input, { blobs }) => read(blobs, input),
+    ]),
+  ),
 };
 
 interface ReadSkill {

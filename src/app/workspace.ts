@@ -4,6 +4,7 @@ import type { Diagnostic } from "../core/diagnostic.ts";
 import { setTimeBound } from "../core/schema/time-bound.ts";
 import { nearest } from "../core/values.ts";
 import type { Workflow } from "../core/workflow.ts";
+import type { SkillLevel } from "../loaders/folder/level.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
 import { askAgent } from "../loaders/formats/contract/agent-call.ts";
 import { mcpCaller } from "../loaders/mcp/call.ts";
@@ -46,6 +47,35 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   });
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const { store, storeDirectory } = openStore(host, options.store);
+  const found = findSkills(host, options, { choices, levels, storeDirectory });
+  const refused = [...choices.findings, ...untrustedServers(choices, found)];
+  const findings = [...refused.map(configFinding), ...missingFolders(levels)];
+  const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
+  const root = projectRoot(host.cwd);
+  const operator = trustsUser ? (user?.config ?? {}) : {};
+  return {
+    host,
+    root,
+    project,
+    user,
+    operator,
+    skills,
+    choices,
+    store,
+    storeDirectory,
+    models: options.models ?? new Map(),
+    overrides: options.overrides,
+  };
+}
+
+interface Chosen {
+  readonly choices: SkillChoices;
+  readonly levels: readonly SkillLevel[];
+  readonly storeDirectory: string | undefined;
+}
+
+function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, storeDirectory }: Chosen): SkillSet {
+  const keep = () => [...keptPlaces(host, levels), ...(storeDirectory ? [storeDirectory] : []), ...found.folders];
   const found: SkillSet = openSkillSet({
     builtin: builtinSkills(),
     given: options.given ?? [],
@@ -65,36 +95,13 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
       self: host.self,
       options: choices.formats,
       ...openRunners(host),
-      ...(options.writableWorkdir
-        ? {
-            writable: {
-              keep: () => [...keptPlaces(host, levels), ...(storeDirectory ? [storeDirectory] : []), ...found.folders],
-            },
-          }
-        : {}),
+      ...(options.writableWorkdir ? { writable: { keep } } : {}),
       nodePath: host.execPath,
       callMcp: mcpCaller(processesOf(host)),
       askAgent,
     },
   });
-  const refused = [...choices.findings, ...untrustedServers(choices, found)];
-  const findings = [...refused.map(configFinding), ...missingFolders(levels)];
-  const skills = { ...found, diagnostics: [...findings, ...found.diagnostics] };
-  const root = projectRoot(host.cwd);
-  const operator = trustsUser ? (user?.config ?? {}) : {};
-  return {
-    host,
-    root,
-    project,
-    user,
-    operator,
-    skills,
-    choices,
-    store,
-    storeDirectory,
-    models: options.models ?? new Map(),
-    overrides: options.overrides,
-  };
+  return found;
 }
 
 /** Once in a process: all of them share its thread. */

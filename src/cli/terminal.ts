@@ -66,20 +66,36 @@ export function amount(count: number, noun: string): string {
 }
 
 /** Data as indented text that people read: keys in colour, long text wrapped, lists numbered. */
-export function describeData(data: JsonObject, paint: Paint, width: number, indent = 2): string[] {
-  return Object.entries(data).flatMap(([key, value]) =>
-    describeMember(`${paint("cyan", plainLine(key))}:`, value, paint, width, indent),
-  );
+export function describeData(data: JsonObject, paint: Paint, width: number): string[] {
+  return describeMembers(data, { paint, width, indent: 2 });
 }
 
-function describeMember(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
+/** Where text is put, and how. */
+interface Column {
+  readonly paint: Paint;
+  readonly width: number;
+  readonly indent: number;
+}
+
+function inward(column: Column, by: number): Column {
+  return { ...column, indent: column.indent + by };
+}
+
+function describeMembers(data: JsonObject, column: Column): string[] {
+  return Object.entries(data).flatMap(([key, value]) => {
+    return describeMember(`${column.paint("cyan", plainLine(key))}:`, value, column);
+  });
+}
+
+function describeMember(label: string, value: unknown, column: Column): string[] {
+  const { width, indent } = column;
   const space = " ".repeat(indent);
   if (Array.isArray(value) && !value.every(isShort)) {
-    const items = value.flatMap((item, index) => describeItem(`${index + 1}.`, item, paint, width, indent + 2));
+    const items = value.flatMap((item, index) => describeItem(`${index + 1}.`, item, inward(column, 2)));
     return [`${space}${label}`, ...items];
   }
   if (isObject(value) && Object.keys(value).length > 0) {
-    return [`${space}${label}`, ...describeData(value as JsonObject, paint, width, indent + 2)];
+    return [`${space}${label}`, ...describeMembers(value as JsonObject, inward(column, 2))];
   }
   return wrap(`${label} ${Array.isArray(value) ? value.map(plain).join(", ") || "none" : plain(value)}`, width, indent);
 }
@@ -89,20 +105,21 @@ function isShort(value: unknown): boolean {
 }
 
 /** A pair of scalars is one line; of larger objects the first member leads. */
-function describeItem(label: string, value: unknown, paint: Paint, width: number, indent: number): string[] {
-  if (!isObject(value)) return describeMember(label, value, paint, width, indent);
+function describeItem(label: string, value: unknown, column: Column): string[] {
+  if (!isObject(value)) return describeMember(label, value, column);
+  const { paint, width, indent } = column;
   const [first, ...rest] = Object.entries(value);
   if (!first) return [];
   const [, head] = first;
   if (typeof head === "object" && head !== null) {
-    return [`${" ".repeat(indent)}${label}`, ...describeData(value as JsonObject, paint, width, indent + 3)];
+    return [`${" ".repeat(indent)}${label}`, ...describeMembers(value as JsonObject, inward(column, 3))];
   }
   const [second] = rest;
   if (rest.length === 1 && second && (typeof second[1] !== "object" || second[1] === null)) {
     return wrap(`${label} ${paint("bold", plain(head))}: ${plain(second[1])}`, width, indent);
   }
   const body = Object.fromEntries(rest) as JsonObject;
-  return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeData(body, paint, width, indent + 3)];
+  return [...wrap(`${label} ${plain(head)}`, width, indent), ...describeMembers(body, inward(column, 3))];
 }
 
 /** A screen of text is read; the whole is in the result. */

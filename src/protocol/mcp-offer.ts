@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../app/call-skill.ts";
 import { secretsOf } from "../app/secrets.ts";
 import type { SkillEntry } from "../app/workspace.ts";
-import { callCodeOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
 import { BLOB_TOOLS } from "../core/own/blob.ts";
 import type { Observer } from "../core/ports.ts";
@@ -148,11 +148,6 @@ async function callTool(
   return describeOutcome(outcome, output_schema);
 }
 
-function refusal(error: Error): Outcome {
-  if (isBusy(error)) throw error;
-  return { error: error.message, code: callCodeOf(error) };
-}
-
 function describeOutcome(outcome: Outcome, schema: ToolDescriptor["output_schema"]): CallToolResult {
   if ("error" in outcome) return { isError: true, content: [{ type: "text", text: outcome.error }] };
   const { output, blobs = [] } = outcome;
@@ -184,11 +179,9 @@ function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
     definition: describeTool("Large results", tool),
     async call(input, { signal }) {
       const problems = schemaProblems(tool.input_schema, input);
-      const outcome: Promise<Outcome> =
-        problems.length > 0
-          ? Promise.resolve({ error: describeMisfit("invalid_input", problems), code: "input.invalid" })
-          : readOn(tool.name, blobs, input, signal).then((output) => ({ output }), refusal);
-      return describeOutcome(await outcome, undefined);
+      const misfit: Outcome = { error: describeMisfit("invalid_input", problems), code: "input.invalid" };
+      const outcome = problems.length > 0 ? misfit : await readOn({ name: tool.name, input }, { blobs, signal });
+      return describeOutcome(outcome, undefined);
     },
   };
 }

@@ -2,14 +2,22 @@ import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { wholeText } from "../core/own/blob.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../core/schema/time-bound.ts";
-import type { JsonObject } from "../core/values.ts";
+import { checkedAs, type JsonObject } from "../core/values.ts";
 
-/** Reading on in a blob: what `read_blob` and `search_blob` do. */
+/** Reading on in a blob. */
+
+type Read = (blobs: Blobs, input: JsonObject) => Promise<JsonObject>;
+
+/** What the tools for blobs do, by their names; each gets input that fits. */
+export const BLOB_READERS: Readonly<Record<string, Read>> = {
+  read_blob: (blobs, input) => readBlob(blobs, checkedAs<ReadBlob>(input)),
+  search_blob: (blobs, input) => searchBlob(blobs, checkedAs<SearchBlob>(input)),
+};
 
 const MOST_READ = 4000;
 const CHUNK = 1024 * 1024;
 
-export interface ReadBlob {
+interface ReadBlob {
   readonly blob_id: string;
   readonly line?: number;
   readonly offset?: number;
@@ -56,7 +64,7 @@ async function lineStart(blobs: Blobs, info: BlobInfo, line: number): Promise<nu
   return left > 0 ? info.size_bytes : 0;
 }
 
-export interface SearchBlob {
+interface SearchBlob {
   readonly blob_id: string;
   readonly query: string;
   readonly regex?: boolean;

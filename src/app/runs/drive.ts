@@ -11,7 +11,7 @@ import { cutText, defined } from "../../core/values.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
-import { type CallTool, createCall } from "../../run/call.ts";
+import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "../../run/drive.ts";
 import { blobsOfRun } from "../../stores/file.ts";
 import { openFetch } from "../fetch.ts";
@@ -153,7 +153,7 @@ async function driveOpened(
     program: linkProgram(record),
     journal: opened.journal,
     ask,
-    callTool: toolCaller(workspace, prepared, settings, watch, limitedFetch),
+    callTool: toolCaller(workspace, prepared, { settings, fetch: limitedFetch, loggerFor: watch.loggerFor }),
     redactor,
     observers: [keep, ...watch.observers],
     signal: watch.signal,
@@ -174,13 +174,9 @@ const MOST_PROGRESS = 2000;
 
 function toolCaller(
   workspace: Workspace,
-  prepared: PreparedRun,
-  settings: Settings,
-  watch: Watch,
-  limited: typeof fetch,
+  { entries, record, redactor, choices }: PreparedRun,
+  { settings, ...means }: Pick<CallOptions, "fetch" | "loggerFor"> & { readonly settings: Settings },
 ): CallTool {
-  const { entries, record, redactor } = prepared;
-  const { host } = workspace;
   const blobs = workspace.store.blobs(record.run);
   return createCall({
     run: record.run,
@@ -192,12 +188,11 @@ function toolCaller(
       return entry && tool && entry.unavailable === undefined ? { tool, config: handlerConfig(entry) } : undefined;
     },
     timeoutMs: settings.tool_timeout_ms,
-    workDir: host.cwd,
-    fetch: limited,
-    offline: prepared.choices.offline,
-    loggerFor: watch.loggerFor,
+    workDir: workspace.host.cwd,
+    offline: choices.offline,
     redactor,
     blobs,
+    ...means,
   });
 }
 

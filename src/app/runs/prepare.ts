@@ -3,7 +3,7 @@ import { sep } from "node:path";
 import { type Diagnostic, fieldPath, hasErrors } from "../../core/diagnostic.ts";
 import { chooseSettings, type RunChoices } from "../../core/engine/settings.ts";
 import { SkillflowError } from "../../core/errors.ts";
-import type { EventOf, RunRecord } from "../../core/event.ts";
+import type { EventOf, RunRecord, Settings } from "../../core/event.ts";
 import { redactRecord } from "../../core/record/content.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
@@ -23,7 +23,7 @@ import { connectServers, withoutServers } from "../mcp-connections.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { gatherSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
-import { configFiles, configFindings, unknownSkills } from "../workspace.ts";
+import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
 import {
   describeLikeSources,
   limitWarnings,
@@ -55,94 +55,147 @@ export interface PreparedRun {
 /** Whose tools are to be called, and until when they are waited for; undefined where nobody's are. */
 export type Connect = { readonly signal: AbortSignal } | undefined;
 
-/** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
-export async function prepareRun(
-  workspace: Workspace,
-  request: {
-    readonly document: WorkflowDocument;
-    /** The input as given, once the workflow is known. */
-    readonly input: (workflow: Workflow) => unknown;
-    readonly runId: string | undefined;
-    readonly choices: RunChoices;
-    readonly connect: Connect;
-    /** What answers for the models, where it is open already. */
-    readonly serving?: Serving;
-    /** The file is named by a recording: nobody vouches for what it brings along, wherever it is. */
-    readonly isRecorded?: boolean;
-  },
-): Promise<PreparedRun> {
-  const { host } = workspace;
-  const { choices } = request;
-  const { document } = request;
-  const file = typeof document === "string" ? document : undefined;
-  const { workflow, diagnostics, ...read } = readWorkflow(workspace, document);
-  if (!workflow) throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, diagnostics);
-  const checked = checkInput(workflow, request.input(workflow));
-  if (hasErrors(checked.diagnostics)) throw invalid("input.invalid", "the input does not fit", checked.diagnostics);
-  const input = checked.input as JsonObject;
-  const shapes = checkOutputSchemas(workflow, file);
-  if (shapes.length > 0) throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, shapes);
+interface RunRequest {
+  readonly document: WorkflowDocument;
+  /** The input as given, once the workflow is known. */
+  readonly input: (workflow: Workflow) => unknown;
+  readonly runId: string | undefined;
+  readonly choices: RunChoices;
+  readonly connect: Connect;
+  /** What answers for the models, where it is open already. */
+  readonly serving?: Serving;
+  /** The file is named by a recording: nobody vouches for what it brings along, wherever it is. */
+  readonly isRecorded?: boolean;
+}
 
-  const skillSet = isDryRun(input) ? workspace.skills.unconnected() : workspace.skills;
-  const inline = request.isRecorded ? recordedSkills(workflow) : read.inline;
-  const gathered = await gatherSkills(skillSet, workflow, inline);
-  const secrets = secretsOf(host.env, await reachedSkills(workspace.skills, gathered), workspace);
-  const redactor = runRedactor(secrets, workflow);
-  if (choices.requireSkills) requireSkills(workflow, gathered);
-  const { contextMode } = workspace.choices;
-  const files = configFiles(workspace);
-  const settings = chooseSettings({ ...choices, contextMode }, host.env, workflow, files, ownPrefixes(workspace));
+/** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
+export async function prepareRun(workspace: Workspace, request: RunRequest): Promise<PreparedRun> {
+  const { choices } = request;
+  const read = readRequest(workspace, request);
+  const reach = await gatherReach(workspace, read, choices);
+  const settings = settingsOf(workspace, read.workflow, choices);
   const serving = request.serving ?? (await openServing(settings.model, workspace));
-  const resolved = await loadSources(workflow, input, {
-    ...sourcePlaces(host, document, choices),
-    offline: choices.offline,
-    ...fetchAuth(workspace),
-  });
-  if (hasErrors(resolved.diagnostics)) {
-    const located = resolved.diagnostics.map((found) => ({ ...found, ...defined("file", file) }));
-    throw invalid("workflow.invalid", `${titleOf(document)} cannot be run`, located);
-  }
-  const opening = { workflow, input, gathered, redactor, limitMs: settings.limits.timeout_ms };
-  const { entries, spentMs, close, ...servers } = await openServers(host, opening, request);
+  const sources = await readSources(workspace, read, request);
+  const opening = { ...read, ...reach, limitMs: settings.limits.timeout_ms };
+  const servers = await openServers(workspace.host, opening, request);
+  const { entries, spentMs, close } = servers;
+  const { redactor, secrets } = reach;
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
-  const findings = [...unknownSkills(workspace, [workflow]), ...diagnostics, ...checked.diagnostics];
-  const said = [...configFindings(workspace), ...findings].filter((found) => !TOLD_BY_SKILL.has(found.code));
-  const told = [
-    ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
-    ...servers.warnings,
-    ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
-    ...skillWarnings(skills),
-    ...limitWarnings(settings, workflow),
-    ...(choices.inputSources ? [] : describeLikeSources(input)),
-    ...describeUnsearched(redactor),
-    ...checkDocument(secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
-  ];
-  // Short enough for a screen: paths as people write them.
-  const warnings = told.map((text) => text.replaceAll(`${host.cwd}${sep}`, ""));
   const record: RunRecord = {
     schema: "skillflow.run/1",
     run: request.runId ?? newRunId(),
-    kind: input["dryRun"] === true ? "dry-run" : "run",
+    kind: isDryRun(read.input) ? "dry-run" : "run",
     at: new Date().toISOString(),
-    ...defined("file", file),
-    workflow,
-    input,
-    sources: resolved.sources,
+    ...defined("file", read.file),
+    workflow: read.workflow,
+    input: read.input,
+    sources,
     skills,
     settings,
-    warnings,
+    warnings: [
+      ...warningsOf(workspace, read, servers),
+      ...skillWarnings(skills),
+      ...limitWarnings(settings, read.workflow),
+      ...(choices.inputSources ? [] : describeLikeSources(read.input)),
+      ...describeUnsearched(redactor),
+      ...checkDocument(secrets, read.workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
+    ].map((text) => shortened(workspace, text)),
   };
+  const prepared = { entries, redactor, secrets, choices, serving, warnings: [], spentMs, close };
+  return { ...prepared, record: redactRecord(record, redactor) };
+}
+
+interface Read {
+  readonly workflow: Workflow;
+  readonly input: JsonObject;
+  readonly inline: InlineSkills;
+  /** What is to be said of both, and keeps nothing from running. */
+  readonly findings: readonly Diagnostic[];
+  /** Where the workflow was. */
+  readonly file: string | undefined;
+}
+
+/** The workflow and its input; throws what is wrong with them. */
+function readRequest(workspace: Workspace, { document, input, isRecorded }: RunRequest): Read {
+  const file = typeof document === "string" ? document : undefined;
+  const { workflow, diagnostics, inline } = readWorkflow(workspace, document);
+  if (!workflow) throw unrunnable(document, diagnostics);
+  const checked = checkInput(workflow, input(workflow));
+  if (hasErrors(checked.diagnostics)) {
+    throw new SkillflowError("input.invalid", "the input does not fit", { diagnostics: checked.diagnostics });
+  }
+  const shapes = checkOutputSchemas(workflow, file);
+  if (shapes.length > 0) throw unrunnable(document, shapes);
   return {
-    record: redactRecord(record, redactor),
-    entries,
-    redactor,
-    secrets,
-    choices,
-    serving,
-    warnings: [],
-    spentMs,
-    close,
+    workflow,
+    input: checked.input as JsonObject,
+    inline: isRecorded ? recordedSkills(workflow) : inline,
+    findings: [...diagnostics, ...checked.diagnostics],
+    file,
   };
+}
+
+function unrunnable(document: WorkflowDocument, diagnostics: readonly Diagnostic[]): SkillflowError {
+  return new SkillflowError("workflow.invalid", `${titleOf(document)} cannot be run`, { diagnostics });
+}
+
+/** The skills of a run as they are before their servers are opened, and all secrets that its handlers may hold. */
+export async function gatherReach(
+  workspace: Workspace,
+  { workflow, input, inline }: Pick<Read, "workflow" | "input" | "inline">,
+  { requireSkills: isStrict }: RunChoices,
+) {
+  const { host, skills } = workspace;
+  const gathered = await gatherSkills(isDryRun(input) ? skills.unconnected() : skills, workflow, inline);
+  const secrets = secretsOf(host.env, await reachedSkills(skills, gathered), workspace);
+  const redactor = runRedactor(secrets, workflow);
+  if (isStrict) requireSkills(workflow, gathered);
+  return { gathered, secrets, redactor };
+}
+
+function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices): Settings {
+  const { contextMode } = workspace.choices;
+  const { env } = workspace.host;
+  const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace) };
+  return chooseSettings({ ...choices, contextMode }, workflow, said);
+}
+
+async function readSources(
+  workspace: Workspace,
+  { workflow, input, file }: Read,
+  { document, choices }: RunRequest,
+): Promise<RunRecord["sources"]> {
+  const { sources, diagnostics } = await loadSources(workflow, input, {
+    ...sourcePlaces(workspace.host, document, choices),
+    offline: choices.offline,
+    ...fetchAuth(workspace),
+  });
+  if (!hasErrors(diagnostics)) return sources;
+  const located = diagnostics.map((found) => ({ ...found, ...defined("file", file) }));
+  throw unrunnable(document, located);
+}
+
+/** What was found on the way, by the files that choose skills, the document, the servers and each skill. */
+function warningsOf(workspace: Workspace, { workflow, findings }: Read, servers: OpenedServers): string[] {
+  const all = [...configFindings(workspace), ...unknownSkills(workspace, [workflow]), ...findings];
+  const said = all.filter((found) => !TOLD_BY_SKILL.has(found.code));
+  return [
+    ...said.map((found) => (found.code === "SKILL_SKIPPED" ? `${placeOf(found)}: ${found.message}` : found.message)),
+    ...servers.warnings,
+    ...[...servers.entries].flatMap(([id, entry]) => skillFindings(id, entry)),
+  ];
+}
+
+/** Short enough for a screen: paths as people write them. */
+function shortened({ host }: Workspace, text: string): string {
+  return text.replaceAll(`${host.cwd}${sep}`, "");
+}
+
+interface OpenedServers {
+  readonly entries: SkillEntries;
+  readonly warnings: readonly string[];
+  readonly spentMs: number;
+  close(): Promise<void>;
 }
 
 interface Opening {
@@ -158,8 +211,8 @@ interface Opening {
 export async function openServers(
   host: Host,
   { workflow, input, gathered, redactor, limitMs }: Opening,
-  { choices, connect }: { readonly choices: RunChoices; readonly connect: Connect },
-) {
+  { choices, connect }: Pick<RunRequest, "choices" | "connect">,
+): Promise<OpenedServers> {
   const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
   if (isDryRun(input)) return { entries: withoutServers(gathered), ...unopened };
   if (!connect) return { entries: gathered, ...unopened };
@@ -183,14 +236,6 @@ export async function openServers(
   }
 }
 
-function invalid(
-  code: "workflow.invalid" | "input.invalid",
-  what: string,
-  diagnostics: readonly Diagnostic[],
-): SkillflowError {
-  return new SkillflowError(code, what, { diagnostics });
-}
-
 /** Tokens leave for the hosts alone that the operator lists (trust 6). */
 function fetchAuth({ host, operator }: Workspace) {
   const auth = Object.fromEntries(
@@ -200,7 +245,7 @@ function fetchAuth({ host, operator }: Workspace) {
 }
 
 /** `--require-skills`: the skills of every reachable node, before anything runs. */
-export function requireSkills(workflow: Workflow, entries: SkillEntries): void {
+function requireSkills(workflow: Workflow, entries: SkillEntries): void {
   const lost = [...entries].flatMap(([id, entry]) => {
     const reason = entry ? (entry.unavailable ?? entry.withheld) : describeAbsence(id);
     return reason === undefined ? [] : [`${id} (${reason})`];

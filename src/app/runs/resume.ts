@@ -7,16 +7,13 @@ import { checkModels } from "../../core/model-name.ts";
 import { RUN_SCRIPT } from "../../core/own/own-tools.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { nearest } from "../../core/values.ts";
-import { isDryRun } from "../../core/workflow/inputs.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
-import { runRedactor, secretsOf } from "../secrets.ts";
-import { gatherSkills, reachedSkills } from "../skills/entries.ts";
 import { configFiles, unknownSkills } from "../workspace.ts";
-import { type Connect, openServers, type PreparedRun, requireSkills } from "./prepare.ts";
+import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
 
 interface ResumeRequest {
   readonly choices: RunChoices;
@@ -44,11 +41,8 @@ export async function prepareRecorded(workspace: Workspace, { record, events }: 
   const { host } = workspace;
   const { choices } = request;
   const { workflow, input } = record;
-  const skillSet = isDryRun(input) ? workspace.skills.unconnected() : workspace.skills;
-  const gathered = await gatherSkills(skillSet, workflow, recordedSkills(workflow));
-  const secrets = secretsOf(host.env, await reachedSkills(workspace.skills, gathered), workspace);
-  const redactor = runRedactor(secrets, workflow);
-  if (choices.requireSkills) requireSkills(workflow, gathered);
+  const wanted = { workflow, input, inline: recordedSkills(workflow) };
+  const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, choices);
   const recorded = recordedSettings(record.settings, events);
   const { model, limits } = {
     ...recorded,

@@ -22,7 +22,7 @@ export function route(program: Program, state: State, leaving: Leaving): Step {
   if (chosen)
     return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
   if (leaving.answers.length >= 2) return endUnrouted(state, leaving);
-  return askRoute(program, state, leaving, choice.options, answer);
+  return askRoute({ program, state, leaving }, choice.options, answer);
 }
 
 function follow(leaving: Leaving, { edge }: Option): Step {
@@ -38,9 +38,7 @@ function follow(leaving: Leaving, { edge }: Option): Step {
 }
 
 function askRoute(
-  program: Program,
-  state: State,
-  leaving: Leaving,
+  { program, state, leaving }: { readonly program: Program; readonly state: State; readonly leaving: Leaving },
   options: readonly Option[],
   refusedAnswer: string | undefined,
 ): Step {

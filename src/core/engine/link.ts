@@ -59,12 +59,12 @@ export function linkProgram(record: RunRecord): Program {
     preface: (id, now) => [
       ...sourceSection(
         "## Rules — You MUST Follow These",
-        ownSources(record, id, nodeOf(id).rules, "rules", shared.rules),
+        ownSources(record, { id, field: "rules", own: nodeOf(id).rules }, shared.rules),
         true,
       ),
       ...sourceSection(
         "## Background Context",
-        ownSources(record, id, nodeOf(id).context, "context", shared.context),
+        ownSources(record, { id, field: "context", own: nodeOf(id).context }, shared.context),
         false,
       ),
       ...told(id, now).map((text) => ({ text, trusted: true })),
@@ -142,9 +142,11 @@ function sourceSection(heading: string, all: readonly string[], trusted: boolean
 /** Runtime, workflow, then node sources; with `only: true` the node's alone (N5). */
 function ownSources(
   record: RunRecord,
-  id: string,
-  own: NodeSources | undefined,
-  field: "rules" | "context",
+  {
+    id,
+    field,
+    own,
+  }: { readonly id: string; readonly field: "rules" | "context"; readonly own: NodeSources | undefined },
   shared: readonly string[],
 ): readonly string[] {
   if (own === undefined) return shared;

@@ -19,18 +19,20 @@ export interface RunChoices extends BoundChoices {
   readonly requireSkills: boolean;
 }
 
+/** Who has a say beside the command line and the document. */
+interface Said {
+  readonly env: Environment;
+  /** The nearer one first. */
+  readonly files: readonly ProjectConfig[];
+  readonly own?: OwnPrefixes;
+}
+
 const DEFAULT_MAX_STEPS = 200;
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
 /** What a new run goes by: the command line, then the environment, then the files; for what it may do at most, core/bounds.ts. */
-export function chooseSettings(
-  choices: RunChoices,
-  env: Environment,
-  workflow: Workflow,
-  files: readonly ProjectConfig[],
-  own?: OwnPrefixes,
-): Settings {
+export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, files, own }: Said): Settings {
   const named = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model);
   const model = named ?? defaultModel(env, workflow.model, own);
   checkModels(model, workflow, env, own);
@@ -68,15 +70,7 @@ export function recordedSettings(recorded: Settings, events: readonly RunEvent[]
 }
 
 /** A flag not given keeps the recorded value, unless it is now tightened by who may say so; a limit given replaces it. */
-export function changedSettings(
-  choices: RunChoices,
-  recorded: Settings,
-  {
-    env,
-    files,
-    own,
-  }: { readonly env: Environment; readonly files: readonly ProjectConfig[]; readonly own?: OwnPrefixes },
-): Partial<Settings> {
+export function changedSettings(choices: RunChoices, recorded: Settings, { env, files, own }: Said): Partial<Settings> {
   const { writes = recorded.writes, limits } = resumeBounds(choices, env, { recorded, declared: files });
   return {
     ...(choices.model === undefined ? {} : { model: choices.model, judge_model: defaultJudge(choices.model, own) }),

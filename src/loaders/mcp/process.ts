@@ -90,13 +90,15 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
     },
     close,
     describe() {
-      const said = [fault];
-      if (words.text()) said.push(`its last words: ${words.text()}`);
-      if (noise.text()) said.push(`on its standard output it printed: ${noise.text()}`);
-      return said.filter((part) => part !== "").join("; ");
+      return describeLoss(fault, words.text(), noise.text());
     },
   };
   return transport;
+}
+
+function describeLoss(fault: string, words: string, noise: string): string {
+  const said = [fault, words && `its last words: ${words}`, noise && `on its standard output it printed: ${noise}`];
+  return said.filter((part) => part !== "").join("; ");
 }
 
 /** What was said last, on one line without stack frames; `count` are all the characters so far. */

@@ -11,7 +11,7 @@ import { SETTINGS, workflowOf } from "../../harness.ts";
 const NOBODY = { env: {}, files: [] };
 const NONE: RunChoices = { offline: false, requireSkills: false };
 const choose = (choices: Partial<RunChoices>, env = {}, rest = {}, files: ProjectConfig[] = []) =>
-  chooseSettings({ ...NONE, model: "script:x", ...choices }, env, workflowOf({ a: {} }, [], rest), files);
+  chooseSettings({ ...NONE, model: "script:x", ...choices }, workflowOf({ a: {} }, [], rest), { env, files });
 
 describe("a new run's settings", () => {
   test("have defaults: 200 visits (D45), writes allowed (O4)", () => {
@@ -40,11 +40,11 @@ describe("a new run's settings", () => {
     ["a key that is there", {}, { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" }, [], "anthropic:claude-sonnet-4-5"],
     ["the other key", {}, { OPENAI_API_KEY: "k" }, [], "openai:gpt-5"],
   ])("the model is chosen by %s", (_, choices, env, files, model) => {
-    expect(chooseSettings({ ...NONE, ...choices }, env, workflowOf({ a: {} }), files).model).toBe(model);
+    expect(chooseSettings({ ...NONE, ...choices }, workflowOf({ a: {} }), { env, files }).model).toBe(model);
   });
 
   test("without any model there is no run", () => {
-    expect(() => chooseSettings(NONE, {}, workflowOf({ a: {} }), [])).toThrow(
+    expect(() => chooseSettings(NONE, workflowOf({ a: {} }), { env: {}, files: [] })).toThrow(
       expect.objectContaining({ code: "config.missing" }),
     );
   });
