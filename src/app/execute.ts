@@ -8,6 +8,7 @@ import type { Failure, Skill } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { cutText } from "../core/values.ts";
 import type { RunnablePackage } from "../loaders/folder/format.ts";
+import { openPackagesAhead } from "../loaders/folder/package-place.ts";
 import { keepMade, type RunOutcome, runCode, runPackage } from "../loaders/folder/package-run.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";
 import { cleanBlobs } from "../run/call.ts";
@@ -35,8 +36,8 @@ export interface Execution {
   runCode(wanted: CodeExecution): Promise<ExecutionReport>;
   /** The skill with all tools that it can be called by: an MCP server is asked for its own. */
   withTools(entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry>;
-  /** Resolves when none is under way: those of callers that are gone take a moment to end. */
-  settled(): Promise<void>;
+  /** Resolves when none is under way and none prepared for: those of callers that are gone take a moment to end. */
+  close(): Promise<void>;
 }
 
 interface Wanted {
@@ -69,6 +70,7 @@ const LOG_PREVIEW = 4000;
 export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
   const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(workspace, entry, signal));
   const underWay = new Set<Promise<unknown>>();
+  const ahead = openPackagesAhead();
   const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
     const report: Promise<ExecutionReport> = inTurn(work, signal).finally(() => underWay.delete(report));
     underWay.add(report);
@@ -90,7 +92,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
         if (problems.length > 0)
           return failed({ type: "ValidationError", message: describeMisfit("invalid_input", problems) }, "");
         const secrets = handlerConfig(wanted.entry);
-        const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets });
+        const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets, ahead });
         return report(outcome, { workspace, entry: wanted.entry, blobs });
       }, wanted.signal),
     runCode: (wanted) =>
@@ -100,7 +102,10 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
         return report(outcome, { workspace, entry: undefined, blobs });
       }, wanted.signal),
     withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
-    settled: async () => void (await Promise.allSettled(underWay)),
+    async close() {
+      await Promise.allSettled(underWay);
+      await ahead.close();
+    },
   };
 }
 

@@ -6,9 +6,9 @@ import type { Host, Workspace } from "./host.ts";
 export function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {
   const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
     let opened: Promise<Sandbox> | undefined;
-    return async (command) => {
+    return async (command, turn) => {
       opened ??= open();
-      return (await opened).run(command);
+      return (await opened).run(command, turn);
     };
   };
   return {

@@ -53,6 +53,11 @@ export interface ForeignCommand {
   readonly signal: AbortSignal;
 }
 
+/** What a program is given that was started before there was anything for it to do. */
+export interface Turn extends Pick<ForeignCommand, "stdin" | "signal"> {
+  readonly wallMs: number;
+}
+
 export interface ForeignResult {
   /** What ended it. `exit` is also a signal of its own making; `time` is the wall clock or the processor's. */
   readonly ended: "exit" | "time" | "memory" | "processes" | "disk" | "output" | "aborted";
@@ -77,13 +82,15 @@ export function codeOfEnding(ended: ForeignResult["ended"]): "tool.timeout" | "s
  * - It sees the environment, files and network that the command names, and nothing else of this machine, where
  *   `isolates`; otherwise the command's environment, limits and end hold, and files are the user's.
  * - A program that cannot be started throws `sandbox.failed`; what a program does, its exit status included, is a result.
+ * - With a `turn` it is started at once and waits for its input. That, the clock and the signal are the turn's then, and
+ *   the limits hold from there on; an `undefined` one ends it (`aborted`). One that ends before its turn throws `sandbox.failed`.
  * - `stdin` that is never read, and output that is never read by anyone else, do not hold it up.
  */
 export interface Sandbox {
   /** `process`, `bubblewrap`, `unshare`, … */
   readonly name: string;
   readonly isolates: boolean;
-  run(command: ForeignCommand): Promise<ForeignResult>;
+  run(command: ForeignCommand, turn?: Promise<Turn | undefined>): Promise<ForeignResult>;
 }
 
 /** One call of a function that an ES module exports. */

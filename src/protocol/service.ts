@@ -48,7 +48,7 @@ export async function openService(workspace: Workspace, options: ServiceOptions)
       skills: catalog.skills.length,
       async close(graceMs) {
         await server.close(graceMs);
-        await execution.settled();
+        await execution.close();
         await forget();
       },
     };

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox } from "../core/sandbox.ts";
+import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../core/sandbox.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import type { SandboxHost } from "./host.ts";
 import { checkCommand } from "./isolation/command.ts";
@@ -17,13 +17,13 @@ export function processSandbox(host: SandboxHost): Sandbox {
   return {
     name: "process",
     isolates: false,
-    run: async (command) => {
+    run: async (command, turn) => {
       checkCommand(command);
       checkMounts(command);
       checkNetwork(command);
       const temporary = mkdtempSync(join(tmpdir(), temporaryName("process", host.self)));
       try {
-        return await runIn(host, command, temporary);
+        return await runIn(host, { command, turn, temporary });
       } finally {
         rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
       }
@@ -52,10 +52,17 @@ function checkNetwork({ argv: [program], network }: ForeignCommand): void {
   );
 }
 
-async function runIn(host: SandboxHost, command: ForeignCommand, temporary: string): Promise<ForeignResult> {
+interface Starting {
+  readonly command: ForeignCommand;
+  readonly turn: Promise<Turn | undefined> | undefined;
+  readonly temporary: string;
+}
+
+async function runIn(host: SandboxHost, { command, turn, temporary }: Starting): Promise<ForeignResult> {
   const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "/", LANG = "C.UTF-8" } = host.env;
   const env = { PATH, HOME, LANG, ...command.env, TMPDIR: temporary };
   const limited = needsKernel(command.limits) && existsSync(PRLIMIT);
   const { argv, explain } = limited ? withLimits(command, []) : withoutLimits(command);
-  return explain(await runTree(host, { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` }));
+  const launch = { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` };
+  return explain(await runTree(host, launch, turn));
 }

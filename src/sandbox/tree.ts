@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextRound, setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { ForeignCommand, ForeignResult, SandboxLimits } from "../core/sandbox.ts";
+import type { ForeignCommand, ForeignResult, SandboxLimits, Turn } from "../core/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
 import { findMembers, inheritedFiles, livingProcess, type Usage, usageInside, usageOf } from "./processes.ts";
 
@@ -15,8 +15,8 @@ export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | 
   readonly mark?: string;
   /** A launcher that tells us, by `adopt`, of the first process of a process namespace: all others end with it. */
   readonly contained?: boolean;
-  /** Whether more was taken on disk than its processes were counted for. */
-  readonly fillsDisk?: () => boolean;
+  /** Called when its time begins; tells from there on whether more was taken on disk than its processes were counted for. */
+  readonly watchDisk?: () => () => boolean;
   /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
   readonly channels?: readonly Channel[];
 }
@@ -51,8 +51,8 @@ const WATCH_CONTAINED_MS = 20;
 /** Times `outputBytes` that a program may print before it is ended. */
 const WILD = 64;
 
-/** Runs a program until it and all that it started are gone. */
-export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEnd> {
+/** Runs a program until it and all that it started are gone; one that has a turn to wait for does nothing until then. */
+export async function runTree(host: SandboxHost, launch: Launch, turn?: Promise<Turn | undefined>): Promise<TreeEnd> {
   if (launch.signal.aborted) return resultOf("aborted", [], undefined);
   const child = await start(launch);
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -60,19 +60,33 @@ export async function runTree(host: SandboxHost, launch: Launch): Promise<TreeEn
   const tree = trackTree(child, launch);
   const outputs = [child.stdout, child.stderr].map((stream) => collect(stream, launch.limits.outputBytes));
   serveChannels(child, launch.channels ?? [], tree);
-  feed(child, launch.stdin);
-
-  const watched: Watched = { launch, exited, tree, outputs };
-  const ended = await firstEnd(watched);
-  if (ended === "time" || ended === "aborted") await askToEnd(host, watched);
+  const begun = turn ? await Promise.race([atItsTurn(launch, turn), exited.then(() => "gone" as const)]) : launch;
+  const ended =
+    begun && begun !== "gone" ? await runBegun(host, child, { launch: begun, exited, tree, outputs }) : "aborted";
   await killAll(host, tree);
   await exited;
   // Whoever still holds the streams is not of this tree, and must not hold us.
   await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
   // The end may be told before what was printed is read, and the time be over while we were busy elsewhere.
-  await turn();
+  await nextRound();
   for (const stream of child.stdio) stream?.destroy();
+  if (begun === "gone") throw new SkillflowError("sandbox.failed", `${launch.program} ended before its turn`);
   return resultOf(ended, outputs, child);
+}
+
+/** Undefined where it is never to have one. */
+async function atItsTurn(launch: Launch, turn: Promise<Turn | undefined>): Promise<Launch | undefined> {
+  const given = await turn;
+  if (!given) return undefined;
+  const { stdin, signal, wallMs } = given;
+  return { ...launch, stdin, signal, limits: { ...launch.limits, wallMs } };
+}
+
+async function runBegun(host: SandboxHost, child: ChildProcess, watched: Watched): Promise<Ended> {
+  feed(child, watched.launch.stdin);
+  const ended = await firstEnd(watched);
+  if (ended === "time" || ended === "aborted") await askToEnd(host, watched);
+  return ended;
 }
 
 function resultOf(ended: Ended, outputs: readonly Output[], child: ChildProcess | undefined): TreeEnd {
@@ -220,11 +234,12 @@ interface Watched {
 
 /** Whatever happens first: the program's end, or a limit. */
 function firstEnd({
-  launch: { limits, signal, contained, fillsDisk },
+  launch: { limits, signal, contained, watchDisk },
   exited,
   tree,
   outputs,
 }: Watched): Promise<Ended> {
+  const fillsDisk = watchDisk?.();
   return new Promise((resolve) => {
     const end = (ended: Ended) => {
       clearTimeout(wall);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox } from "../../src/core/sandbox.ts";
+import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../src/core/sandbox.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 
@@ -113,6 +113,52 @@ export function describeSandbox(name: string, open: () => Sandbox): void {
       it("is no terminal", async () => {
         const code = `try { require("node:fs").openSync("/dev/tty", "r+"); console.log("open") } catch (e) { console.log("none") }`;
         expect((await run({ argv: nodeProgram(code) })).stdout).toBe("none\n");
+      });
+    });
+
+    describe("a program that is started before its turn", () => {
+      const never = new AbortController().signal;
+      const start = (command: Partial<ForeignCommand> & Pick<ForeignCommand, "argv">) => {
+        let give: (turn: Turn | undefined) => void = () => undefined;
+        const turn = new Promise<Turn | undefined>((resolve) => (give = resolve));
+        return { give, ended: open().run(commandOf(command), turn) };
+      };
+
+      it("waits for its input, and then has the time and the signal of its turn", async () => {
+        const fifo = makeFifo(folder);
+        const code = `require("node:fs").writeFileSync("fifo", "up"); process.stdin.on("data", (d) => process.stdout.write(d));`;
+        // Its own clock would have ended it: it does not run before the turn.
+        const { give, ended } = start({
+          ...inFolder(),
+          argv: nodeProgram(code),
+          limits: { wallMs: 1, outputBytes: 100 },
+        });
+        expect(await fifo.next()).toBe("up");
+        give({ stdin: "now", wallMs: 20_000, signal: never });
+        expect(await ended).toMatchObject({ ended: "exit", code: 0, stdout: "now" });
+      });
+
+      it("is ended by what its turn says", async () => {
+        const turns: readonly (readonly [Turn, string])[] = [
+          [{ stdin: "", wallMs: 50, signal: never }, "time"],
+          [{ stdin: "", wallMs: 20_000, signal: AbortSignal.abort() }, "aborted"],
+        ];
+        for (const [turn, how] of turns) {
+          const { give, ended } = start({ argv: nodeProgram(WAIT_FOR_EVER) });
+          give(turn);
+          expect(await ended).toMatchObject({ ended: how });
+        }
+      });
+
+      it("is gone where no turn comes", async () => {
+        const { give, ended } = start({ argv: nodeProgram(`process.stdin.resume(); ${WAIT_FOR_EVER}`) });
+        give(undefined);
+        expect(await ended).toMatchObject({ ended: "aborted", code: undefined });
+      });
+
+      it("and ends before it has done nothing", async () => {
+        const { ended } = start({ argv: nodeProgram("") });
+        await expect(ended).rejects.toMatchObject({ code: "sandbox.failed", message: "node ended before its turn" });
       });
     });
 

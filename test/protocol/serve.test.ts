@@ -115,6 +115,20 @@ function runs(word: string): boolean {
     .some((file) => existsSync(file) && read(file).split("\0").includes(word));
 }
 
+/** Ids of the Python programs that run this file, started by this process or by what it started. */
+function programsBelow(root: number | undefined, file: string): number[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const parents = new Map(
+    pids.map((pid) => [Number(pid), Number(read(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[1])]),
+  );
+  const isBelow = (pid: number): boolean => pid === root || (parents.has(pid) && isBelow(parents.get(pid) ?? 0));
+  const isProgram = (pid: number) => {
+    const [program = "", ...args] = read(`/proc/${pid}/cmdline`).split("\0");
+    return program.startsWith("python") && args.includes(file);
+  };
+  return [...parents.keys()].filter((pid) => isBelow(pid) && isProgram(pid));
+}
+
 /** Empty for a process that is gone by now. */
 function read(file: string): string {
   try {
@@ -272,6 +286,23 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     expect(await other.ended).toMatchObject({ code: 0, signal: null });
     expect(other.leftovers()).toEqual([]);
   }, 60_000);
+
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "that was started ahead of the next call is gone with the service that is ended by %s",
+    async (signal) => {
+      const other = await startService();
+      const asked = await post(request("execute_skill", { name: "test.versions" }), { url: other.url });
+      expect(await asked.json()).toMatchObject({ result: { status: "completed" } });
+      const waiting = () => programsBelow(other.child.pid, "/runtime/package.py");
+      await expect.poll(() => waiting().length, WAIT).toBe(1);
+      const [pid] = waiting();
+      other.child.kill(signal);
+      expect(await other.ended).toMatchObject(signal === "SIGTERM" ? { code: 0 } : { signal });
+      if (signal === "SIGTERM") expect(other.leftovers()).toEqual([]);
+      await expect.poll(() => read(`/proc/${pid}/cmdline`), WAIT).toBe("");
+    },
+    60_000,
+  );
 
   it("is gone with the service that is killed", async () => {
     const other = await startService();

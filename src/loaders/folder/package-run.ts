@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmdirSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Blobs } from "../../core/blobs.ts";
 import { type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
@@ -13,11 +11,11 @@ import {
   type Mount,
   type SandboxLimits,
 } from "../../core/sandbox.ts";
-import { temporaryName } from "../../core/temporary-name.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/values.ts";
 import { openInside, resolveInside, resolveInsideNow } from "./contain.ts";
 import type { PackageRuntime, RunnablePackage } from "./format.ts";
 import type { LoaderHost } from "./host.ts";
+import { openPlace, type PackagePlace, type PackagesAhead } from "./package-place.ts";
 import { runnersFolder, withRefusals } from "./script-handler.ts";
 
 /**
@@ -47,7 +45,7 @@ interface RunParts {
   /** Other packages that the code may import. */
   readonly mounts: readonly RunnablePackage[];
   readonly blobs: readonly MountedBlob[];
-  readonly limits?: Partial<SandboxLimits>;
+  readonly limits?: Pick<SandboxLimits, "wallMs">;
   readonly signal: AbortSignal;
 }
 
@@ -55,6 +53,8 @@ export interface PackageRun extends RunParts {
   readonly package: RunnablePackage;
   /** By name; those that the package does not declare do not reach it. */
   readonly secrets: Readonly<Record<string, string | undefined>>;
+  /** Where runs of packages are prepared for. */
+  readonly ahead?: PackagesAhead;
 }
 
 interface CodeRun extends RunParts {
@@ -105,13 +105,10 @@ export async function runPackage(run: PackageRun): Promise<RunOutcome> {
   const env = Object.fromEntries(target.secrets.flatMap((name) => (secrets[name] ? [[name, secrets[name]]] : [])));
   const { language, export: entrypoint } = target.runtime;
   const packages = [target, ...run.mounts.filter(({ name }) => name !== target.name)];
-  return runRequest(run, {
-    packages,
-    language,
-    env,
-    network: target.network,
-    request: { target: target.name, entrypoint },
-  });
+  const request = { target: target.name, entrypoint };
+  const program: Program = { packages, language, env, network: target.network, request };
+  const isBare = packages.length === 1 && run.blobs.length === 0 && Object.keys(env).length === 0 && !program.network;
+  return run.ahead && isBare ? runAhead(run, program, run.ahead) : runRequest(run, program);
 }
 
 /** Runs Python that was written for this one run: it sees no secret and no network. */
@@ -145,37 +142,45 @@ interface Program {
   readonly request: JsonObject;
 }
 
-async function runRequest(run: RunParts, program: Program): Promise<RunOutcome> {
-  const workspace = mkdtempSync(join(tmpdir(), temporaryName("workspace", run.host.self)));
-  const outcome = await runIn(workspace, run, program);
+/** In the place that waits for it, if one does; then one is started for the next run, when the answer is on its way. */
+async function runAhead(run: PackageRun, program: Program, ahead: PackagesAhead): Promise<RunOutcome> {
+  const { package: target, host } = run;
+  const waiting = ahead.take(target);
+  const first = waiting && (await runRequest(run, program, waiting));
+  const outcome = first && !isUnstarted(first) ? first : await runRequest(run, program);
+  const next = { ...run, args: {}, signal: new AbortController().signal };
+  if (!isUnstarted(outcome)) {
+    setImmediate(() => ahead.start(target, host, (place) => commandOf(next, program, place))).unref();
+  }
+  return outcome;
+}
+
+function isUnstarted(outcome: RunOutcome): boolean {
+  return outcome.status === "failed" && outcome.error.notStarted === true;
+}
+
+async function runRequest(run: RunParts, program: Program, place = openPlace(run.host)): Promise<RunOutcome> {
+  const outcome = await runIn(place, run, program);
   try {
-    await removeWorkspace(workspace);
+    await place.close();
     return outcome;
   } catch (error) {
     return failed("RuntimeError", `its workspace could not be removed: ${messageOf(error)}`, { logs: outcome.logs });
   }
 }
 
-async function runIn(workspace: string, run: RunParts, program: Program): Promise<RunOutcome> {
+async function runIn(place: PackagePlace, run: RunParts, program: Program): Promise<RunOutcome> {
   try {
-    const mark = `skillflow-result-${randomUUID()}:`;
-    const limits = { ...LIMITS, ...run.limits };
-    const result = await run.host.runForeign(commandOf(run, program, { workspace, mark, limits }));
-    const outcome = outcomeOf(result, mark, limits);
-    return outcome.status === "failed" ? outcome : await withMade(outcome, workspace);
+    const command = commandOf(run, program, place);
+    const result = await place.run(command);
+    const outcome = outcomeOf(result, place.mark, command.limits);
+    return outcome.status === "failed" ? outcome : await withMade(outcome, place.workspace);
   } catch (error) {
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
     const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
     const told = { type: "SandboxError", message, code: callCodeOf(error), notStarted: true } as const;
     return { status: "failed", output: null, logs: "", error: told };
   }
-}
-
-/** Most are empty: looking is over sooner than waiting for what need not be done. */
-async function removeWorkspace(workspace: string): Promise<void> {
-  chmodSync(workspace, 0o700);
-  if (readdirSync(workspace).length === 0) rmdirSync(workspace);
-  else await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
 }
 
 const MADE = ".runtime-blobs";
@@ -226,13 +231,7 @@ const LIMITS: SandboxLimits = {
   processes: 128,
 };
 
-interface Place {
-  readonly workspace: string;
-  readonly mark: string;
-  readonly limits: SandboxLimits;
-}
-
-function commandOf(run: RunParts, program: Program, place: Place): ForeignCommand {
+function commandOf(run: RunParts, program: Program, place: PackagePlace): ForeignCommand {
   const { packages, language, env, network, request } = program;
   for (const { contents } of packages) contents.check();
   const modules = packages.filter((known) => known.runtime?.language === language).map(moduleOf);
@@ -249,7 +248,7 @@ function commandOf(run: RunParts, program: Program, place: Place): ForeignComman
     ],
     cwd: "/workspace",
     network,
-    limits: place.limits,
+    limits: { ...LIMITS, ...run.limits },
     signal: run.signal,
   };
 }

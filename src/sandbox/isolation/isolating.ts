@@ -2,11 +2,11 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync }
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../core/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../core/sandbox.ts";
+import type { ForeignCommand, ForeignResult, Mount, Sandbox, Turn } from "../../core/sandbox.ts";
 import { temporaryName } from "../../core/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { withLimits } from "../limits.ts";
-import { type Channel, runTree, type TreeEnd } from "../tree.ts";
+import { type Channel, type Launch, runTree, type TreeEnd } from "../tree.ts";
 import { checkCommand } from "./command.ts";
 import { watchDisk } from "./disk.ts";
 import { openEgress } from "./egress.ts";
@@ -42,7 +42,7 @@ export function isolatingSandbox(
   return {
     name,
     isolates: true,
-    run: async (asked) => {
+    run: async (asked, turn) => {
       checkCommand(asked);
       const network = hostsOf(asked)?.length === 0 ? false : asked.network;
       const command = { ...asked, network, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
@@ -54,7 +54,7 @@ export function isolatingSandbox(
           withProtection(host, command, folder, (kept) => {
             const { user, before, view } = prepare(host, command, { folder, kept });
             const enclosure = enclose({ command, view, folder });
-            return runIn({ host, command, user, before, enclosure });
+            return runIn({ host, command, turn, user, before, enclosure });
           }),
         );
       } finally {
@@ -123,18 +123,19 @@ function prepare(host: SandboxHost, command: ForeignCommand, { folder, kept }: S
 interface Launched extends Pick<Prepared, "user" | "before"> {
   readonly host: SandboxHost;
   readonly command: ForeignCommand;
+  readonly turn: Promise<Turn | undefined> | undefined;
   readonly enclosure: Enclosure;
 }
 
-async function runIn({ host, command, user, before, enclosure }: Launched): Promise<ForeignResult> {
+async function runIn({ host, command, turn, user, before, enclosure }: Launched): Promise<ForeignResult> {
   const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
   const relay = hostsOf(command) ? relayPrefix(host) : [];
   const [launcher, ...rest] = [...before, ...enclosure.argv, ...relay, ...limited.argv];
   const [program] = command.argv;
   const written = command.mounts.filter(({ writable }) => writable).map(({ source }) => source);
-  const end = await runTree(host, {
+  const launch: Launch = {
     ...command,
-    fillsDisk: watchDisk(written, command.limits.diskBytes ?? DEFAULT_LIMITS.diskBytes),
+    watchDisk: () => watchDisk(written, command.limits.diskBytes ?? DEFAULT_LIMITS.diskBytes),
     limits: hostsOf(command) ? withRelay(command.limits) : command.limits,
     program,
     argv: [launcher ?? program, ...rest],
@@ -142,7 +143,8 @@ async function runIn({ host, command, user, before, enclosure }: Launched): Prom
     cwd: "/",
     channels: enclosure.channels,
     contained: true,
-  });
+  };
+  const end = await runTree(host, launch, turn);
   if (end.ended === "exit" && !enclosure.hasBegun()) throw notBegun(program, end);
   return limited.explain(fromInside(end));
 }
