@@ -43,16 +43,25 @@ async function listSkills({ catalog }: Service, params: JsonObject): Promise<Jso
   const detail = choice(params, "detail", ["names", "summary"]);
   const limit = Math.min(positiveInteger(params, "limit") ?? 50, MOST_LISTED);
   const after = readCursor(optionalText(params, "cursor"));
-  const matching = catalog.skills.filter(
-    (skill) =>
-      (after === undefined || skill.name > after) && (namespace === undefined || isInNamespace(skill, namespace)),
-  );
-  const page = matching.slice(0, limit);
+  const isWanted = (skill: ServedSkill) =>
+    (after === undefined || skill.name > after) && (namespace === undefined || isInNamespace(skill, namespace));
+  const found = firstOf(limit + 1, catalog.skills, isWanted);
+  const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
     skills: page.map((skill) => (detail === "names" ? nameOf(skill) : summaryOf(skill))),
-    next_cursor: last && matching.length > page.length ? writeCursor(last.name) : null,
+    next_cursor: last && found.length > page.length ? writeCursor(last.name) : null,
   };
+}
+
+/** Looks no further than for so many. */
+function firstOf<Item>(most: number, items: readonly Item[], isWanted: (item: Item) => boolean): readonly Item[] {
+  const found: Item[] = [];
+  for (const item of items) {
+    if (found.length === most) break;
+    if (isWanted(item)) found.push(item);
+  }
+  return found;
 }
 
 /** Opaque to callers: the name after which to go on, so that pages hold together whatever was asked for. */
