@@ -1,13 +1,5 @@
-import type { Line } from "./selector.ts";
-import { isoText } from "./timestamp.ts";
-
-/** A line that is kept beyond its block. */
-export interface KeptLine {
-  readonly file: string;
-  readonly offset: number;
-  readonly text: string;
-  readonly time?: number;
-}
+import { labelTimes } from "./buckets.ts";
+import type { KeptLine } from "./view.ts";
 
 /** Keeps lines spread evenly over all that it is shown, without knowing how many come. */
 export function createSpread(limit: number): { add(index: number, line: () => KeptLine): void; lines(): KeptLine[] } {
@@ -55,29 +47,92 @@ export function createNearest(
   };
 }
 
-export interface Tally {
-  readonly value: string;
+/** Keeps the first or the last lines of several files, by time. Within a file lines keep their order. */
+export interface Ends {
+  /** Lines of one file, which come in order. */
+  add(line: KeptLine, ownTime: number | undefined): void;
+  /** Ends a file. */
+  merge(): void;
+  lines(): readonly KeptLine[];
+}
+
+export function createEnds(end: "first" | "last", limit: number): Ends {
+  let merged: Placed[] = [];
+  let own: { readonly line: KeptLine; readonly time: number | undefined }[] = [];
+  let known: number | undefined;
+  const cut = <T>(items: T[]) => (end === "last" ? items.slice(-limit) : items.slice(0, limit));
+  return {
+    add(line, time) {
+      known = time ?? known;
+      own.push({ line, time: known });
+      if (own.length > 2 * limit) own = cut(own);
+    },
+    merge() {
+      const placed = placeLines(cut(own));
+      own = [];
+      known = undefined;
+      merged = cut(inOrder(merged, placed));
+    },
+    lines: () => merged.map(({ line }) => line),
+  };
+}
+
+interface Placed {
+  readonly line: KeptLine;
+  readonly time: number;
+}
+
+/** A line without a time goes with the one above it, at a file's beginning with the one below. */
+function placeLines(
+  lines: readonly { readonly line: KeptLine; readonly time: number | undefined }[],
+): readonly Placed[] {
+  let time = lines.find((each) => each.time !== undefined)?.time ?? Number.NEGATIVE_INFINITY;
+  return lines.map((each) => {
+    // A clock that goes back a little does not move lines within their file.
+    time = Math.max(time, each.time ?? time);
+    return { line: each.line, time };
+  });
+}
+
+function inOrder(a: readonly Placed[], b: readonly Placed[]): Placed[] {
+  const all: Placed[] = [];
+  let next = 0;
+  for (const each of a) {
+    for (let other = b[next]; other && other.time < each.time; other = b[next]) {
+      all.push(other);
+      next++;
+    }
+    all.push(each);
+  }
+  return [...all, ...b.slice(next)];
+}
+
+/** A value of each thing that is counted by; null where a line has none. */
+export type Values = readonly (string | null)[];
+
+export interface Group {
+  readonly values: Values;
   readonly count: number;
-  readonly buckets?: Readonly<Record<string, number>>;
+  readonly buckets?: ReadonlyMap<number, number>;
 }
 
 const MOST_VALUES = 10_000;
 const MOST_VALUES_WITH_BUCKETS = 200;
 const MOST_BUCKETS = 500;
-const VALUE_SHOWN = 200;
+const VALUE_SHOWN = 400;
 
 /** Counts values, and per time bucket when `bucket` gives its milliseconds. Values beyond a bound are counted together. */
 export function createTally(bucket?: number): {
-  add(value: string, time: number | undefined): void;
-  result(top: number): { groups: readonly Tally[]; distinct: number; other: number };
+  add(values: Values, time: number | undefined): void;
+  result(top: number): { groups: readonly Group[]; distinct: number; other: number };
 } {
   const most = bucket ? MOST_VALUES_WITH_BUCKETS : MOST_VALUES;
   const counts = new Map<string, { count: number; buckets: Map<number, number> }>();
   const buckets = new Set<number>();
   let other = 0;
   return {
-    add(value, time) {
-      const key = value.slice(0, VALUE_SHOWN);
+    add(values, time) {
+      const key = JSON.stringify(values.map((value) => value?.slice(0, VALUE_SHOWN) ?? null));
       const entry = counts.get(key) ?? { count: 0, buckets: new Map<number, number>() };
       if (entry.count === 0 && counts.size >= most) {
         other++;
@@ -95,21 +150,25 @@ export function createTally(bucket?: number): {
     result(top) {
       const sorted = [...counts].sort(([a, x], [b, y]) => y.count - x.count || (a < b ? -1 : 1));
       const beyond = sorted.slice(top).reduce((sum, [, entry]) => sum + entry.count, 0);
-      const groups = sorted.slice(0, top).map(([value, entry]) => ({
-        value,
+      const groups = sorted.slice(0, top).map(([key, entry]) => ({
+        values: JSON.parse(key) as Values,
         count: entry.count,
-        ...(bucket ? { buckets: inOrder(entry.buckets) } : {}),
+        ...(bucket ? { buckets: entry.buckets } : {}),
       }));
       return { groups, distinct: counts.size, other: other + beyond };
     },
   };
 }
 
-function inOrder(buckets: ReadonlyMap<number, number>): Readonly<Record<string, number>> {
-  return Object.fromEntries([...buckets].sort(([a], [b]) => a - b).map(([time, count]) => [isoText(time), count]));
-}
-
-/** What to keep of a line: its shown text, where it is, and its time if it was asked for. */
-export function keptLine(file: string, line: Line, text: string): KeptLine {
-  return { file, offset: line.offset, text, ...(line.time === undefined ? {} : { time: line.time }) };
+/** Counts per bucket of several groups, under names that they share. */
+export function labelBuckets(groups: readonly (ReadonlyMap<number, number> | undefined)[], length: number) {
+  const maps = groups.map((buckets) => buckets ?? new Map<number, number>());
+  const { day, of } = labelTimes(
+    maps.flatMap((buckets) => [...buckets.keys()]),
+    length,
+  );
+  const counts = maps.map((buckets) =>
+    Object.fromEntries([...buckets].sort(([a], [b]) => a - b).map(([time, count]) => [of(time), count])),
+  );
+  return { day: day === undefined ? {} : { day }, counts };
 }

@@ -1,9 +1,10 @@
 import type { ToolContext } from "skillflow";
-import { chooseFiles, type Files, type OpenLog, withLog } from "./files.ts";
-import { fieldNames, type LineRecord, parseRecord } from "./record.ts";
-import { compileSelector, type Line } from "./selector.ts";
-import { fitting, noted } from "./text.ts";
-import { isoText } from "./timestamp.ts";
+import { type Excerpt, readEnds } from "./excerpt.ts";
+import { fieldNames, type LineRecord, parseRecord } from "./line/record.ts";
+import { fitting, noted } from "./line/text.ts";
+import { briefTime } from "./line/timestamp.ts";
+import { chooseFiles, type Files, type OpenLog, withLog } from "./read/files.ts";
+import { compileSelector } from "./selector.ts";
 
 export async function listFiles(
   input: { readonly files?: Files | undefined; readonly limit?: number | undefined },
@@ -27,48 +28,74 @@ export async function listFiles(
   };
 }
 
-const USUAL_FILES = ["**/*.{log,jsonl,ndjson,out,err}", "**/*.{log,jsonl,ndjson,out,err}.*", "**/*log*/**"];
-const LOOKED_AT = 64 * 1024;
+const USUAL_FILES = [
+  "**/*.{log,jsonl,ndjson,out,err,csv,tsv,prom}",
+  "**/*.{log,jsonl,ndjson,out,err,csv,tsv,prom}.*",
+  "**/*{log,trace,span,metric,event,alert,incident,otel,otlp}*.{json,txt,gz}",
+  "**/*log*/**",
+];
 const RECORDS_PARSED = 200;
 const FIELDS_SHOWN = 40;
+const TAIL = 16 * 1024;
+/** Of the text of a file that must be read from its start, what is read to count its lines. */
+const MOST_COUNTED = 512 * 1024 * 1024;
 
 async function describeLog(log: OpenLog) {
-  const head = await readPart(log, 0);
-  const isWhole = head.whole || log.size <= head.bytes;
-  const tail = isWhole || log.packed ? head : await readPart(log, Math.max(0, log.size - LOOKED_AT));
+  const ends = await readEnds(log);
+  const [head = { lines: [], bytes: 0, isEnd: true }] = ends;
+  const isBinary = head.lines.some((line) => line.text.includes("\0"));
+  if (isBinary) return { file: log.name, bytes: log.size, ...(log.packed ? { packed: true } : {}), format: "binary" };
   const records = head.lines.slice(0, RECORDS_PARSED).map((line) => parseRecord(line.text));
-  const fields = [...new Set(records.flatMap((record) => fieldNames(record.fields)))].slice(0, FIELDS_SHOWN);
+  const fields = [...new Set(records.flatMap((record) => fieldNames(record.fields)))];
   const first = head.lines.find((line) => line.time !== undefined)?.time;
-  const last = tail.lines.findLast((line) => line.time !== undefined)?.time;
+  const all = await countLines(log, head);
+  const last = all?.last ?? (all ? undefined : ends.at(-1)?.lines.findLast(({ time }) => time !== undefined)?.time);
   return {
     file: log.name,
     bytes: log.size,
-    ...(isWhole ? { lines: head.lines.length } : {}),
-    ...(isWhole || log.packed ? {} : { lines_estimated: Math.round((log.size / head.bytes) * head.lines.length) }),
+    ...linesTold(log, head, all?.count),
     ...(log.packed ? { packed: true } : {}),
-    format: formatOf(head.lines, records),
-    ...(first === undefined ? {} : { first: isoText(first) }),
-    ...(last === undefined || (log.packed && !isWhole) ? {} : { last: isoText(last) }),
-    ...(fields.length > 0 ? { fields } : {}),
+    format: log.layout === "lines" ? formatOf(records) : log.layout,
+    ...(first === undefined ? { time: "no line has one" } : { first: briefTime(first) }),
+    ...(last === undefined ? {} : { last: briefTime(last) }),
+    ...(fields.length > 0 ? { fields: fields.slice(0, FIELDS_SHOWN) } : {}),
+    ...(fields.length > FIELDS_SHOWN ? { more_fields: fields.length - FIELDS_SHOWN } : {}),
   };
 }
 
-async function readPart(log: OpenLog, from: number) {
-  const select = compileSelector({}, { times: true }).begin(log.modified);
-  const lines: Line[] = [];
+/** All lines of a small file, and of one that must be read from its start; undefined where an estimate must do. */
+async function countLines(log: OpenLog, head: Excerpt) {
+  const lastOf = (lines: Excerpt["lines"]) => lines.findLast(({ time }) => time !== undefined)?.time;
+  if (head.isEnd) return { count: head.lines.length, last: lastOf(head.lines) };
+  if (log.seekable) return undefined;
+  let count = 0;
   let bytes = 0;
-  for await (const block of log.blocks(from)) {
-    const part = block.bytes.subarray(0, LOOKED_AT);
-    const selected = select({ ...block, bytes: part });
-    for (let index = 0; index < selected.count; index++) lines.push(selected.line(index));
-    bytes += block.cutFrom ?? part.length;
-    if (bytes >= LOOKED_AT) return { lines, bytes, whole: false };
+  let tail = Buffer.alloc(0);
+  for await (const block of log.blocks()) {
+    bytes += block.cutFrom ?? block.bytes.length;
+    if (bytes > MOST_COUNTED) return undefined;
+    count += linesIn(block.bytes);
+    tail = Buffer.from(block.bytes.subarray(-TAIL));
   }
-  return { lines, bytes, whole: true };
+  const { count: length, line } = compileSelector({}, { times: true })
+    .begin(log.modified)
+    .take({ bytes: tail, offset: 0 });
+  const lines = Array.from({ length }, (_, index) => line(index));
+  return { count, last: lastOf(lines) };
 }
 
-function formatOf(lines: readonly Line[], records: readonly LineRecord[]): string {
-  if (lines.some((line) => line.text.includes("\0"))) return "binary";
+function linesIn(bytes: Buffer): number {
+  let count = bytes.at(-1) === 10 ? 0 : 1;
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count++;
+  return count;
+}
+
+function linesTold(log: OpenLog, head: Excerpt, counted: number | undefined) {
+  if (counted !== undefined) return { lines: counted };
+  return log.packed ? {} : { lines_estimated: Math.round((log.size / head.bytes) * head.lines.length) };
+}
+
+function formatOf(records: readonly LineRecord[]): string {
   const formats = ["json", "logfmt", "text"].map((format) => ({
     format,
     count: records.filter((record) => record.format === format).length,

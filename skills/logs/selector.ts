@@ -1,9 +1,8 @@
-import { type Block, LINE_KEPT } from "./blocks.ts";
-import { compilePattern, type Pattern, requiredLiteral } from "./pattern.ts";
-import { fieldValues, parseRecord } from "./record.ts";
-import { parseInstant, timeOfFields, timeOfText } from "./timestamp.ts";
-
-type Scalar = string | number | boolean;
+import { type Condition, compileConditions, type Wanted as WantedValue } from "./line/condition.ts";
+import { compilePattern, type Pattern, requiredLiteral } from "./line/pattern.ts";
+import { parseJson, parseRecord } from "./line/record.ts";
+import { parseInstant, timeOfFields, timeOfText } from "./line/timestamp.ts";
+import { type Block, LINE_KEPT } from "./read/blocks.ts";
 
 /** Which lines are meant; everything given must hold. */
 export interface Selector {
@@ -11,7 +10,7 @@ export interface Selector {
   readonly excludes?: string | readonly string[] | undefined;
   readonly matches?: string | undefined;
   readonly ignore_case?: boolean | undefined;
-  readonly where?: Readonly<Record<string, Scalar | readonly Scalar[]>> | undefined;
+  readonly where?: Readonly<Record<string, WantedValue>> | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
@@ -34,7 +33,11 @@ export interface Line {
 }
 
 /** Takes the lines of one file's blocks, which must come in order. */
-export type Selection = (block: Block) => Selected;
+export interface Selection {
+  take(block: Block): Selected;
+  /** Whether a line had a time so far; undefined when times were not asked for. */
+  sawTime(): boolean | undefined;
+}
 
 export interface CompiledSelector {
   /** Begins a file. `latest` dates timestamps without a year. */
@@ -47,7 +50,7 @@ export function compileSelector(selector: Selector, { times = false } = {}): Com
   return {
     begin(latest) {
       const clock = wanted.range || times ? createClock(latest) : undefined;
-      return (block) => select(block, wanted, clock);
+      return { take: (block) => select(block, wanted, clock), sawTime: () => clock?.sawTime() };
     },
   };
 }
@@ -58,17 +61,14 @@ interface Wanted {
   readonly fold: boolean;
   readonly contains: readonly Buffer[];
   readonly excludes: readonly Buffer[];
-  readonly where: readonly { readonly field: string; readonly values: readonly string[] }[];
+  readonly where: readonly Condition[];
   readonly range: { readonly since: number; readonly until: number } | undefined;
   readonly pattern: Pattern | undefined;
 }
 
 function compileWanted(selector: Selector): Wanted {
   const fold = selector.ignore_case ?? false;
-  const where = Object.entries(selector.where ?? {}).map(([field, value]) => ({
-    field,
-    values: listOf(value).map(String),
-  }));
+  const where = compileConditions(selector.where);
   const bytes = (text: string) => foldBytes(Buffer.from(text), fold);
   const contains = listOf(selector.contains).map(bytes);
   const exact = [
@@ -76,7 +76,7 @@ function compileWanted(selector: Selector): Wanted {
     bytes(requiredLiteral(selector.matches ?? "")),
     ...where.map((each) => bytes(valueRun(each))),
   ];
-  const keys = where.map((each) => bytes(keyRun(each)));
+  const keys = where.filter(({ needsField }) => needsField).map((each) => bytes(keyRun(each)));
   // A key stands in most lines and finds little: it leads only where there is nothing else.
   const needle = exact.some((each) => each.length > 0) ? longest(exact) : longest(keys);
   return {
@@ -114,14 +114,13 @@ export function instantOf(text: string): number {
 }
 
 /** What a line must hold for a field to have its one value. No writer escapes ASCII letters and digits: such runs are sound. */
-function valueRun({ values }: Wanted["where"][number]): string {
-  const [value = "", ...others] = values;
+function valueRun({ exactly = "" }: Condition): string {
   // Numbers can be written otherwise: 1500.5 as 1.5005e3.
-  const isOddNumber = value !== "" && Number.isFinite(Number(value)) && !/^\d{1,15}$/.test(value);
-  return others.length > 0 || isOddNumber ? "" : plainRun(value);
+  const isOddNumber = exactly !== "" && Number.isFinite(Number(exactly)) && !/^\d{1,15}$/.test(exactly);
+  return isOddNumber ? "" : plainRun(exactly);
 }
 
-function keyRun({ field }: Wanted["where"][number]): string {
+function keyRun({ field }: Condition): string {
   const key = field.split(".").at(-1) ?? "";
   return /^\d+$/.test(key) ? "" : plainRun(key);
 }
@@ -206,7 +205,7 @@ function keepByBytes(spans: Spans, hay: Buffer, { contains, excludes }: Wanted):
 function keepByFields(spans: Spans, block: Block, { where }: Wanted): Spans {
   return keep(spans, block.bytes, (start, end) => {
     const { fields } = parseRecord(textOf(block.bytes, start, end));
-    return where.every(({ field, values }) => fieldValues(fields, field).some((value) => values.includes(value)));
+    return where.every((condition) => condition.holds(fields));
   });
 }
 
@@ -245,6 +244,7 @@ interface Clock {
   timeAt(bytes: Buffer, start: number, end: number): number | undefined;
   /** Ends a block. */
   finish(bytes: Buffer): void;
+  sawTime(): boolean;
 }
 
 function createClock(latest: number): Clock {
@@ -267,20 +267,30 @@ function createClock(latest: number): Clock {
       if (seen < bytes.length) timeAt(bytes, bytes.length, bytes.length);
       seen = -1;
     },
+    sawTime: () => known !== undefined,
   };
 }
 
 const TEXT_TIME_WITHIN = 256;
+const TIME_PAIR = /(?:^|\s)(?:ts|time|timestamp|t)=/;
 
 function ownTime(bytes: Buffer, start: number, end: number, latest: number): number | undefined {
-  if (bytes[start] === 123) {
-    const record = parseRecord(textOf(bytes, start, end));
-    if (record.format === "json") return timeOfFields(record.fields);
+  const isJson = bytes[start] === 123 || (bytes[start] === 91 && bytes[start + 1] === 123);
+  const isWhole = isJson || bytes[end - 1] === 125 || end - start <= TEXT_TIME_WITHIN;
+  const stop = isWhole ? end : start + TEXT_TIME_WITHIN;
+  return timeOfLine(textOf(bytes, start, stop), latest);
+}
+
+/** A line's own time; `latest` dates timestamps without a year. */
+export function timeOfLine(text: string, latest: number): number | undefined {
+  if (/^\[?\{/.test(text)) {
+    const value = parseJson(text);
+    if (typeof value === "object" && value !== null) return timeOfFields(value);
   }
-  const front = bytes.toString("latin1", start, Math.min(end, start + TEXT_TIME_WITHIN));
-  const time = timeOfText(front, latest);
-  if (time !== undefined || !/(?:^|\s)(?:ts|time|timestamp|t)=/.test(front)) return time;
-  return timeOfFields(parseRecord(front).fields);
+  const time = timeOfText(text.slice(0, TEXT_TIME_WITHIN), latest);
+  if (time !== undefined || !/=|\}$/.test(text)) return time;
+  const { format, fields } = parseRecord(text);
+  return format !== "text" || TIME_PAIR.test(text) ? timeOfFields(fields) : undefined;
 }
 
 /** With ASCII letters in lower case, when that is asked for: four bytes at a time, since whole files pass here. */

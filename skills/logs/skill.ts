@@ -1,51 +1,78 @@
-import { defineSkill, defineTool } from "skillflow";
-import * as z from "zod";
+import { defineSkill, type defineTool } from "skillflow";
 import { listFiles } from "./overview.ts";
+import { summarizeSeries } from "./series.ts";
 import { countBy, linesAround, sampleLines, searchLines, timeWindow } from "./tools.ts";
 
-const scalar = z.union([z.string().max(500), z.number(), z.boolean()]);
-const texts = (description: string) =>
-  z
-    .union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).min(1).max(10)])
-    .optional()
-    .describe(description);
-const instant = (description: string) =>
-  z.string().min(4).max(40).describe(`${description}: ISO 8601 (UTC unless it has a zone) or epoch seconds`);
+/** The filters stand in every tool and are described in one: `search`, to which the others refer. */
 
-const path = z.string().min(1).max(500);
-const files = z
-  .union([path, z.array(path).min(1).max(50)])
-  .describe("Path, glob (*, **, ?, {a,b}) or list of them, relative to the working directory; .gz files are unpacked");
+const text = (most: number) => ({ type: "string", maxLength: most });
+const texts = (most: number, count: number) => ({
+  type: ["string", "array"],
+  maxLength: most,
+  items: text(most),
+  maxItems: count,
+});
+const integer = (least: number, most: number) => ({ type: "integer", minimum: least, maximum: most });
 
-const lineFilter = {
-  contains: texts("Text that the line must hold, as it is written; of a list every one. The fastest filter"),
-  excludes: texts("Text that the line must not hold; of a list none"),
-  matches: z
-    .string()
-    .min(1)
-    .max(300)
-    .optional()
-    .describe("JavaScript regular expression, tried on the first 8 KB of a line; slower than contains"),
-  ignore_case: z.boolean().optional().describe("Ignore the case of A-Z in contains, excludes and matches"),
-  where: z
-    .record(z.string().min(1).max(200), z.union([scalar, z.array(scalar).min(1).max(50)]))
-    .optional()
-    .describe(
-      "Values of fields of JSON or key=value lines, such as {level: error, http.status: [502, 503]}; all must hold",
-    ),
+const filters = {
+  files: texts(500, 50),
+  contains: texts(500, 10),
+  excludes: texts(500, 10),
+  matches: text(300),
+  ignore_case: { type: "boolean" },
+  where: { type: "object" },
 };
-const selector = {
-  ...lineFilter,
-  since: instant("Only lines at or after this time").optional(),
-  until: instant("Only lines at or before this time").optional(),
+const times = { since: text(40), until: text(40) };
+const fields = texts(200, 20);
+
+const described = {
+  files: {
+    ...filters.files,
+    description:
+      "Path, glob (*, **, ?, {a,b}) or list of them. Packed files are unpacked; CSV, JSON documents, OTLP and Prometheus exports become rows with fields",
+  },
+  contains: {
+    ...filters.contains,
+    description: "Text in the line, as written; of a list all. The fastest filter",
+  },
+  excludes: { ...filters.excludes, description: "Text not in the line; of a list none" },
+  matches: { ...filters.matches, description: "JavaScript regular expression, on a line's first 8 KB" },
+  ignore_case: { ...filters.ignore_case, description: "For contains, excludes, matches" },
+  where: {
+    ...filters.where,
+    description:
+      'Fields of JSON or key=value lines and rows: {level: "error", "http.status": [502, 503], ms: ">1000", code: "500..599", path: {not: ["/", "/health"]}}; compared as text or by >, >=, <, <=, a..b; all must hold',
+  },
+  since: { ...times.since, description: "Not before: ISO 8601 (UTC unless it has a zone) or epoch" },
+  until: { ...times.until, description: "Not after" },
+  fields: {
+    ...fields,
+    description: "Show these fields as a table, instead of lines (`time`, `line` are always there)",
+  },
 };
-const limitOf = (most: number, usual: number) =>
-  z.number().int().min(1).max(most).optional().describe(`Most to return; default ${usual}`);
+
+type Tool = ReturnType<typeof defineTool>;
+
+function tool(
+  name: string,
+  description: string,
+  properties: object,
+  rest: { readonly required?: readonly string[]; readonly handler: Tool["handler"] },
+): Tool {
+  const { required = ["files"], handler } = rest;
+  const input_schema = {
+    type: "object",
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+  return { name, description, effect: "read", input_schema, handler };
+}
 
 export default defineSkill({
   id: "logs",
   name: "Log files",
-  description: "Search, sample and count lines of local log files, packed ones too, however large they are",
+  description: "Search, count and measure local log, metric and trace files, packed ones too, however large they are",
   category: "observability",
   config: {
     LOGS_ROOT: {
@@ -56,90 +83,82 @@ export default defineSkill({
     },
   },
   tools: [
-    defineTool({
-      name: "files",
-      description:
-        "Lists log files with size, format, estimated lines, first and last timestamp, and field names. Cheap; begin here",
-      effect: "read",
-      input_schema: z.strictObject({
-        files: files.optional().describe("Path, glob or list of them; default: everything that looks like a log file"),
-        limit: limitOf(100, 30),
-      }),
-      handler: listFiles,
-    }),
-    defineTool({
-      name: "search",
-      description:
-        "Finds lines; reads the files from front to back, tells how many lines match and returns the first or last",
-      effect: "read",
-      input_schema: z.strictObject({
-        files,
-        ...selector,
-        order: z.enum(["first", "last"]).optional().describe("Which end of the matches to return; default first"),
-        limit: limitOf(200, 50),
-        skip: z.number().int().min(0).max(5000).optional().describe("Matches to pass over from that end, to page on"),
-      }),
-      handler: searchLines,
-    }),
-    defineTool({
-      name: "around",
-      description: "Returns the lines before and after one line, given by the file and offset of a line found earlier",
-      effect: "read",
-      input_schema: z.strictObject({
-        file: path.describe("One file's path"),
-        offset: z.number().int().min(0).describe("The number behind @ in a line's `at`"),
-        before: z.number().int().min(0).max(100).optional().describe("Lines before it; default 10"),
-        after: z.number().int().min(0).max(100).optional().describe("Lines after it; default 20"),
-      }),
-      handler: linesAround,
-    }),
-    defineTool({
-      name: "sample",
-      description: "Returns lines spread evenly over all matching lines, to see what a file holds",
-      effect: "read",
-      input_schema: z.strictObject({ files, ...selector, limit: limitOf(100, 20) }),
-      handler: sampleLines,
-    }),
-    defineTool({
-      name: "count_by",
-      description:
-        "Counts matching lines per value of a field, per text captured by a pattern, or per shape of line, most frequent first, and per time bucket if wanted",
-      effect: "read",
-      input_schema: z.strictObject({
-        files,
-        ...selector,
-        by: z
-          .union([
-            z.strictObject({ field: z.string().min(1).max(200).describe("Field, dotted for nested JSON") }),
-            z.strictObject({
-              pattern: z.string().min(1).max(300).describe("Regular expression; its first group is counted"),
-            }),
-            z.strictObject({ shape: z.literal(true).describe("Lines alike except for numbers and ids") }),
-          ])
-          .optional()
-          .describe("What to count by; left out: all matching lines together (useful with bucket)"),
-        bucket: z
-          .string()
-          .regex(/^[1-9]\d{0,4}[smhd]$/)
-          .optional()
-          .describe("Length of time buckets, such as 30s, 5m, 1h"),
-        top: limitOf(100, 20),
-      }),
-      handler: countBy,
-    }),
-    defineTool({
-      name: "time_window",
-      description:
-        "Returns the lines nearest to an instant, of all files merged by time, and how many lines fall in each part of the window",
-      effect: "read",
-      input_schema: z.strictObject({
-        files,
-        at: instant("The middle of the window"),
-        seconds: z.number().int().min(1).max(86_400).optional().describe("Seconds before and after; default 60"),
-        ...lineFilter,
-        limit: limitOf(200, 50),
-      }),
-      handler: timeWindow,
-    }),
+    tool(
+      "files",
+      "Lists files with format, lines, first and last time, and field names. Cheap; begin here",
+      {
+        files: { ...filters.files, description: "As in search; default: all that look like logs" },
+        limit: { ...integer(1, 100), description: "Default 30" },
+      },
+      { required: [], handler: listFiles },
+    ),
+    tool(
+      "search",
+      "Finds lines and tells how many match; gives the first or last by time. A line's key is `file alias@offset`, `files` tells the aliases",
+      {
+        ...described,
+        order: { enum: ["first", "last"], description: "Default first" },
+        limit: { ...integer(1, 200), description: "Default 50" },
+        skip: { ...integer(0, 5000), description: "Matches to pass over from that end" },
+      },
+      { handler: searchLines },
+    ),
+    tool(
+      "around",
+      "Gives the neighbours of a found line; fields as in search",
+      {
+        file: { ...text(500), description: "Its path, no alias" },
+        offset: { ...integer(0, Number.MAX_SAFE_INTEGER), description: "The number behind @" },
+        before: { ...integer(0, 100), description: "Lines; default 10" },
+        after: { ...integer(0, 100), description: "Lines; default 20" },
+        fields,
+      },
+      { required: ["file", "offset"], handler: linesAround },
+    ),
+    tool(
+      "sample",
+      "Gives lines spread evenly over all that match. Filters and fields as in search",
+      { ...filters, ...times, fields, limit: { ...integer(1, 100), description: "Default 20" } },
+      { handler: sampleLines },
+    ),
+    tool(
+      "count_by",
+      "Counts lines by fields, pattern or shape (several: by combination; none: all), most frequent first, over time if wanted. Filters as in search",
+      {
+        ...filters,
+        ...times,
+        by: { ...texts(200, 5), description: "Fields, dotted if nested" },
+        pattern: { ...text(300), description: "Regular expression; what its first group matched" },
+        shape: { type: "boolean", description: "Lines alike but for numbers and ids" },
+        bucket: { type: "string", pattern: "^[1-9]\\d{0,4}[smhd]$", description: "Also per 30s, 5m, 1h…" },
+        limit: { ...integer(1, 100), description: "Default 20" },
+      },
+      { handler: countBy },
+    ),
+    tool(
+      "series",
+      "Sums up numbers over time, for metrics and durations: per group and field count, interval, min, max, mean, first, last, and the steps: when its level changed, from → to. Filters as in search",
+      {
+        ...filters,
+        ...times,
+        fields: { ...texts(200, 10), description: "Numeric fields; in exports `value`, grouped by `metric`" },
+        by: { ...texts(200, 5), description: "Fields that tell series apart" },
+        rate: { type: "boolean", description: "For counters: growth per second" },
+        limit: { ...integer(1, 200), description: "Default 30, those that change most first" },
+      },
+      { required: ["files", "fields"], handler: summarizeSeries },
+    ),
+    tool(
+      "time_window",
+      "Gives the lines nearest to an instant, files merged by time, and counts around it. Filters and fields as in search",
+      {
+        ...filters,
+        at: { ...text(40), description: "The middle, as since" },
+        seconds: { ...integer(1, 86_400), description: "To either side; default 60" },
+        fields,
+        limit: { ...integer(1, 200), description: "Default 50" },
+      },
+      { required: ["files", "at"], handler: timeWindow },
+    ),
   ],
 });

@@ -1,117 +1,154 @@
 import type { ToolContext } from "skillflow";
-import { createNearest, createSpread, createTally, type KeptLine, keptLine } from "./collect.ts";
-import { chooseFile, chooseFiles, type Files, type OpenLog, withLog } from "./files.ts";
-import { compilePattern } from "./pattern.ts";
-import { fieldValues, parseRecord, shapeOf } from "./record.ts";
-import {
-  type CompiledSelector,
-  compileSelector,
-  instantOf,
-  type Line,
-  type Selected,
-  type Selector,
-} from "./selector.ts";
-import { BYTES_SHOWN, fitting, noted, shown } from "./text.ts";
-import { isoText } from "./timestamp.ts";
+import { bucketLength, lengthText } from "./buckets.ts";
+import { createEnds, createNearest, createSpread, createTally, labelBuckets, type Values } from "./collect.ts";
+import { compilePattern } from "./line/pattern.ts";
+import { fieldValues, parseRecord, shapeOf } from "./line/record.ts";
+import { BYTES_SHOWN, fitting, fittingLast, noted, shown } from "./line/text.ts";
+import { briefTime, isoText } from "./line/timestamp.ts";
+import { chooseFile, type Files, type OpenLog, withLog } from "./read/files.ts";
+import { scanFiles } from "./scan.ts";
+import { compileSelector, instantOf, type Line, type Selector, timeOfLine } from "./selector.ts";
+import { createAliases, createView, type KeptLine, present } from "./view.ts";
 
-interface Search extends Selector {
+/** What every tool takes that shows lines. */
+interface Shown extends Selector {
   readonly files: Files;
-  readonly order?: "first" | "last" | undefined;
+  readonly fields?: string | readonly string[] | undefined;
   readonly limit?: number | undefined;
+}
+
+interface Search extends Shown {
+  readonly order?: "first" | "last" | undefined;
   readonly skip?: number | undefined;
 }
 
 export async function searchLines(input: Search, context: ToolContext) {
   const { order = "first", limit = 50, skip = 0 } = input;
   const last = order === "last";
-  let kept: KeptLine[] = [];
-  const scan = await scanFiles(input.files, compileSelector(input), context, ({ name, selected, before }) => {
-    const from = last ? Math.max(0, selected.count - limit - skip) : Math.max(0, skip - before);
-    const to = last ? selected.count : Math.min(selected.count, skip + limit - before);
-    for (let index = from; index < to; index++) kept.push(keep(name, selected.line(index)));
-    if (last && kept.length > 2 * (limit + skip)) kept = kept.slice(-limit - skip);
-  });
-  const page = last ? kept.slice(-limit - skip, skip > 0 ? -skip : undefined) : kept;
-  const lines = last ? [...fitting(present(page).reverse())].reverse() : fitting(present(page));
+  const columns = columnsOf(input);
+  const view = createView(columns);
+  const reach = limit + skip;
+  const ends = createEnds(order, reach);
+  let inFile = 0;
+  const scan = await scanFiles(
+    { ...input, named: namedIn(columns) },
+    {},
+    context,
+    ({ selected, ...origin }) => {
+      const from = last ? Math.max(0, selected.count - reach - LINES_ABOVE) : 0;
+      const to = last ? selected.count : Math.min(selected.count, Math.max(0, reach - inFile));
+      for (let index = from; index < to; index++) {
+        const line = selected.line(index);
+        ends.add(view(origin, line), line.time ?? timeOfLine(line.text, origin.modified));
+      }
+      inFile += selected.count;
+    },
+    () => {
+      ends.merge();
+      inFile = 0;
+    },
+  );
+  const kept = ends.lines();
+  const page = last ? kept.slice(0, skip > 0 ? -skip : undefined).slice(-limit) : kept.slice(skip, reach);
+  const lines = last ? fittingLast(page) : fitting(page);
   const reached = skip + lines.length;
   const truncated = lines.length > 0 && reached < scan.matched;
+  const aliases = createAliases();
+  const parts = present(lines, aliases, columns);
   return {
     matched: scan.matched,
     returned: lines.length,
     truncated,
-    lines,
-    ...(truncated
-      ? { more: `call again with skip: ${reached}, or narrow the filters; count_by sums up many matches` }
-      : {}),
-    ...scan.report,
+    ...parts,
+    ...(truncated ? { more: `${cutTold(lines, page)}call again with skip: ${reached}, or narrow the filters` } : {}),
+    ...(await scan.report(aliases, scan.matched > 0 && hasValues(lines, columns))),
   };
 }
 
-export async function sampleLines(
-  input: Selector & { readonly files: Files; readonly limit?: number | undefined },
-  context: ToolContext,
-) {
+/** Lines that may tell the time of the first one that is shown. */
+const LINES_ABOVE = 50;
+
+export async function sampleLines(input: Shown, context: ToolContext) {
+  const columns = columnsOf(input);
+  const view = createView(columns);
   const spread = createSpread(input.limit ?? 20);
-  const scan = await scanFiles(input.files, compileSelector(input), context, ({ name, selected, before }) => {
-    for (let index = 0; index < selected.count; index++) {
-      spread.add(before + index, () => keep(name, selected.line(index)));
-    }
-  });
-  const lines = fitting(present(spread.lines()));
+  const scan = await scanFiles(
+    { ...input, named: namedIn(columns) },
+    {},
+    context,
+    ({ selected, before, ...origin }) => {
+      for (let index = 0; index < selected.count; index++) {
+        spread.add(before + index, () => view(origin, selected.line(index)));
+      }
+    },
+  );
+  const page = spread.lines();
+  const lines = fitting(page);
+  const aliases = createAliases();
+  const parts = present(lines, aliases, columns);
   return {
     matched: scan.matched,
     returned: lines.length,
     truncated: lines.length < scan.matched,
-    lines,
-    more: "these lines are spread evenly over all that match; search returns them one after another",
-    ...scan.report,
+    ...parts,
+    more: `${cutTold(lines, page)}these are spread evenly over all that match`,
+    ...(await scan.report(aliases, scan.matched > 0 && hasValues(lines, columns))),
   };
 }
 
 interface CountBy extends Selector {
   readonly files: Files;
-  readonly by?: { readonly field: string } | { readonly pattern: string } | { readonly shape: true } | undefined;
+  readonly by?: string | readonly string[] | undefined;
+  readonly pattern?: string | undefined;
+  readonly shape?: boolean | undefined;
   readonly bucket?: string | undefined;
-  readonly top?: number | undefined;
+  readonly limit?: number | undefined;
 }
 
 export async function countBy(input: CountBy, context: ToolContext) {
   const bucket = input.bucket === undefined ? undefined : bucketLength(input.bucket);
   const tally = createTally(bucket);
-  const valuesOf = createValuesOf(input);
-  const selector = compileSelector(input, { times: bucket !== undefined });
+  const { names, valuesOf } = createCounted(input);
   let without = 0;
   let untimed = 0;
-  const scan = await scanFiles(input.files, selector, context, ({ selected }) => {
+  const asked = { ...input, named: input.by === undefined ? [] : [input.by].flat() };
+  const scan = await scanFiles(asked, { times: bucket !== undefined }, context, ({ selected }) => {
     const lines = Array.from({ length: selected.count }, (_, index) => selected.line(index));
     for (const [index, values] of valuesOf(lines).entries()) {
       const time = lines[index]?.time;
       if (bucket && time === undefined) untimed++;
       if (values.length === 0) without++;
-      for (const value of values) tally.add(value, time);
+      for (const each of values) tally.add(each, time);
     }
   });
-  const { groups, distinct, other } = tally.result(input.top ?? 20);
-  const fit = fitting(groups);
+  const { groups, distinct, other } = tally.result(input.limit ?? 20);
+  const labels = bucket
+    ? labelBuckets(
+        groups.map(({ buckets }) => buckets),
+        bucket,
+      )
+    : undefined;
+  const rows = groups.map(({ values, count }, index) => [...values, count, ...(labels ? [labels.counts[index]] : [])]);
+  const fit = fitting(rows);
   const cut = groups.slice(fit.length).reduce((sum, group) => sum + group.count, 0);
   return {
     matched: scan.matched,
     distinct,
     returned: fit.length,
     truncated: other + cut > 0,
-    groups: fit,
-    ...(other + cut > 0 ? { other: other + cut, more: "raise top, or narrow the filters or the buckets" } : {}),
+    ...(bucket ? { bucket: input.bucket, ...labels?.day } : {}),
+    columns: [...names, "count", ...(bucket ? ["buckets"] : [])],
+    rows: fit,
+    ...(other + cut > 0 ? { other: other + cut, more: `${cutTold(fit, rows)}raise limit, or narrow the filters` } : {}),
     ...(without > 0 ? { without_value: without } : {}),
     ...(untimed > 0 ? { without_time: untimed } : {}),
-    ...scan.report,
+    ...(await scan.report(createAliases(), scan.matched > 0 && distinct > 0 && without < scan.matched)),
   };
 }
 
-interface TimeWindow extends Selector {
-  readonly files: Files;
+interface TimeWindow extends Shown {
   readonly at: string;
   readonly seconds?: number | undefined;
-  readonly limit?: number | undefined;
 }
 
 const WINDOW_PARTS = 20;
@@ -119,32 +156,46 @@ const WINDOW_PARTS = 20;
 export async function timeWindow(input: TimeWindow, context: ToolContext) {
   const at = instantOf(input.at);
   const reach = (input.seconds ?? 60) * 1000;
+  const columns = columnsOf(input);
+  const view = createView(columns);
   const range = { since: isoText(at - reach), until: isoText(at + reach) };
   const nearest = createNearest(at, input.limit ?? 50);
   const part = (2 * reach) / WINDOW_PARTS;
-  const parts = new Array<number>(WINDOW_PARTS).fill(0);
-  const selector = compileSelector({ ...input, ...range });
-  const scan = await scanFiles(input.files, selector, context, ({ name, selected }) => {
-    for (let index = 0; index < selected.count; index++) {
-      const line = selected.line(index);
-      const time = line.time ?? at;
-      const which = Math.min(WINDOW_PARTS - 1, Math.floor((time - at + reach) / part));
-      parts[which] = (parts[which] ?? 0) + 1;
-      nearest.add(time, () => keep(name, line));
-    }
-  });
-  const lines = fitting(present(nearest.lines()));
+  const parts = new Map<number, number>();
+  const scan = await scanFiles(
+    { ...input, ...range, named: namedIn(columns) },
+    {},
+    context,
+    ({ selected, ...origin }) => {
+      for (let index = 0; index < selected.count; index++) {
+        const line = selected.line(index);
+        const time = line.time ?? at;
+        const begin = at - reach + Math.min(WINDOW_PARTS - 1, Math.floor((time - at + reach) / part)) * part;
+        parts.set(begin, (parts.get(begin) ?? 0) + 1);
+        nearest.add(time, () => view(origin, line));
+      }
+    },
+  );
+  const page = nearest.lines();
+  const lines = fitting(page);
   const truncated = lines.length < scan.matched;
+  const aliases = createAliases();
+  const { day, counts } = labelBuckets([parts], part);
+  const shownLines = present(lines, aliases, columns);
   return {
-    from: range.since,
-    to: range.until,
+    from: briefTime(at - reach),
+    to: briefTime(at + reach),
     matched: scan.matched,
     returned: lines.length,
     truncated,
-    lines,
-    counts: Object.fromEntries(parts.map((count, index) => [isoText(at - reach + index * part), count])),
-    ...(truncated ? { more: "these are the lines nearest to `at`; use fewer seconds, or move `at`, or filter" } : {}),
-    ...scan.report,
+    ...shownLines,
+    every: lengthText(part),
+    ...day,
+    counts: counts[0] ?? {},
+    ...(truncated
+      ? { more: `${cutTold(lines, page)}these are the lines nearest to \`at\`; use fewer seconds, or filter` }
+      : {}),
+    ...(await scan.report(aliases, scan.matched > 0 && hasValues(lines, columns))),
   };
 }
 
@@ -156,49 +207,62 @@ export async function linesAround(
     readonly offset: number;
     readonly before?: number | undefined;
     readonly after?: number | undefined;
+    readonly fields?: string | readonly string[] | undefined;
   },
   context: ToolContext,
 ) {
   const { offset, before = 10, after = 20 } = input;
+  const columns = columnsOf(input);
   const file = await chooseFile(input.file, context);
   const notes: string[] = [];
   const found = await withLog(
     file,
     context,
     (note) => notes.push(note),
-    (log) => readAround(log, offset, before, after),
+    (log) => readAround(log, { offset, before, after, columns }),
   );
   if (found.tail.length === 0) throw new Error(`${input.file} ends before offset ${offset}; use the number behind @`);
   // What lies nearest to the line is kept when not everything fits.
-  const head = [...fitting(present(found.head).reverse(), BYTES_BEFORE)].reverse();
-  const tail = fitting(present(found.tail), BYTES_SHOWN - BYTES_BEFORE);
+  const head = fittingLast(found.head, BYTES_BEFORE);
+  const tail = fitting(found.tail, BYTES_SHOWN - BYTES_BEFORE);
   const lines = [...head, ...tail];
   const truncated = lines.length < found.head.length + found.tail.length;
+  const aliases = createAliases();
   return {
     returned: lines.length,
     truncated,
-    lines,
-    ...(truncated ? { more: "call again with the offset of the first or last of these lines" } : {}),
+    ...present(lines, aliases, columns),
+    ...aliases.all(),
+    ...(truncated ? { more: "no more fit; call again with the offset of the first or last of these lines" } : {}),
     ...noted(notes),
   };
 }
 
 const BYTES_BEFORE = 6 * 1024;
 
-async function readAround(log: OpenLog, offset: number, before: number, after: number) {
-  const from = log.packed ? 0 : Math.max(0, offset - AROUND_REACH);
-  const select = compileSelector({}).begin(log.modified);
+interface Neighbourhood {
+  readonly offset: number;
+  readonly before: number;
+  readonly after: number;
+  readonly columns: readonly string[] | undefined;
+}
+
+async function readAround(log: OpenLog, { offset, before, after, columns }: Neighbourhood) {
+  const from = log.seekable ? Math.max(0, offset - AROUND_REACH) : 0;
+  const selection = compileSelector({}).begin(log.modified);
+  const view = createView(columns);
+  const origin = { file: log.name, modified: log.modified };
   const head: KeptLine[] = [];
   const tail: KeptLine[] = [];
   for await (const block of log.blocks(from)) {
     if (block.offset + block.bytes.length + AROUND_REACH < offset) continue;
-    const selected = select(block);
+    const selected = selection.take(block);
     for (let index = 0; index < selected.count && tail.length <= after; index++) {
       const line = selected.line(index);
       // A read that began in the middle of a line begins with a part of one.
       if (from > 0 && line.offset === from) continue;
-      if (line.offset + line.length < offset) head.push(keep(log.name, line));
-      else tail.push(keep(log.name, line));
+      if (line.offset + line.length < offset) head.push(view(origin, line));
+      else tail.push(view(origin, line));
     }
     head.splice(0, head.length - before);
     if (tail.length > after) break;
@@ -206,71 +270,63 @@ async function readAround(log: OpenLog, offset: number, before: number, after: n
   return { head, tail };
 }
 
-interface Batch {
-  readonly name: string;
-  readonly selected: Selected;
-  /** Matches before this batch, over all files. */
-  readonly before: number;
+/** What lines are counted by: their columns' names, and for each line its values, none where it has none. */
+function createCounted({ by, pattern, shape, ignore_case: ignoreCase }: CountBy): {
+  readonly names: readonly string[];
+  readonly valuesOf: (lines: readonly Line[]) => readonly (readonly Values[])[];
+} {
+  const fields = by === undefined ? [] : [by].flat();
+  const compiled = pattern === undefined ? undefined : compilePattern(pattern, ignoreCase ?? false);
+  const names = [...fields, ...(compiled ? ["pattern"] : []), ...(shape ? ["shape"] : [])];
+  return {
+    names,
+    valuesOf(lines) {
+      const found = compiled?.run(lines.map((line) => line.text));
+      return lines.map((line, index) => {
+        const record = fields.length > 0 ? parseRecord(line.text).fields : {};
+        const parts = [
+          ...fields.map((field) => fieldValues(record, field)),
+          ...(compiled ? [[found?.[index] ?? []].flat()] : []),
+          ...(shape ? [[shown(shapeOf(line.text), line.length)]] : []),
+        ];
+        return parts.length > 0 && parts.every((each) => each.length === 0) ? [] : combine(parts);
+      });
+    },
+  };
 }
 
-/** Shows every block's selected lines to `onBatch`, file after file, and sums up. */
-async function scanFiles(
-  wanted: Files,
-  selector: CompiledSelector,
-  context: ToolContext,
-  onBatch: (batch: Batch) => void,
-): Promise<{ readonly matched: number; readonly report: object }> {
-  const files = await chooseFiles(wanted, context);
-  if (files.length > MOST_FILES) throw new Error(`${files.length} files match; name at most ${MOST_FILES} at once`);
-  const perFile: (readonly [string, number])[] = [];
-  const notes: string[] = [];
-  let matched = 0;
-  for (const file of files) {
-    const before = matched;
-    await withLog(
-      file,
-      context,
-      (note) => notes.push(note),
-      async (log) => {
-        const select = selector.begin(log.modified);
-        for await (const block of log.blocks()) {
-          const selected = select(block);
-          onBatch({ name: log.name, selected, before: matched });
-          matched += selected.count;
-        }
-      },
-    );
-    if (matched > before) perFile.push([file.name, matched - before]);
-  }
-  const counts = perFile.sort(([, a], [, b]) => b - a).slice(0, FILES_REPORTED);
-  const report = { searched: files.length, ...(files.length > 1 ? { per_file: Object.fromEntries(counts) } : {}) };
-  return { matched, report: { ...report, ...noted(notes) } };
+const MOST_COMBINATIONS = 20;
+
+/** Every value of one with every value of the others. */
+function combine(parts: readonly (readonly string[])[]): readonly Values[] {
+  return parts.reduce<readonly Values[]>(
+    (rows, values) =>
+      rows
+        .flatMap((row) => (values.length > 0 ? values : [null]).map((value) => [...row, value]))
+        .slice(0, MOST_COMBINATIONS),
+    [[]],
+  );
 }
 
-const MOST_FILES = 500;
-const FILES_REPORTED = 20;
-
-function createValuesOf({
-  by,
-  ignore_case: ignoreCase,
-}: CountBy): (lines: readonly Line[]) => readonly (readonly string[])[] {
-  if (by === undefined) return (lines) => lines.map(() => ["all lines"]);
-  if ("shape" in by) return (lines) => lines.map((line) => [shapeOf(shown(line.text, line.length))]);
-  if ("field" in by) return (lines) => lines.map((line) => fieldValues(parseRecord(line.text).fields, by.field));
-  const pattern = compilePattern(by.pattern, ignoreCase ?? false);
-  return (lines) => pattern.run(lines.map((line) => line.text)).map((value) => (value === undefined ? [] : [value]));
+function columnsOf({ fields }: { readonly fields?: string | readonly string[] | undefined }) {
+  return fields === undefined ? undefined : [fields].flat();
 }
 
-function bucketLength(text: string): number {
-  const unit = { s: 1, m: 60, h: 3600, d: 86_400 }[text.slice(-1)] ?? 1;
-  return Number(text.slice(0, -1)) * unit * 1000;
+/** Two columns are there without a field of that name. */
+function namedIn(columns: readonly string[] | undefined): readonly string[] | undefined {
+  return columns?.filter((column) => column !== "time" && column !== "line");
 }
 
-function keep(file: string, line: Line): KeptLine {
-  return keptLine(file, line, shown(line.text, line.length));
+/** Whether a table has anything but nulls in it. */
+function hasValues(lines: readonly KeptLine[], columns: readonly string[] | undefined): boolean {
+  if (!columns) return true;
+  const rows = lines.map(({ content }) => content as readonly unknown[]);
+  return columns.every((_, index) => rows.some((row) => row[index] !== null));
 }
 
-/** Lines as the model sees them: `at` says where, for `around`. */
-function present(lines: readonly KeptLine[]): { readonly at: string; readonly text: string }[] {
-  return lines.map((line) => ({ at: `${line.file}@${line.offset}`, text: line.text }));
+/** Says so when fewer are shown than were asked for. */
+function cutTold(part: readonly unknown[], page: readonly unknown[]): string {
+  return part.length < page.length
+    ? `only ${part.length} of ${page.length} fit into one result (fields makes them shorter); `
+    : "";
 }

@@ -17,6 +17,8 @@ export interface SkillCase {
   readonly offline?: readonly string[];
   /** Inputs that take any key, as `where: {field: value}` does; all others are closed. */
   readonly open?: readonly string[];
+  /** The tool that describes what others of the skill take as well, by the same name. */
+  readonly describes?: string;
   /** Where calls happen, for skills that read local files. */
   readonly workDir?: string;
 }
@@ -26,7 +28,7 @@ const LARGEST_RESULT = 20_000;
 /** The promises that every tool of every well-known skill keeps. */
 export function describeSkill(
   skill: Skill,
-  { config, inputs, flood, offline = [], open = [], workDir = "/" }: SkillCase,
+  { config, inputs, flood, offline = [], open = [], describes, workDir = "/" }: SkillCase,
 ): void {
   describe(`the ${skill.id} skill keeps the contract of skills`, () => {
     let service: Loopback | undefined;
@@ -64,7 +66,10 @@ export function describeSkill(
         const schema = schemaOf(tool.input_schema);
         expect(schema["type"]).toBe("object");
         const faults = faultsOf(schema, "input").filter((fault) => !open.includes(fault.replace(": open object", "")));
-        expect(faults).toEqual([]);
+        const elsewhere = name === describes ? [] : Object.keys(propertiesOf(skill, describes));
+        const own = faults.filter((fault) => !elsewhere.some((key) => fault === `input.${key}: no description`));
+        expect(own).toEqual([]);
+        if (own.length < faults.length) expect(tool.description).toContain(`as in ${describes}`);
       });
 
       it("accepts its example and refuses a parameter that it does not know", () => {
@@ -139,6 +144,11 @@ export async function failureOf(work: () => Promise<unknown>): Promise<Error> {
     if (error instanceof Error) return error;
   }
   throw new Error("this was meant to fail");
+}
+
+function propertiesOf(skill: Skill, name: string | undefined): JsonObject {
+  const tool = skill.tools.find((each) => each.name === name);
+  return tool ? (schemaOf(tool.input_schema)["properties"] as JsonObject) : {};
 }
 
 function schemaOf(inputSchema: unknown): JsonSchema {

@@ -18,12 +18,14 @@ describeSkill(logs, {
   ...local,
   offline: logs.tools.map((tool) => tool.name),
   open: ["input.where"],
+  describes: "search",
   inputs: {
     files: { files: FILES },
     search: { files: FILES, contains: "checkout", limit: 200 },
     around: { file: `${INCIDENT}/logs/checkout-1.log.gz`, offset: 2_452_629, before: 100, after: 100 },
     sample: { files: FILES, limit: 100 },
-    count_by: { files: FILES, by: { field: "request_id" } },
+    count_by: { files: FILES, by: "request_id" },
+    series: { files: FILES, fields: "duration_ms", by: ["instance", "path", "request_id"], limit: 200 },
     time_window: { files: FILES, at: "2026-11-20T14:38:00Z" },
   },
 });

@@ -15,12 +15,11 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as z from "zod";
-import { blocksOf } from "../../skills/logs/blocks.ts";
-import { matchesGlob } from "../../skills/logs/glob.ts";
-import { requiredLiteral } from "../../skills/logs/pattern.ts";
+import { requiredLiteral } from "../../skills/logs/line/pattern.ts";
+import { parseInstant, timeOfFields, timeOfText } from "../../skills/logs/line/timestamp.ts";
+import { blocksOf } from "../../skills/logs/read/blocks.ts";
+import { matchesGlob } from "../../skills/logs/read/glob.ts";
 import skill from "../../skills/logs/skill.ts";
-import { parseInstant, timeOfFields, timeOfText } from "../../skills/logs/timestamp.ts";
 import { runsOf } from "../long.ts";
 
 let root = "";
@@ -86,7 +85,19 @@ describe("search", () => {
     [{ "http.status": "502", "http.path": "/pay" }, 2],
     [{ "http.status": [200, 404] }, 1],
     [{ tags: "b" }, 1],
-    [{ http: { status: 502, path: "/pay" } }, 0],
+    [{ http: { status: 502, path: "/pay" } }, 2],
+    [{ "http.status": ">=500" }, 2],
+    [{ "http.status": "500..599" }, 2],
+    [{ "http.status": "<500" }, 1],
+    [{ "http.status": ["<300", ">501"] }, 3],
+    [{ "http.status": { not: 502 } }, 1],
+    [{ "http.status": { not: [200, ">501"] } }, 0],
+    [{ "http.status": { not: "500..599" } }, 1],
+    [{ user: { not: "ada" } }, 3],
+    [{ time: ">2024-05-01T10:00:06Z" }, 2],
+    [{ time: "2024-05-01T10:00:00Z..2024-05-01T10:00:59Z" }, 2],
+    [{ level: ">error" }, 0],
+    [{ "http.path": "<none>" }, 0],
     [{ constructor: "x" }, 0],
     [{ "toString.name": "toString" }, 0],
   ])("finds JSON lines whose fields are %j", async (where, matched) => {
@@ -153,7 +164,7 @@ describe("bounds", () => {
   test("a result stays small however much matches", async () => {
     put("wide.log", `${"needle ".repeat(100_000)}\n`.repeat(20));
     const result = await call("search", { files: "wide.log", contains: "needle", limit: 200 });
-    expect(result).toMatchObject({ matched: 20, truncated: true });
+    expect(result).toMatchObject({ matched: 20, truncated: true, more: expect.stringContaining("only 7 of 20 fit") });
     expect(JSON.stringify(result).length).toBeLessThan(18_000);
     expect(result.lines[0]?.text).toMatch(/… \[cut; the line has 700000 bytes\]$/);
   });
@@ -177,7 +188,7 @@ describe("bounds", () => {
 
   test("distinct values are bounded and the rest is counted", async () => {
     put("ids.log", Array.from({ length: 12_000 }, (_, index) => `id=${index}\n`).join(""));
-    const result = await call("count_by", { files: "ids.log", by: { field: "id" }, top: 5 });
+    const result = await call("count_by", { files: "ids.log", by: "id", limit: 5 });
     expect(result).toMatchObject({ matched: 12_000, distinct: 10_000, returned: 5, truncated: true, other: 11_995 });
   });
 
@@ -191,27 +202,53 @@ describe("bounds", () => {
 });
 
 describe("count_by", () => {
-  test.each<[object, object[]]>([
+  test.each<[object, string[], unknown[]]>([
     [
-      { by: { field: "http.status" } },
+      { by: "http.status" },
+      ["http.status", "count"],
       [
-        { value: "502", count: 2 },
-        { value: "200", count: 1 },
+        ["502", 2],
+        ["200", 1],
       ],
     ],
-    [{ by: { pattern: '"path":"(\\/[a-z]+)' } }, [{ value: "/pay", count: 2 }]],
-    [{ contains: "error" }, [{ value: "all lines", count: 2 }]],
+    [{ pattern: '"path":"(\\/[a-z]+)' }, ["pattern", "count"], [["/pay", 2]]],
+    [{ contains: "error" }, ["count"], [[2]]],
     [
-      { by: { field: "level" }, bucket: "1m", top: 1 },
-      [{ value: "error", count: 2, buckets: { "2024-05-01T10:00:00.000Z": 1, "2024-05-01T10:01:00.000Z": 1 } }],
+      { by: ["level", "http.path"] },
+      ["level", "http.path", "count"],
+      [
+        ["error", "/pay", 2],
+        ["info", "/502", 1],
+      ],
     ],
-  ])("counts by %j", async (input, groups) => {
-    expect((await call("count_by", { files: "api/api.jsonl", ...input })).groups).toEqual(groups);
+    [{ by: ["level", "tags"], limit: 1 }, ["level", "tags", "count"], [["error", "a", 1]]],
+    [
+      { by: "level", bucket: "1m", limit: 1 },
+      ["level", "count", "buckets"],
+      [["error", 2, { "10:00": 1, "10:01": 1 }]],
+    ],
+  ])("counts by %j", async (input, columns, rows) => {
+    expect(await call("count_by", { files: "api/api.jsonl", ...input })).toMatchObject({ columns, rows });
+  });
+
+  test("buckets are named as shortly as the time that they share allows", async () => {
+    const dayAndBuckets = async (bucket: string, files = "api/api.jsonl") => {
+      const { day, rows } = await call("count_by", { files, bucket });
+      return [day, rows?.[0]?.[1]];
+    };
+    expect(await dayAndBuckets("30s")).toEqual(["2024-05-01", { "10:00:00": 2, "10:01:00": 1 }]);
+    expect(await dayAndBuckets("1h")).toEqual(["2024-05-01", { "10:00": 3 }]);
+    expect(await dayAndBuckets("1d")).toEqual([undefined, { "2024-05-01": 3 }]);
+    put("nights.log", "2024-05-01T23:59:00Z a\n2024-05-02T00:01:00Z b\n");
+    expect(await dayAndBuckets("1m", "nights.log")).toEqual([
+      undefined,
+      { "2024-05-01T23:59": 1, "2024-05-02T00:01": 1 },
+    ]);
   });
 
   test("groups lines that differ only in numbers and ids", async () => {
-    const { groups } = await call("count_by", { files: "app.log", contains: "ERROR", by: { shape: true } });
-    expect(groups).toEqual([{ value: "<n> <n> ERROR pay failed: timeout after <n>ms", count: 2 }]);
+    const { rows } = await call("count_by", { files: "app.log", contains: "ERROR", shape: true });
+    expect(rows).toEqual([["<n> <n> ERROR pay failed: timeout after <n>ms", 2]]);
   });
 });
 
@@ -223,8 +260,8 @@ describe("orientation and neighbourhood", () => {
         file: "api/api.jsonl",
         lines: 3,
         format: "json",
-        first: "2024-05-01T10:00:06.000Z",
-        last: "2024-05-01T10:01:07.000Z",
+        first: "2024-05-01T10:00:06Z",
+        last: "2024-05-01T10:01:07Z",
         fields: ["time", "level", "http.status", "http.path", "tags"],
       }),
       expect.objectContaining({ file: "api/old/api.jsonl.gz", packed: true, lines: 3, format: "json" }),
@@ -272,7 +309,7 @@ describe("orientation and neighbourhood", () => {
       at: "2024-05-01T10:00:06Z",
       seconds: 2,
     });
-    expect(result).toMatchObject({ matched: 5, returned: 5, truncated: false, from: "2024-05-01T10:00:04.000Z" });
+    expect(result).toMatchObject({ matched: 5, returned: 5, truncated: false, from: "2024-05-01T10:00:04Z" });
     expect(result.lines.map((line) => line.at.split("@")[0])).toEqual([
       "app.log",
       "app.log",
@@ -394,9 +431,7 @@ describe("hostile input", () => {
   test("a pattern that takes for ever is stopped", async () => {
     put("slow.log", `${"a".repeat(5000)}!\n`);
     await expect(call("search", { files: "slow.log", matches: "a*a*a*a*a*[bc]" })).rejects.toThrow("takes too long");
-    await expect(call("count_by", { files: "slow.log", by: { pattern: "(?:a|a)*[bc]" } })).rejects.toThrow(
-      "takes too long",
-    );
+    await expect(call("count_by", { files: "slow.log", pattern: "(?:a|a)*[bc]" })).rejects.toThrow("takes too long");
   });
 
   test.each(["(", "[z-a]", "a**"])("the pattern %j is told to be wrong", async (matches) => {
@@ -534,16 +569,6 @@ describe("pieces", () => {
   ])("the literal of %j is %j", (source, literal) => {
     expect(requiredLiteral(source)).toBe(literal);
   });
-
-  test("every tool reads only, and every input field is described and bounded", () => {
-    for (const tool of skill.tools) {
-      expect(tool.effect).toBe("read");
-      const schema = z.toJSONSchema(tool.input_schema as z.ZodType) as {
-        properties: Record<string, { description?: string }>;
-      };
-      for (const field of Object.values(schema.properties)) expect(field.description).toBeTruthy();
-    }
-  });
 });
 
 /** The parts of all tools' results that are looked into. */
@@ -551,16 +576,25 @@ interface Result {
   readonly matched: number;
   readonly returned: number;
   readonly truncated: boolean;
+  /** The lines with their whole places, as text. */
   readonly lines: readonly { readonly at: string; readonly text: string }[];
   readonly files: readonly { readonly file: string }[];
-  readonly groups: readonly object[];
+  readonly columns?: readonly string[];
+  readonly rows?: readonly (readonly unknown[])[];
+  readonly day?: string;
   readonly notes?: readonly string[];
 }
 
 async function call(tool: string, input: object, parts: Parameters<typeof toolContext>[0] = {}): Promise<Result> {
   const found = skill.tools.find((each) => each.name === tool);
   if (!found) throw new Error(`no tool ${tool}`);
-  return (await found.handler(input as never, toolContext({ workDir: dir, ...parts }))) as Result;
+  const result = (await found.handler(input as never, toolContext({ workDir: dir, ...parts }))) as Result;
+  const files = result.files as unknown as Record<string, string>;
+  const lines = Object.entries(result.lines ?? {}).map(([place, content]) => {
+    const [alias = "", offset] = place.split("@");
+    return { at: `${files[alias]}@${offset}`, text: typeof content === "string" ? content : JSON.stringify(content) };
+  });
+  return { ...result, lines };
 }
 
 function put(name: string, content: string | Buffer, folder = dir): void {

@@ -100,9 +100,8 @@ export function readPlain(file: FileHandle, from: number, size: number): Fill {
   };
 }
 
-/** Reads the unpacked text. What is damaged or cut off ends the text early and is told to `onDamage`. */
-export function readPacked(packed: Fill, onDamage: (reason: string) => void): Fill {
-  const pieces = unpack(packed, onDamage);
+/** Reads what comes in pieces of any size. */
+export function readPieces(pieces: AsyncGenerator<Buffer>): Fill {
   let rest: Buffer = Buffer.alloc(0);
   return async (into) => {
     let filled = 0;
@@ -120,8 +119,11 @@ export function readPacked(packed: Fill, onDamage: (reason: string) => void): Fi
   };
 }
 
-/** Small packed pieces, each unpacked whole before the next: what came before some damage is kept, and memory is bounded. */
-async function* unpack(packed: Fill, onDamage: (reason: string) => void): AsyncGenerator<Buffer> {
+/**
+ * The unpacked text. What is damaged or cut off ends it early and is told to `onDamage`. Small packed pieces, each unpacked
+ * whole before the next: what came before some damage is kept, and memory is bounded.
+ */
+export async function* unpacked(packed: Fill, onDamage: (reason: string) => void): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
   const closed = new Promise<void>((resolve) => gunzip.once("close", resolve));
   // Damage closes the stream, and then a write is never answered.

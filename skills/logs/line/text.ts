@@ -21,6 +21,11 @@ export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): re
   return stop < 0 ? items : items.slice(0, stop);
 }
 
+/** The same from the end. */
+export function fittingLast<T>(items: readonly T[], bytes?: number): readonly T[] {
+  return [...fitting([...items].reverse(), bytes)].reverse();
+}
+
 /** Remarks about the files, as a part of a result. */
 export function noted(notes: readonly string[]): { readonly notes?: readonly string[] } {
   return notes.length > 0 ? { notes: notes.slice(0, NOTES_SHOWN) } : {};

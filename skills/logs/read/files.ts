@@ -1,7 +1,8 @@
 import { type Dirent, promises } from "node:fs";
 import { join } from "node:path";
 import { type Inside, openInside, resolveInside, type ToolContext } from "skillflow";
-import { type Block, blocksOf, readPacked, readPlain } from "./blocks.ts";
+import { type Layout, layoutOf, readRows } from "../rows/rows.ts";
+import { type Block, blocksOf, type Fill, readPieces, readPlain, unpacked } from "./blocks.ts";
 import { globBase, isGlob, matchesGlob } from "./glob.ts";
 import { isHidden, withheld } from "./withheld.ts";
 
@@ -19,9 +20,15 @@ export interface OpenLog {
   /** Bytes on disk. */
   readonly size: number;
   readonly packed: boolean;
+  readonly layout: Layout;
+  /** Whether reading can begin anywhere: offsets are those of the file itself. */
+  readonly seekable: boolean;
   /** When the file was last written, in milliseconds. */
   readonly modified: number;
-  /** Blocks from an offset, which must be a line's start in a plain file; a packed one is always unpacked from its start. */
+  /**
+   * Blocks of lines, from an offset that must be a line's start if the file is seekable; another is read from its start, and
+   * offsets are those of its text when unpacked and made rows of.
+   */
   blocks(from?: number): AsyncGenerator<Block>;
 }
 
@@ -52,6 +59,11 @@ export async function chooseFile(name: string, context: ToolContext): Promise<Lo
     }
     if (reason !== undefined && (place.inside || place.reason !== "missing")) refusal = reason;
   }
+  if (/^f\d+$/.test(name) && refusal === "does not exist") {
+    throw new Error(
+      `${name} stands for a file in one result only: give its path, as \`files\` of that result tells it`,
+    );
+  }
   throw new Error(`${name} ${refusal}. ${await whatIsThere(context)}`);
 }
 
@@ -68,19 +80,37 @@ export async function withLog<T>(
   try {
     const packed = await beginsLikeGzip(file.name, (into) => handle.read(into, 0, into.length, 0));
     const onDamage = (reason: string) => note(`${file.name} is damaged or cut off (${reason}); read up to there`);
+    const plain = (from = 0) => readPlain(handle, from, stats.size);
+    const text = () => (packed ? readPieces(unpacked(plain(), onDamage)) : plain());
+    const layout = layoutOf(file.name, await headOf(packed ? unpacked(plain(), () => undefined) : text()));
+    const rows = () => (layout === "lines" ? text() : readPieces(readRows(text(), layout, file.name)));
+    const seekable = !packed && layout === "lines";
     return await use({
       name: file.name,
       size: stats.size,
       packed,
+      layout,
+      seekable,
       modified: stats.mtimeMs,
       blocks: (from = 0) =>
-        packed
-          ? blocksOf(readPacked(readPlain(handle, 0, stats.size), onDamage), context.signal)
-          : blocksOf(readPlain(handle, from, stats.size), context.signal, { offset: from }),
+        seekable ? blocksOf(plain(from), context.signal, { offset: from }) : blocksOf(rows(), context.signal),
     });
   } finally {
     await handle.close();
   }
+}
+
+const HEAD = 64 * 1024;
+
+async function headOf(source: Fill | AsyncGenerator<Buffer>): Promise<Buffer> {
+  const head = Buffer.alloc(HEAD);
+  if (typeof source === "function") return head.subarray(0, await source(head));
+  let filled = 0;
+  for await (const piece of source) {
+    filled += piece.copy(head, filled);
+    if (filled === HEAD) break;
+  }
+  return head.subarray(0, filled);
 }
 
 async function beginsLikeGzip(name: string, read: (into: Buffer) => Promise<unknown>): Promise<boolean> {

@@ -1,0 +1,41 @@
+import { isoText } from "./line/timestamp.ts";
+
+/** Counts per time, with names as short as what all of them share allows. */
+export interface Labels {
+  /** The day that all times share, in UTC, where labels leave it out. */
+  readonly day?: string;
+  of(time: number): string;
+}
+
+const DAY = 86_400_000;
+
+/** Names for the beginnings of buckets of one length. */
+export function labelTimes(times: readonly number[], length: number): Labels {
+  const isWholeDays = length % DAY === 0;
+  const days = new Set(times.map((time) => isoText(time).slice(0, 10)));
+  const [day] = days;
+  const clockOf = (time: number) => {
+    if (length % 60_000 === 0) return isoText(time).slice(11, 16);
+    return length % 1000 === 0 ? isoText(time).slice(11, 19) : isoText(time).slice(11, 23);
+  };
+  if (isWholeDays) return { of: (time) => isoText(time).slice(0, 10) };
+  if (days.size === 1 && day) return { day, of: clockOf };
+  return { of: (time) => `${isoText(time).slice(0, 10)}T${clockOf(time)}` };
+}
+
+export function bucketLength(text: string): number {
+  const unit = { s: 1, m: 60, h: 3600, d: 86_400 }[text.slice(-1)] ?? 1;
+  return Number(text.slice(0, -1)) * unit * 1000;
+}
+
+/** A length of time as people write it: 30s, 1.5s, 5m, 2h. */
+export function lengthText(milliseconds: number): string {
+  const [unit, size] = (
+    [
+      ["d", DAY],
+      ["h", 3_600_000],
+      ["m", 60_000],
+    ] as const
+  ).find(([, each]) => milliseconds >= each && milliseconds % each === 0) ?? ["s", 1000];
+  return `${Number((milliseconds / size).toPrecision(3))}${unit}`;
+}

@@ -1,0 +1,35 @@
+import type { OpenLog } from "./read/files.ts";
+import { compileSelector, type Line } from "./selector.ts";
+
+/** A part of a file, read for what it tells of the whole. */
+export interface Excerpt {
+  readonly lines: readonly Line[];
+  /** What was read of the file's text. */
+  readonly bytes: number;
+  /** Whether the file ended within. */
+  readonly isEnd: boolean;
+}
+
+export const EXCERPT = 64 * 1024;
+
+/** Lines from an offset on, each with its time. */
+export async function readExcerpt(log: OpenLog, from = 0): Promise<Excerpt> {
+  const selection = compileSelector({}, { times: true }).begin(log.modified);
+  const lines: Line[] = [];
+  let bytes = 0;
+  for await (const block of log.blocks(from)) {
+    const part = block.bytes.subarray(0, EXCERPT);
+    const selected = selection.take({ ...block, bytes: part });
+    for (let index = 0; index < selected.count; index++) lines.push(selected.line(index));
+    bytes += block.cutFrom ?? part.length;
+    if (bytes >= EXCERPT) return { lines, bytes, isEnd: false };
+  }
+  return { lines, bytes, isEnd: true };
+}
+
+/** The beginning of a file and, where reading can begin there, its end. */
+export async function readEnds(log: OpenLog): Promise<readonly Excerpt[]> {
+  const head = await readExcerpt(log);
+  if (head.isEnd || !log.seekable || log.size <= head.bytes) return [head];
+  return [head, await readExcerpt(log, Math.max(head.bytes, log.size - EXCERPT))];
+}

@@ -1,0 +1,189 @@
+import { isTimeName } from "./timestamp.ts";
+
+export type LineFormat = "json" | "logfmt" | "text";
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface LineRecord {
+  readonly format: LineFormat;
+  readonly fields: Fields;
+}
+
+/**
+ * The fields of one line: a JSON object's members, also behind a text such as a container's or syslog's; else its `key=value`
+ * pairs. A line that begins with two pairs is logfmt.
+ */
+export function parseRecord(text: string): LineRecord {
+  return parseJsonLine(text) ?? parsePairs(text);
+}
+
+/** The values of a field: the key as it stands, else as a dotted path; through arrays to each element's. */
+export function fieldValues(fields: Fields, path: string): readonly string[] {
+  return scalars(fieldOf(fields, path));
+}
+
+/** What a field holds, as it is; undefined when it is not there. */
+export function fieldOf(fields: Fields, path: string): unknown {
+  if (Object.hasOwn(fields, path)) return fields[path];
+  return path.includes(".") ? follow(fields, path.split(".")) : undefined;
+}
+
+/** A record's dotted field names, down to two levels. */
+export function fieldNames(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([key, value]) => {
+    const inner = isObject(value) ? value : nested(value);
+    return isObject(inner) ? Object.keys(inner).map((name) => `${key}.${name}`) : [key];
+  });
+}
+
+/**
+ * The line with what varies masked, so that lines of one kind look alike. Status codes and the names of errors stay; of a
+ * structured line what tells its kind stands first: level, error, status, message.
+ */
+export function shapeOf(text: string): string {
+  const { format, fields } = parseRecord(text);
+  if (format === "text") return withErrors(masked(text.slice(0, LINE_SEEN)));
+  const leaves = leavesOf(fields, "").filter(({ name }) => !isTimeName(name) && !/stack_?(?:trace)?$/i.test(name));
+  const ranked = leaves.map((leaf) => ({ ...leaf, rank: rankOf(leaf.name) })).sort((a, b) => a.rank - b.rank);
+  const parts = ranked.map(({ name, value }) => `${name}=${maskedValue(name, value)}`);
+  return withErrors(parts.join(" "));
+}
+
+const LINE_SEEN = 4096;
+const SHAPE_SHOWN = 300;
+const MOST_LEAVES = 60;
+const VALUE_SHOWN = 160;
+
+interface Leaf {
+  readonly name: string;
+  readonly value: string;
+}
+
+function leavesOf(fields: Fields, prefix: string): readonly Leaf[] {
+  const leaves = Object.entries(fields).flatMap(([key, value]): readonly Leaf[] => {
+    const inner = isObject(value) ? value : nested(value);
+    if (isObject(inner)) return prefix.split(".").length < 3 ? leavesOf(inner, `${prefix}${key}.`) : [];
+    return Array.isArray(value) || value === null ? [] : [{ name: `${prefix}${key}`, value: String(value) }];
+  });
+  return leaves.slice(0, MOST_LEAVES);
+}
+
+/** Where a field stands in a shape. Names of places and ids come last. */
+function rankOf(name: string): number {
+  const rank = RANKS.findIndex((pattern) => pattern.test(name));
+  return rank < 0 ? RANKS.length : rank;
+}
+
+const RANKS: readonly RegExp[] = [
+  /(?:^|[._])(?:level|lvl|severity|severity_?text)$/i,
+  /(?:^|[._])(?:err|error|exception)[._]?(?:name|type|class|kind|code)?$/i,
+  /status|(?:^|[._])code$/i,
+  /(?:^|[._])(?:msg|message|event|body|line|log)$/i,
+  /(?:err|error|exception)[._]message$|(?:^|[._])(?:reason|cause)$/i,
+];
+
+function maskedValue(name: string, value: string): string {
+  if (STATUS_NAME.test(name) && /^\d{1,5}$/.test(value)) return value;
+  return masked(value.slice(0, LINE_SEEN)).slice(0, VALUE_SHOWN);
+}
+
+const STATUS_NAME = /status|(?:^|[._-])code$/i;
+
+function masked(text: string): string {
+  const kept = text.replace(STATUS, (_, before: string, code: string) => `${before}${hidden(code)}`);
+  return kept
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "<uuid>")
+    .replace(/\b(?=[a-f]*\d)[0-9a-f]{8,}\b/gi, "<hex>")
+    .replace(/\d+(?:[.,:T/-]\d+)*Z?/g, "<n>")
+    .replace(HIDDEN, (letter) => String(letter.charCodeAt(0) - HIDDEN_ZERO));
+}
+
+/** A number that tells what happened: behind the word, in a request's line of a server's log, or behind HTTP. */
+const STATUS =
+  /((?:status(?:[ _-]?code)?|\bcode|\berrno|\bHTTP(?:\/\d(?:\.\d)?)?"?|\bexit(?:ed)?(?: with)?(?: code| status)?|\b(?:returned|responded|answered)(?: with)?)["']?\s*[:= ]\s*["']?)(\d{1,5})(?![\w.])/gi;
+const HIDDEN_ZERO = 0xe000;
+const HIDDEN = /[\ue000-\ue009]/g;
+
+function hidden(digits: string): string {
+  return [...digits].map((digit) => String.fromCharCode(HIDDEN_ZERO + Number(digit))).join("");
+}
+
+/** The shape as it is shown; the names of errors that would be cut off stand at its end. */
+function withErrors(shape: string): string {
+  if (shape.length <= SHAPE_SHOWN) return shape;
+  const shown = shape.slice(0, SHAPE_SHOWN);
+  const names = new Set(shape.slice(SHAPE_SHOWN).match(/\b[A-Z]\w*(?:Error|Exception|Failure|Timeout|Fault)\b/g) ?? []);
+  const missing = [...names].filter((name) => !shown.includes(name)).slice(0, 3);
+  return missing.length > 0 ? `${shown}… ${missing.join(" ")}` : `${shown}…`;
+}
+
+const PAIRS_KEPT = 8192;
+const PAIR = /(?<![\w.@/-])([A-Za-z_@][\w.@/-]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]*))/g;
+
+/** How much may stand before the JSON of a line. */
+const PREFIX = /^[^{]{0,256}[\s:|]\{"/;
+
+function parseJsonLine(text: string): LineRecord | undefined {
+  const isWhole = /^\s*\{/.test(text);
+  const behind = isWhole || !/\}\s*$/.test(text) ? null : PREFIX.exec(text);
+  if (!isWhole && !behind) return undefined;
+  const value = parseJson(behind ? text.slice(behind[0].length - 2) : text);
+  return isObject(value) ? { format: "json", fields: value } : undefined;
+}
+
+function parsePairs(text: string): LineRecord {
+  const fields: Record<string, string> = Object.create(null);
+  let head = 0;
+  let count = 0;
+  for (const match of text.slice(0, PAIRS_KEPT).matchAll(PAIR)) {
+    const [whole, key = "", quoted, bare] = match;
+    fields[key] = quoted === undefined ? (bare ?? "") : quoted.replace(/\\(.)/g, "$1");
+    if (match.index <= head + 1) head = match.index + whole.length;
+    count++;
+  }
+  return { format: count >= 2 && head > 0 ? "logfmt" : "text", fields };
+}
+
+/** Keys may hold dots themselves: of several readings the one with the longer key is meant. */
+function follow(value: unknown, path: readonly string[]): unknown {
+  const [key] = path;
+  if (key === undefined) return value;
+  if (Array.isArray(value) && !/^\d+$/.test(key)) {
+    const found = value.map((item) => follow(item, path)).filter((item) => item !== undefined);
+    return found.length > 0 ? found : undefined;
+  }
+  const inner = typeof value === "string" ? nested(value) : value;
+  if (typeof inner !== "object" || inner === null) return undefined;
+  for (let length = path.length; length > 0; length--) {
+    const name = path.slice(0, length).join(".");
+    if (!Object.hasOwn(inner, name)) continue;
+    const found = follow((inner as Fields)[name], path.slice(length));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The JSON object that a text holds, as a container's log does. */
+function nested(value: unknown): unknown {
+  return typeof value === "string" && /^\s*\{"/.test(value) ? parseJson(value) : undefined;
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function scalars(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(scalars);
+  if (value === undefined) return [];
+  return [typeof value === "object" && value !== null ? JSON.stringify(value) : String(value)];
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,266 @@
+import { parseJson } from "../line/record.ts";
+import type { Convert } from "./convert.ts";
+import {
+  camel,
+  elementRows,
+  isOtlp,
+  isRow,
+  OTLP_LISTS,
+  OTLP_RECORDS,
+  otlpRows,
+  recordRows,
+  type Surroundings,
+  surroundingOf,
+} from "./telemetry.ts";
+
+/**
+ * JSON documents to rows, one JSON object a line: the elements of the list that makes the most of a document, else the document
+ * itself. One that is too large to be held is read piece by piece, and its rows are the elements of every list in it.
+ */
+export function convertDocuments(): Convert {
+  let text = "";
+  let walker: Walker | undefined;
+  let skimmed: Skim = { depth: 0, inString: false, at: 0 };
+  let isBroken = false;
+  function* read(ended: boolean): Generator<string> {
+    while (!isBroken && text !== "") {
+      if (walker) {
+        const { rest, state } = yield* walker.walk(text, ended);
+        text = rest;
+        if (state === "more") return;
+        walker = undefined;
+        skimmed = { depth: 0, inString: false, at: 0 };
+        isBroken = state === "broken";
+        continue;
+      }
+      if (skimmed.at === 0) text = text.replace(/^[\s,\ufeff]+/, "");
+      if (text === "") return;
+      isBroken = skimmed.at === 0 && !/^[{[]/.test(text);
+      if (isBroken) break;
+      const end = skim(text, skimmed);
+      if (end !== undefined) {
+        yield* documentRows(text.slice(0, end));
+        text = text.slice(end);
+        skimmed = { depth: 0, inString: false, at: 0 };
+      } else if (text.length > MOST_HELD) walker = createWalker();
+      else if (ended) isBroken = true;
+      else return;
+    }
+    // What is no JSON is shown as it stands.
+    if (isBroken && text !== "") {
+      const cut = ended || text.length > MOST_HELD ? text.length : text.lastIndexOf("\n") + 1;
+      if (cut > 0) yield text.slice(0, cut).replace(/\n$/, "");
+      text = text.slice(cut);
+    }
+  }
+  return {
+    *push(more) {
+      text += more;
+      yield* read(false);
+    },
+    *end() {
+      yield* read(true);
+    },
+  };
+}
+
+const MOST_HELD = 256 * 1024;
+const MOST_ELEMENT = 8 * 1024 * 1024;
+
+interface Skim {
+  depth: number;
+  inString: boolean;
+  /** Where to read on. */
+  at: number;
+}
+
+/** Where the value ends in which a text begins; undefined when that has not come yet. */
+function skim(text: string, state: Skim): number | undefined {
+  let { depth, inString, at } = state;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === 92) at++;
+      else if (code === 34) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 123 || code === 91) depth++;
+    else if ((code === 125 || code === 93) && --depth === 0) return at + 1;
+  }
+  Object.assign(state, { depth, inString, at });
+  return undefined;
+}
+
+function* documentRows(raw: string): Generator<string> {
+  const value = parseJson(raw);
+  if (isOtlp(value)) for (const row of otlpRows(value)) yield JSON.stringify(row);
+  else {
+    const list = value === undefined ? undefined : Array.isArray(value) ? "" : mainList(value);
+    if (list === undefined) yield* rowsOf(raw, value);
+    else yield* createWalker(list).walk(raw, true);
+  }
+}
+
+/** Where the list of objects stands that a document is about: it makes half of it at least, or is named like an answer. */
+function mainList(value: unknown): string | undefined {
+  const lists = listsIn(value, "", 4).map(({ path, list }) => ({ path, size: JSON.stringify(list).length }));
+  const [largest] = lists.sort((a, b) => b.size - a.size);
+  if (!largest) return undefined;
+  return ANSWER.test(largest.path) || largest.size * 2 >= JSON.stringify(value).length ? largest.path : undefined;
+}
+
+/** What interfaces call the list that was asked for. */
+const ANSWER = /\/(?:results?|events|logEvents|records|items|hits|series|entries|datapoints|MetricDataResults)$/i;
+
+function listsIn(value: unknown, path: string, depth: number): readonly { path: string; list: readonly unknown[] }[] {
+  if (!isRow(value) || depth === 0) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const at = `${path}/${key}`;
+    if (!Array.isArray(member)) return listsIn(member, at, depth - 1);
+    const isList = member.length > 0 && member.every((each) => typeof each === "object" && each !== null);
+    return isList ? [{ path: at, list: member }] : [];
+  });
+}
+
+/** The element's own text is kept where nothing is made of it. */
+function* rowsOf(raw: string, element: unknown): Generator<string> {
+  const rows = element === undefined ? undefined : elementRows(element);
+  if (rows) for (const row of rows) yield JSON.stringify(row);
+  else yield raw.replace(/\s*\n\s*/g, "");
+}
+
+interface Walker {
+  /** Yields rows as far as the text goes; what is left of it belongs before what comes next. */
+  walk(
+    text: string,
+    ended: boolean,
+  ): Generator<string, { readonly rest: string; readonly state: "more" | "done" | "broken" }>;
+}
+
+interface Frame {
+  readonly path: string;
+  /** What is done with what stands in it: lists have rows, or hold what holds rows. */
+  readonly kind: "object" | "rows" | "holders";
+  /** Inside of an OpenTelemetry export; its records' surroundings come before them. */
+  readonly around: Surroundings | undefined;
+  /** The member that is read. */
+  key: string | undefined;
+}
+
+type Purpose = "row" | keyof Surroundings | "nothing";
+
+/** A value that is taken whole. */
+interface Capture {
+  readonly purpose: Purpose;
+  readonly skim: Skim;
+  readonly pieces: string[];
+  size: number;
+}
+
+/** Reads one document without holding it. Rows are the elements of the list at a path; without one, of every list. */
+function createWalker(list?: string): Walker {
+  const frames: Frame[] = [];
+  let capture: Capture | undefined;
+
+  function open(character: string, at: number): number {
+    const frame = frames.at(-1);
+    const path = frame?.key === undefined ? (frame?.path ?? "") : `${frame.path}/${frame.key}`;
+    const next = openingOf(frame, character, path, list);
+    if (frame && typeof next === "string") {
+      capture = { purpose: next, skim: { depth: 0, inString: false, at: 0 }, pieces: [], size: 0 };
+      return at;
+    }
+    if (typeof next !== "string") frames.push({ path, key: undefined, ...next });
+    return at + 1;
+  }
+
+  function* take(text: string, from: number): Generator<string, number> {
+    const { skim: state, pieces, purpose } = capture as Capture;
+    const part = text.slice(from);
+    state.at = 0;
+    const end = skim(part, state);
+    const taken = end ?? part.length;
+    (capture as Capture).size += taken;
+    if (purpose !== "nothing" && (capture as Capture).size <= MOST_ELEMENT) pieces.push(part.slice(0, taken));
+    else pieces.length = 0;
+    if (end === undefined) return text.length;
+    const frame = frames.at(-1) as Frame;
+    const raw = pieces.join("");
+    const value = purpose === "nothing" || raw === "" ? undefined : parseJson(raw);
+    if (purpose === "row" && raw !== "") {
+      if (frame.around && isRow(value)) {
+        const name = camel(frame.path.split("/").at(-1) ?? "");
+        for (const row of recordRows(name, value, frame.around)) yield JSON.stringify(row);
+      } else yield* rowsOf(raw, value);
+    } else if (purpose !== "row" && purpose !== "nothing" && raw.length <= MOST_SURROUNDINGS) {
+      frames.splice(-1, 1, { ...frame, around: { ...frame.around, [purpose]: value } });
+    }
+    capture = undefined;
+    const now = frames.at(-1) as Frame;
+    now.key = undefined;
+    return from + taken;
+  }
+
+  return {
+    *walk(text, ended) {
+      let at = 0;
+      while (at < text.length) {
+        if (capture) {
+          at = yield* take(text, at);
+          continue;
+        }
+        BETWEEN.lastIndex = at;
+        BETWEEN.test(text);
+        at = BETWEEN.lastIndex;
+        const character = text[at];
+        if (character === undefined) break;
+        const frame = frames.at(-1);
+        if (character === "}" || character === "]") {
+          frames.pop();
+          at++;
+          const outer = frames.at(-1);
+          if (!outer) return { rest: text.slice(at), state: frame ? "done" : "broken" };
+          outer.key = undefined;
+        } else if (character === "{" || character === "[") at = open(character, at);
+        else {
+          TOKEN.lastIndex = at;
+          const token = TOKEN.exec(text)?.[0];
+          const end = at + (token?.length ?? 0);
+          const mayGoOn = !ended && text.length - at < MOST_ELEMENT;
+          if (token === undefined || (end === text.length && character !== '"')) {
+            return { rest: text.slice(at), state: mayGoOn ? "more" : "broken" };
+          }
+          if (!frame) return { rest: text.slice(at), state: "broken" };
+          const isKey = frame.kind === "object" && frame.key === undefined;
+          frame.key = isKey ? String(parseJson(token)) : undefined;
+          at = end;
+        }
+      }
+      return { rest: "", state: ended ? "broken" : "more" };
+    },
+  };
+}
+
+const MOST_SURROUNDINGS = 64 * 1024;
+const BETWEEN = /[\s,:]*/y;
+const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|[-+.\w]+/y;
+
+function openingOf(
+  frame: Frame | undefined,
+  character: string,
+  path: string,
+  list: string | undefined,
+): Purpose | Pick<Frame, "kind" | "around"> {
+  const isList = character === "[";
+  if (!frame) return isList ? { kind: "rows", around: undefined } : { kind: "object", around: undefined };
+  if (frame.kind === "rows") return "row";
+  const { around } = frame;
+  if (frame.kind === "holders") return isList ? "nothing" : { kind: "object", around };
+  const key = frame.key ?? "";
+  if (isList && OTLP_LISTS.has(camel(key))) return { kind: "holders", around: around ?? {} };
+  if (around) {
+    if (isList) return OTLP_RECORDS.has(camel(key)) ? { kind: "rows", around } : "nothing";
+    return surroundingOf(key) ?? "nothing";
+  }
+  if (isList) return list === undefined || list === path ? { kind: "rows", around } : "nothing";
+  return path.split("/").length <= 5 ? { kind: "object", around } : "nothing";
+}

@@ -1,0 +1,264 @@
+import { isoText, parseInstant } from "../line/timestamp.ts";
+
+/** What exports of telemetry nest, as flat rows: OpenTelemetry's JSON, metrics as series of points, query results. */
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What stands around the records of an OpenTelemetry export. */
+export interface Surroundings {
+  readonly resource?: unknown;
+  readonly scope?: unknown;
+}
+
+/** Lists whose elements hold lists of their own, down to the records. */
+export const OTLP_LISTS: ReadonlySet<string> = new Set([
+  ...["resourceLogs", "resourceSpans", "resourceMetrics", "scopeLogs", "scopeSpans", "scopeMetrics"],
+  ...["instrumentationLibraryLogs", "instrumentationLibrarySpans", "instrumentationLibraryMetrics"],
+]);
+export const OTLP_RECORDS: ReadonlySet<string> = new Set(["logRecords", "spans", "metrics"]);
+const SCOPES: ReadonlySet<string> = new Set(["scope", "instrumentationScope", "instrumentationLibrary"]);
+
+export function isOtlp(value: unknown): value is Row {
+  return isRow(value) && Object.keys(value).some((key) => /^resource(?:Logs|Spans|Metrics)$/.test(camel(key)));
+}
+
+/** Which part of the surroundings a member is. */
+export function surroundingOf(key: string): keyof Surroundings | undefined {
+  if (key === "resource") return "resource";
+  return SCOPES.has(camel(key)) ? "scope" : undefined;
+}
+
+/** Some exporters write the names of the protocol's own files, with underscores. */
+export function camel(key: string): string {
+  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The records of a whole export, or of a part of one. */
+export function* otlpRows(value: Row, around: Surroundings = {}): Generator<Row> {
+  const own = Object.entries(value).flatMap(([key, member]) => {
+    const place = surroundingOf(key);
+    return place ? [[place, member]] : [];
+  });
+  const surroundings: Surroundings = { ...around, ...Object.fromEntries(own) };
+  for (const [key, member] of Object.entries(value)) {
+    if (!Array.isArray(member)) continue;
+    const name = camel(key);
+    for (const each of member.filter(isRow)) {
+      if (OTLP_LISTS.has(name)) yield* otlpRows(each, surroundings);
+      else if (OTLP_RECORDS.has(name)) yield* recordRows(name, each, surroundings);
+    }
+  }
+}
+
+/** One log record or span to a row, one metric to a row for each of its points. */
+export function* recordRows(list: string, record: Row, { resource, scope }: Surroundings): Generator<Row> {
+  const common = {
+    resource: attributesOf(isRow(resource) ? resource["attributes"] : undefined),
+    scope: isRow(scope) ? scope["name"] : undefined,
+  };
+  const own = camelKeys(record);
+  if (list === "logRecords") yield flat(logFields(own), own["attributes"], common);
+  else if (list === "spans") yield flat(spanFields(own), own["attributes"], common);
+  else {
+    for (const [type, data] of Object.entries(own)) {
+      const points = isRow(data) ? (data["dataPoints"] ?? data["data_points"]) : undefined;
+      if (!Array.isArray(points)) continue;
+      for (const point of points.filter(isRow).map(camelKeys)) {
+        yield flat(
+          { ...pointFields(point), metric: own["name"], unit: own["unit"], type },
+          point["attributes"],
+          common,
+        );
+      }
+    }
+  }
+}
+
+function logFields(own: Row): Row {
+  return {
+    time: nanoTime(own["timeUnixNano"]) ?? nanoTime(own["observedTimeUnixNano"]),
+    severityText: own["severityText"],
+    severityNumber: own["severityNumber"],
+    body: anyValue(own["body"]),
+    eventName: own["eventName"],
+    traceId: own["traceId"],
+    spanId: own["spanId"],
+  };
+}
+
+function spanFields(own: Row): Row {
+  const status = isRow(own["status"]) ? own["status"] : {};
+  const [start, end] = [nanosOf(own["startTimeUnixNano"]), nanosOf(own["endTimeUnixNano"])];
+  const events = (Array.isArray(own["events"]) ? own["events"] : []).filter(isRow).map(camelKeys);
+  return {
+    time: nanoTime(own["startTimeUnixNano"]),
+    name: own["name"],
+    duration_ms: start === undefined || end === undefined ? undefined : Number(end - start) / 1e6,
+    kind: enumName(own["kind"], SPAN_KINDS),
+    status: enumName(status["code"], ["UNSET", "OK", "ERROR"]),
+    statusMessage: status["message"],
+    traceId: own["traceId"],
+    spanId: own["spanId"],
+    parentSpanId: own["parentSpanId"] || undefined,
+    events:
+      events.length === 0
+        ? undefined
+        : events.map((event) => ({
+            time: nanoTime(event["timeUnixNano"]),
+            name: event["name"],
+            ...attributesOf(event["attributes"]),
+          })),
+  };
+}
+
+const SPAN_KINDS = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
+
+function pointFields(point: Row): Row {
+  const { quantileValues: quantiles, explicitBounds: bounds, bucketCounts: counts } = point;
+  const isHistogram = Array.isArray(bounds) && Array.isArray(counts);
+  return {
+    time: nanoTime(point["timeUnixNano"]),
+    value: numberOf(point["asDouble"] ?? point["asInt"]),
+    ...Object.fromEntries(["count", "sum", "min", "max"].map((key) => [key, numberOf(point[key])])),
+    buckets: isHistogram
+      ? Object.fromEntries(counts.map((count, index) => [`<=${bounds[index] ?? "+Inf"}`, numberOf(count)]))
+      : undefined,
+    quantiles: Array.isArray(quantiles)
+      ? Object.fromEntries(quantiles.filter(isRow).map(({ quantile, value }) => [String(quantile), value]))
+      : undefined,
+  };
+}
+
+/** The record's own fields, then its attributes and those of its resource; of one name the first is meant. */
+function flat(
+  own: Row,
+  attributes: unknown,
+  { resource, scope }: { readonly resource: Row; readonly scope: unknown },
+): Row {
+  const row: Record<string, unknown> = {};
+  const add = (fields: Row, origin: string) => {
+    for (const [key, value] of Object.entries(fields)) {
+      if (value !== undefined && value !== "") row[Object.hasOwn(row, key) ? `${origin}.${key}` : key] = value;
+    }
+  };
+  add(own, "record");
+  add(attributesOf(attributes), "attributes");
+  add(resource, "resource");
+  add({ scope }, "scope");
+  return row;
+}
+
+function attributesOf(list: unknown): Row {
+  if (!Array.isArray(list)) return isRow(list) ? list : {};
+  return Object.fromEntries(list.filter(isRow).map(({ key, value }) => [String(key), anyValue(value)]));
+}
+
+function anyValue(value: unknown): unknown {
+  if (!isRow(value)) return value;
+  const [entry] = Object.entries(value);
+  if (!entry) return undefined;
+  const [kind, content] = [camel(entry[0]), entry[1]];
+  if (kind === "intValue" || kind === "doubleValue") return numberOf(content);
+  const inner = isRow(content) && Array.isArray(content["values"]) ? content["values"] : [];
+  if (kind === "arrayValue") return inner.map(anyValue);
+  if (kind === "kvlistValue") return attributesOf(inner);
+  return /^(?:string|bool|bytes)Value$/.test(kind) ? content : value;
+}
+
+/** 64-bit numbers stand as text; one too large to be exact stays so. */
+function numberOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+function enumName(value: unknown, names: readonly string[]): unknown {
+  if (typeof value === "number") return names[value] ?? value;
+  return typeof value === "string" ? value.replace(/^(?:SPAN_KIND|STATUS_CODE)_/, "") : undefined;
+}
+
+function nanosOf(value: unknown): bigint | undefined {
+  const text = String(value ?? "");
+  return /^[1-9]\d{0,19}$/.test(text) ? BigInt(text) : undefined;
+}
+
+function nanoTime(value: unknown): string | undefined {
+  const nanos = nanosOf(value);
+  if (nanos === undefined) return undefined;
+  const millis = Number(nanos / 1_000_000n);
+  if (millis > 8.64e15) return undefined;
+  const below = String(nanos % 1_000_000n).padStart(6, "0");
+  return isoText(millis).replace("Z", `${below.replace(/0+$/, "")}Z`);
+}
+
+/** The rows of one element of a list: of a series its points, of a query's result its fields, else itself. */
+export function elementRows(element: unknown): readonly Row[] | undefined {
+  if (isOtlp(element)) return [...otlpRows(element)];
+  if (Array.isArray(element)) {
+    const isFieldList = element.length > 0 && element.every((each) => isRow(each) && typeof each["field"] === "string");
+    return [Object.fromEntries(element.map((each, index) => (isFieldList ? [each.field, each.value] : [index, each])))];
+  }
+  if (!isRow(element)) return [{ value: element }];
+  const series = labelledSeries(element) ?? pointList(element) ?? parallelLists(element);
+  return series;
+}
+
+/** Prometheus' query API and Loki's: labels, and values as pairs of a time and a text. */
+function labelledSeries(element: Row): readonly Row[] | undefined {
+  const { metric, stream, value, values } = element;
+  const pairs = Array.isArray(values) ? values : Array.isArray(value) ? [value] : undefined;
+  const labels = isRow(metric) ? metric : stream;
+  if (!pairs || !isRow(labels)) return undefined;
+  const { __name__: name, ...others } = labels;
+  return pairs.filter(Array.isArray).map(([at, content]) => ({
+    time: timeText(at),
+    ...(name === undefined ? {} : { metric: name }),
+    ...others,
+    ...(isRow(metric) ? { value: exactNumber(content) } : { line: content }),
+  }));
+}
+
+const POINTS: readonly string[] = ["pointlist", "points", "datapoints", "values", "data"];
+
+/** One list of pairs, of which one half is a time; everything else in the element names the series. */
+function pointList(element: Row): readonly Row[] | undefined {
+  for (const key of POINTS) {
+    const pairs = element[key];
+    if (
+      !Array.isArray(pairs) ||
+      pairs.length === 0 ||
+      !pairs.every((pair) => Array.isArray(pair) && pair.length === 2)
+    ) {
+      continue;
+    }
+    const at = [0, 1].find((index) => pairs.every((pair) => timeText(pair[index]) !== undefined));
+    if (at === undefined) continue;
+    const { [key]: _, ...names } = element;
+    return pairs.map((pair) => ({ time: timeText(pair[at]), ...names, value: pair[1 - at] }));
+  }
+  return undefined;
+}
+
+/** As CloudWatch gives metrics: a list of times beside a list of values. */
+function parallelLists(element: Row): readonly Row[] | undefined {
+  const { Timestamps: times, Values: values, ...names } = element;
+  if (!Array.isArray(times) || !Array.isArray(values) || times.length !== values.length) return undefined;
+  return times.map((time, index) => ({ time, ...names, value: values[index] }));
+}
+
+function timeText(value: unknown): string | undefined {
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const time = parseInstant(String(value));
+  return time === undefined ? undefined : isoText(time);
+}
+
+function exactNumber(value: unknown): unknown {
+  return typeof value === "string" && value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+}
+
+function camelKeys(record: Row): Row {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [camel(key), value]));
+}
+
+export function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,75 @@
+import type { ToolContext } from "skillflow";
+import { noted } from "./line/text.ts";
+import { chooseFiles, type Files, withLog } from "./read/files.ts";
+import { compileSelector, type Selected } from "./selector.ts";
+import type { Aliases } from "./view.ts";
+import { type Asked, explain } from "./why.ts";
+
+/** The lines that were asked for in one block of a file. */
+export interface Batch {
+  readonly file: string;
+  /** When it was last written, in milliseconds. */
+  readonly modified: number;
+  readonly selected: Selected;
+  /** Matches before this batch, over all files. */
+  readonly before: number;
+}
+
+export interface Scan {
+  readonly matched: number;
+  /** The part of a result that tells of the files. `found`: whether what was asked for was in the lines that matched. */
+  report(aliases: Aliases, found?: boolean): Promise<object>;
+}
+
+interface Wanted extends Asked {
+  readonly files: Files;
+}
+
+const MOST_FILES = 500;
+const FILES_REPORTED = 20;
+
+/** Shows every block's selected lines to `onBatch`, file after file, and sums up. `onFile` hears when a file is done. */
+export async function scanFiles(
+  wanted: Wanted,
+  { times = false }: { readonly times?: boolean },
+  context: ToolContext,
+  onBatch: (batch: Batch) => void,
+  onFile: (file: string) => void = () => undefined,
+): Promise<Scan> {
+  const selector = compileSelector(wanted, { times });
+  const files = await chooseFiles(wanted.files, context);
+  if (files.length > MOST_FILES) throw new Error(`${files.length} files match; name at most ${MOST_FILES} at once`);
+  const perFile: (readonly [string, number])[] = [];
+  const notes: string[] = [];
+  let matched = 0;
+  for (const file of files) {
+    const before = matched;
+    const note = (text: string) => notes.push(text);
+    await withLog(file, context, note, async (log) => {
+      const selection = selector.begin(log.modified);
+      for await (const block of log.blocks()) {
+        const selected = selection.take(block);
+        onBatch({ file: log.name, modified: log.modified, selected, before: matched });
+        matched += selected.count;
+      }
+      if (selection.sawTime() === false && log.size > 0) note(`${log.name}: no line has a time that is known as one`);
+    });
+    onFile(file.name);
+    if (matched > before) perFile.push([file.name, matched - before]);
+  }
+  return {
+    matched,
+    async report(aliases, found = matched > 0) {
+      const counts = perFile.sort(([, a], [, b]) => b - a).slice(0, FILES_REPORTED);
+      const told = Object.fromEntries(counts.map(([name, count]) => [aliases.of(name), count]));
+      const why = found ? [] : await explain(wanted, files, context);
+      return {
+        ...(files.length > 1 ? { searched: files.length } : {}),
+        ...(files.length > 1 && matched > 0 ? { per_file: told } : {}),
+        ...aliases.all(),
+        ...noted(notes),
+        ...(why.length > 0 ? { why } : {}),
+      };
+    },
+  };
+}

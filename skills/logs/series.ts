@@ -1,0 +1,156 @@
+import type { ToolContext } from "skillflow";
+import { labelTimes, lengthText } from "./buckets.ts";
+import { fieldOf, fieldValues, parseRecord } from "./line/record.ts";
+import { fitting } from "./line/text.ts";
+import { briefTime } from "./line/timestamp.ts";
+import type { Files } from "./read/files.ts";
+import { scanFiles } from "./scan.ts";
+import type { Selector } from "./selector.ts";
+import { createPoints, type Points, ratesOf, type Step, stepsOf } from "./steps.ts";
+import { createAliases } from "./view.ts";
+
+interface SeriesInput extends Selector {
+  readonly files: Files;
+  readonly fields: string | readonly string[];
+  readonly by?: string | readonly string[] | undefined;
+  readonly rate?: boolean | undefined;
+  readonly limit?: number | undefined;
+}
+
+const MOST_SERIES = 400;
+const NAME_SHOWN = 100;
+
+/** Numbers over time: what each field of each group did. */
+export async function summarizeSeries(input: SeriesInput, context: ToolContext) {
+  const fields = [input.fields].flat();
+  const by = input.by === undefined ? [] : [input.by].flat();
+  const series = new Map<string, Series>();
+  let other = 0;
+  let numbers = 0;
+  const asked = { ...input, named: [...fields, ...by] };
+  const scan = await scanFiles(asked, { times: true }, context, ({ selected }) => {
+    for (let index = 0; index < selected.count; index++) {
+      const line = selected.line(index);
+      const record = parseRecord(line.text).fields;
+      const group = by.map((name) => fieldValues(record, name)[0]?.slice(0, NAME_SHOWN) ?? null);
+      for (const field of fields) {
+        const value = numberOf(fieldOf(record, field));
+        if (value === undefined) continue;
+        numbers++;
+        const key = JSON.stringify([...group, field]);
+        const known = series.get(key) ?? (series.size < MOST_SERIES ? createSeries(group, field) : undefined);
+        if (known) series.set(key, known.add(value, line.time));
+        else other++;
+      }
+    }
+  });
+  const told = [...series.values()].map((each) => each.result(input.rate ?? false));
+  const sorted = told.sort((a, b) => b.weight - a.weight);
+  const times = told.flatMap(({ times: [from, to] }) => (from === undefined || to === undefined ? [] : [from, to]));
+  const labels = labelTimes(
+    told.flatMap(({ steps }) => steps.map(({ time }) => time)),
+    1000,
+  );
+  const rows = sorted
+    .slice(0, input.limit ?? 30)
+    .map(({ row, steps }) => [...row, steps.map((step) => stepTold(step, labels.of))]);
+  const fit = fitting(rows);
+  const truncated = fit.length < told.length || other > 0;
+  return {
+    matched: scan.matched,
+    series: told.length,
+    returned: fit.length,
+    truncated,
+    ...(times.length > 0 ? { from: briefTime(least(times)), to: briefTime(most(times)) } : {}),
+    ...(labels.day && rows.length > 0 ? { day: labels.day } : {}),
+    columns: [...by, "field", ...STATISTICS, "steps"],
+    rows: fit,
+    ...(truncated
+      ? { more: "those that change most come first; raise limit, or narrow by, fields or the filters" }
+      : {}),
+    ...(other > 0 ? { values_left_out: other } : {}),
+    ...(await scan.report(createAliases(), numbers > 0)),
+  };
+}
+
+const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
+
+interface Series {
+  add(value: number, time: number | undefined): Series;
+  result(isRate: boolean): {
+    readonly row: readonly unknown[];
+    readonly steps: readonly Step[];
+    readonly times: readonly [number | undefined, number | undefined];
+    /** How much it changes. */
+    readonly weight: number;
+  };
+}
+
+function createSeries(group: readonly (string | null)[], field: string): Series {
+  const points: Points = createPoints();
+  const values = { count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
+  let first: { readonly time: number; readonly value: number } | undefined;
+  let last: { readonly time: number; readonly value: number } | undefined;
+  const series: Series = {
+    add(value, time) {
+      values.count++;
+      values.sum += value;
+      values.min = Math.min(values.min, value);
+      values.max = Math.max(values.max, value);
+      // Without times the order of the lines must do.
+      const at = time ?? values.count;
+      if (!first || at < first.time) first = { time: at, value };
+      if (!last || at >= last.time) last = { time: at, value };
+      if (time !== undefined) points.add(time, value);
+      return series;
+    },
+    result(isRate) {
+      const all = points.all();
+      const shown = isRate ? ratesOf(all) : all;
+      const steps = stepsOf(shown);
+      const isTimed = all.length > 0 && first && last;
+      const every = isTimed && values.count > 1 ? ((last?.time ?? 0) - (first?.time ?? 0)) / (values.count - 1) : 0;
+      const means = shown.map(({ mean }) => mean);
+      const { count, sum, min, max } = isRate
+        ? { count: means.length, sum: means.reduce((a, b) => a + b, 0), min: least(means), max: most(means) }
+        : values;
+      const ends = isRate ? [means[0], means.at(-1)] : [first?.value, last?.value];
+      const statistics = [min, max, sum / count, ...ends].map((each) => brief(each));
+      const step = most(steps.map(({ before, after }) => Math.abs(after - before)));
+      const scale = Math.max(Math.abs(min), Math.abs(max)) || 1;
+      return {
+        row: [...group, field, count, every > 0 ? lengthText(every) : null, ...statistics],
+        steps,
+        times: isTimed ? [first?.time, last?.time] : [undefined, undefined],
+        weight: Math.max(0, step) / scale + (max - min) / scale / 1000,
+      };
+    },
+  };
+  return series;
+}
+
+function stepTold({ time, before, after }: Step, label: (time: number) => string): string {
+  return `${label(time)} ${brief(before)} → ${brief(after)}`;
+}
+
+/** As a number, also with a unit behind it: 812ms. */
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string") return undefined;
+  const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s?[a-zµ%]{0,3}\s*$/i.exec(value);
+  return match ? Number(match[1]) : undefined;
+}
+
+/** Few digits, but whole numbers whole. */
+function brief(value: number | undefined): number | null {
+  if (value === undefined || !Number.isFinite(value)) return null;
+  return Number.isInteger(value) ? value : Number(value.toPrecision(4));
+}
+
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+}
+
+function most(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+}

@@ -1,0 +1,139 @@
+/** A series in memory that does not grow with it: sums per stretch of time, which get longer as it does. */
+export interface Points {
+  add(time: number, value: number): void;
+  /** By time: the mean of each stretch, and the last value in it. */
+  all(): readonly Point[];
+}
+
+export interface Point {
+  readonly time: number;
+  readonly mean: number;
+  readonly last: number;
+}
+
+/** Where a series steps from one level to another. */
+export interface Step {
+  readonly time: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+const MOST_STRETCHES = 512;
+
+export function createPoints(): Points {
+  let length = 1;
+  let stretches = new Map<number, { time: number; sum: number; count: number; last: number; lastTime: number }>();
+  const put = (time: number, sum: number, count: number, last: number, lastTime: number) => {
+    const key = Math.floor(time / length);
+    const known = stretches.get(key);
+    if (!known) stretches.set(key, { time, sum, count, last, lastTime });
+    else {
+      if (lastTime >= known.lastTime) Object.assign(known, { last, lastTime });
+      Object.assign(known, { time: Math.min(known.time, time), sum: known.sum + sum, count: known.count + count });
+    }
+  };
+  return {
+    add(time, value) {
+      put(time, value, 1, value, time);
+      while (stretches.size > MOST_STRETCHES) {
+        const old = stretches;
+        length *= 2;
+        stretches = new Map();
+        for (const each of old.values()) put(each.time, each.sum, each.count, each.last, each.lastTime);
+      }
+    },
+    all: () =>
+      [...stretches.values()]
+        .sort((a, b) => a.time - b.time)
+        .map(({ time, sum, count, last }) => ({ time, mean: sum / count, last })),
+  };
+}
+
+/** What a counter grows by in a second, from point to point; where it falls, it began anew. */
+export function ratesOf(points: readonly Point[]): readonly Point[] {
+  return points.slice(1).flatMap((point, index) => {
+    const before = points[index] ?? point;
+    const grown = point.last - before.last;
+    const rate = (grown * 1000) / (point.time - before.time);
+    return grown < 0 || !Number.isFinite(rate) ? [] : [{ time: point.time, mean: rate, last: rate }];
+  });
+}
+
+const MOST_STEPS = 4;
+const SHORTEST = 2;
+/** The part of a series' range that a step must go over. */
+const WORTH_TELLING = 0.15;
+
+/** The steps that stand out of a series' noise, in order; none where it only rises or falls steadily. */
+export function stepsOf(points: readonly Point[]): readonly Step[] {
+  if (points.length < 2 * SHORTEST) return [];
+  const values = points.map(({ mean }) => mean);
+  const range = values.reduce((a, b) => Math.max(a, b)) - values.reduce((a, b) => Math.min(a, b));
+  const noise = noiseOf(values);
+  const least = { size: Math.max(2 * noise, range * WORTH_TELLING), gain: 4 * noise * noise * Math.log(values.length) };
+  const cuts = new Set<number>([0, values.length]);
+  while (cuts.size - 2 < MOST_STEPS) {
+    const bounds = [...cuts].sort((a, b) => a - b);
+    const splits = bounds
+      .slice(1)
+      .flatMap((to, index) => bestSplit(values.slice(bounds[index], to), bounds[index] ?? 0, least) ?? []);
+    const [best] = splits.sort((a, b) => b.gain - a.gain);
+    if (!best) break;
+    cuts.add(best.at);
+  }
+  const bounds = [...cuts].sort((a, b) => a - b);
+  return bounds.slice(1, -1).map((at, index) => ({
+    time: points[at]?.time ?? 0,
+    before: meanOf(values.slice(bounds[index], at)),
+    after: meanOf(values.slice(at, bounds[index + 2])),
+  }));
+}
+
+interface Split {
+  readonly at: number;
+  readonly gain: number;
+}
+
+/** Where parting a stretch in two explains most of its spread; undefined where a line explains it as well, or the step is small. */
+function bestSplit(
+  part: readonly number[],
+  from: number,
+  least: { readonly size: number; readonly gain: number },
+): Split | undefined {
+  const mean = meanOf(part);
+  let best = { count: 0, gain: 0 };
+  let sum = 0;
+  for (let count = 1; count <= part.length - SHORTEST; count++) {
+    sum += (part[count - 1] ?? 0) - mean;
+    const gain = (sum * sum * part.length) / (count * (part.length - count));
+    if (count >= SHORTEST && gain > best.gain) best = { count, gain };
+  }
+  const { count, gain } = best;
+  const size = Math.abs(meanOf(part.slice(0, count)) - meanOf(part.slice(count)));
+  return gain > Math.max(lineGain(part, mean), least.gain) && size > least.size
+    ? { at: from + count, gain }
+    : undefined;
+}
+
+/** What a straight line explains of the spread. */
+function lineGain(values: readonly number[], mean: number): number {
+  const middle = (values.length - 1) / 2;
+  const shared = sumOf(values.map((value, index) => (index - middle) * (value - mean)));
+  const width = sumOf(values.map((_, index) => (index - middle) ** 2));
+  return width === 0 ? 0 : (shared * shared) / width;
+}
+
+/** The usual difference of neighbours, which a few steps do not change. */
+function noiseOf(values: readonly number[]): number {
+  const differences = values.slice(1).map((value, index) => Math.abs(value - (values[index] ?? value)));
+  const sorted = differences.sort((a, b) => a - b);
+  return (sorted[Math.floor(sorted.length / 2)] ?? 0) * 1.05;
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.length === 0 ? 0 : sumOf(values) / values.length;
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

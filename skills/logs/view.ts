@@ -1,0 +1,86 @@
+import { fieldOf, parseJson, parseRecord } from "./line/record.ts";
+import { LINE_SHOWN, shown } from "./line/text.ts";
+import { briefTime } from "./line/timestamp.ts";
+import { type Line, timeOfLine } from "./selector.ts";
+
+/** A line that is kept beyond its block, as the model will see it. */
+export interface KeptLine {
+  readonly file: string;
+  readonly offset: number;
+  /** The JSON object that it is, its text, or of a table the values of its columns. */
+  readonly content: unknown;
+  readonly time: number | undefined;
+}
+
+/** Makes lines as they are shown: whole, or as rows of a table of some fields. */
+export type View = (from: Origin, line: Line) => KeptLine;
+
+export interface Origin {
+  readonly file: string;
+  /** When it was last written, in milliseconds. */
+  readonly modified: number;
+}
+
+export function createView(columns: readonly string[] | undefined): View {
+  return ({ file, modified }, line) => ({
+    file,
+    offset: line.offset,
+    content: columns ? rowOf(line, columns, modified) : contentOf(line),
+    time: line.time,
+  });
+}
+
+/** Names for the files of one result. */
+export interface Aliases {
+  of(file: string): string;
+  /** What they stand for. */
+  all(): { readonly files?: Readonly<Record<string, string>> };
+}
+
+export function createAliases(): Aliases {
+  const names = new Map<string, string>();
+  return {
+    of(file) {
+      const alias = names.get(file) ?? `f${names.size + 1}`;
+      names.set(file, alias);
+      return alias;
+    },
+    all: () => (names.size > 0 ? { files: Object.fromEntries([...names].map(([file, alias]) => [alias, file])) } : {}),
+  };
+}
+
+/** Lines by where they are: `alias@offset`, for `around`. */
+export function present(lines: readonly KeptLine[], aliases: Aliases, columns: readonly string[] | undefined) {
+  const placed = lines.map(({ file, offset, content }) => [`${aliases.of(file)}@${offset}`, content] as const);
+  if (!columns) return { lines: Object.fromEntries(placed) };
+  return { columns: ["at", ...columns], rows: placed.map(([at, row]) => [at, ...(row as readonly unknown[])]) };
+}
+
+const VALUE_SHOWN = 400;
+/** Digits that a number would lose. */
+const UNSAFE = /[:[,]\s*-?\d[\d.]{15,}/;
+
+/** JSON stands as JSON, unless it is too long, would not come back as it was written, or would speak as a result of ours. */
+function contentOf({ text, length }: Line): unknown {
+  if (text.length > LINE_SHOWN || !text.startsWith("{") || UNSAFE.test(text)) return shown(text, length);
+  const value = parseJson(text);
+  return value === undefined || JSON.stringify(value).includes('"blob_id"') ? shown(text, length) : value;
+}
+
+function rowOf(line: Line, columns: readonly string[], latest: number): readonly unknown[] {
+  const { fields } = parseRecord(line.text);
+  return columns.map((column) => {
+    const value = fieldOf(fields, column);
+    if (value !== undefined) return valueShown(value);
+    if (column === "line") return shown(line.text, line.length).slice(0, VALUE_SHOWN);
+    const time = column === "time" ? (line.time ?? timeOfLine(line.text, latest)) : undefined;
+    return time === undefined ? null : briefTime(time);
+  });
+}
+
+function valueShown(value: unknown): unknown {
+  if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const clean = shown(text, text.length);
+  return clean.length > VALUE_SHOWN ? `${clean.slice(0, VALUE_SHOWN)}…` : clean;
+}

@@ -1,0 +1,132 @@
+import type { ToolContext } from "skillflow";
+import { readEnds } from "./excerpt.ts";
+import type { Condition } from "./line/condition.ts";
+import { compileConditions, isComparison } from "./line/condition.ts";
+import { type Fields, fieldNames, fieldOf, fieldValues, parseRecord } from "./line/record.ts";
+import { briefTime } from "./line/timestamp.ts";
+import { type LogFile, withLog } from "./read/files.ts";
+import { instantOf, type Selector } from "./selector.ts";
+
+/** What was asked, as far as lines can lack it. */
+export interface Asked extends Selector {
+  /** Fields that a table, a count or a series is made of. */
+  readonly named?: readonly string[] | undefined;
+}
+
+/** Why nothing was found: told by the beginnings and ends of the files. */
+export async function explain(
+  asked: Asked,
+  files: readonly LogFile[],
+  context: ToolContext,
+): Promise<readonly string[]> {
+  const seen = await lookAt(files, context);
+  if (seen.lines.length === 0) return [];
+  const told = [
+    ...compileConditions(asked.where).flatMap((condition) => explainCondition(condition, seen)),
+    ...(asked.named ?? []).flatMap((name) => explainName(name, seen)),
+    ...explainTimes(asked, seen),
+    ...explainTexts(asked, seen),
+  ];
+  return [...new Set(told)];
+}
+
+interface Seen {
+  readonly lines: readonly { readonly text: string; readonly fields: Fields; readonly time: number | undefined }[];
+  /** Whether these are all lines. */
+  readonly areAll: boolean;
+}
+
+const MOST_FILES = 10;
+const MOST_LINES = 4000;
+const SHOWN = 20;
+
+async function lookAt(files: readonly LogFile[], context: ToolContext): Promise<Seen> {
+  const chosen = files.slice(0, MOST_FILES);
+  const looks = [];
+  for (const file of chosen) looks.push(await withLog(file, context, () => undefined, readEnds));
+  const share = Math.ceil(MOST_LINES / chosen.length);
+  const lines = looks.flatMap((parts) => parts.flatMap((part) => part.lines.slice(0, share)));
+  const isWhole = looks.every(([head]) => head?.isEnd && head.lines.length <= share);
+  return {
+    lines: lines.map(({ text, time }) => ({ text, time, fields: parseRecord(text).fields })),
+    areAll: isWhole && chosen.length === files.length,
+  };
+}
+
+/** "no line", where all were seen. */
+function none({ lines, areAll }: Seen): string {
+  return areAll ? "no line" : `none of the ${lines.length} lines looked at`;
+}
+
+function explainCondition(condition: Condition, seen: Seen): readonly string[] {
+  const { field, wanted } = condition;
+  const values = seen.lines.flatMap(({ fields }) => fieldValues(fields, field));
+  if (values.length === 0) return explainName(field, seen);
+  if (seen.lines.some(({ fields }) => condition.holds(fields))) return [];
+  const near = [wanted].flat().some((each) => typeof each === "string" && isOtherCase(each, values));
+  const hint = near ? "; the case of letters matters" : "";
+  return [`${field} is ${JSON.stringify(wanted)} in ${none(seen)}; it is ${valuesTold(values, wanted)}${hint}`];
+}
+
+/** Whether a value is there in other letters, or the values are all written in such. */
+function isOtherCase(wanted: string, values: readonly string[]): boolean {
+  if (values.some((value) => value.toLowerCase() === wanted.toLowerCase())) return true;
+  const isLower = values.every((value) => value === value.toLowerCase());
+  const isUpper = values.every((value) => value === value.toUpperCase());
+  return isLower !== isUpper && (isLower ? wanted !== wanted.toLowerCase() : wanted !== wanted.toUpperCase());
+}
+
+/** The most frequent values; of numbers that were compared with, their range. */
+function valuesTold(values: readonly string[], wanted: unknown): string {
+  const numbers = values.map(Number).filter(Number.isFinite);
+  if (numbers.length === values.length && [wanted].flat().some((each) => isComparison(String(each)))) {
+    const [low, high] = [numbers.reduce((a, b) => Math.min(a, b)), numbers.reduce((a, b) => Math.max(a, b))];
+    return `from ${low} to ${high}`;
+  }
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
+  const told = sorted.slice(0, SHOWN / 2).map(([value, count]) => `${value.slice(0, 60)} (${count})`);
+  return [...told, ...(sorted.length > told.length ? [`${sorted.length - told.length} others`] : [])].join(", ");
+}
+
+function explainName(name: string, seen: Seen): readonly string[] {
+  if (seen.lines.some(({ fields }) => fieldOf(fields, name) !== undefined)) return [];
+  const counts = new Map<string, number>();
+  for (const { fields } of seen.lines)
+    for (const each of fieldNames(fields)) counts.set(each, (counts.get(each) ?? 0) + 1);
+  const names = [...counts].sort(([, a], [, b]) => b - a).map(([each]) => each.slice(0, 80));
+  if (names.length === 0) return [`${none(seen)} has the field ${name}: they have no fields; use contains or matches`];
+  const near = names.filter((each) => isNear(each, name)).slice(0, 3);
+  const hint = near.length > 0 ? ` (near: ${near.join(", ")})` : "";
+  const more = names.length > SHOWN ? ", …" : "";
+  return [`${none(seen)} has the field ${name}${hint}; there are: ${names.slice(0, SHOWN).join(", ")}${more}`];
+}
+
+function isNear(there: string, wanted: string): boolean {
+  const plain = (name: string) => name.toLowerCase().replace(/[_.@-]/g, "");
+  const [a, b] = [plain(there), plain(wanted)];
+  const last = plain(there.split(".").at(-1) ?? "");
+  return a === b || last === b || (b.length > 3 && a.includes(b)) || (a.length > 3 && b.includes(a));
+}
+
+function explainTimes({ since, until }: Selector, seen: Seen): readonly string[] {
+  if (since === undefined && until === undefined) return [];
+  const times = seen.lines.flatMap(({ time }) => (time === undefined ? [] : [time]));
+  if (times.length === 0) return [`${none(seen)} has a time: times cannot be asked for here`];
+  const from = times.reduce((a, b) => Math.min(a, b));
+  const to = times.reduce((a, b) => Math.max(a, b));
+  const isInside = (since === undefined || instantOf(since) <= to) && (until === undefined || instantOf(until) >= from);
+  return isInside
+    ? []
+    : [`${seen.areAll ? "the lines'" : "the looked at lines'"} times run from ${briefTime(from)} to ${briefTime(to)}`];
+}
+
+function explainTexts({ contains, ignore_case: ignoresCase }: Selector, seen: Seen): readonly string[] {
+  if (ignoresCase) return [];
+  return [contains ?? []].flat().flatMap((text) => {
+    if (seen.lines.some((line) => line.text.includes(text))) return [];
+    const found = seen.lines.find((line) => line.text.toLowerCase().includes(text.toLowerCase()));
+    return found ? [`${JSON.stringify(text)} is found in another case only: ignore_case: true`] : [];
+  });
+}
