@@ -29,5 +29,8 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools],
+  tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools].map((tool) => ({
+    ...tool,
+    settled_by: { repository: "GITHUB_REPOSITORY" },
+  })),
 });

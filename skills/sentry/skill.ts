@@ -33,5 +33,8 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools],
+  tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools].map((tool) => ({
+    ...tool,
+    settled_by: { organization: "SENTRY_ORG", project: "SENTRY_PROJECT" },
+  })),
 });

@@ -29,5 +29,5 @@ export default defineSkill({
     },
   },
   probe: describeBot,
-  tools: messageTools,
+  tools: messageTools.map((tool) => ({ ...tool, settled_by: { channel: "SLACK_CHANNEL" } })),
 });

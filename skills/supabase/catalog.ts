@@ -10,6 +10,7 @@ export const catalogTools = [
     description:
       "Lists the tables and views that may be read, which of them may be changed, and the callable functions.",
     effect: "read",
+    settled_by: { schema: "SUPABASE_SCHEMA" },
     input_schema: z.strictObject({
       schema: schemaName,
       contains: z.string().min(1).max(63).optional().describe("Only names that contain this."),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { SkillflowError } from "./errors.ts";
 import type { ConfigField, Skill, Tool } from "./skill.ts";
+import { isObject } from "./values.ts";
 import { mcpServerSchema, workflowLimitsSchema } from "./workflow.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
@@ -119,6 +120,22 @@ export function missingForTool(
 ): string | undefined {
   const missing = fields.filter(({ key, value }) => needs.includes(key) && value === undefined);
   return missing.length === 0 ? undefined : missing.map(describeMissing).join("; ");
+}
+
+/** The optional parameters of a tool that resolved fields settle. */
+export function settledParameters(
+  { settled_by = {}, input_schema }: Pick<Tool, "settled_by" | "input_schema">,
+  fields: readonly ResolvedField[],
+): string[] {
+  const { properties, required } = input_schema;
+  const set = new Set(fields.flatMap(({ key, value }) => (value?.trim() ? [key] : [])));
+  return Object.entries(settled_by).flatMap(([parameter, key]) => {
+    const isOptional =
+      isObject(properties) &&
+      Object.hasOwn(properties, parameter) &&
+      !(Array.isArray(required) && required.includes(parameter));
+    return isOptional && set.has(key) ? [parameter] : [];
+  });
 }
 
 function describeMissing({ key, field, empty }: ResolvedField): string {

@@ -99,6 +99,7 @@ const toolDescriptorSchema = z.object({
   effect: z.enum(["read", "write"]),
   idempotent: z.boolean(),
   dialect: z.enum(INPUT_DIALECTS).optional(),
+  settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
 });
 
 const purpose = z.enum(["work", "route", "judge", "reflect"]);

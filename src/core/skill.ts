@@ -82,6 +82,11 @@ export interface Tool {
   readonly idempotent?: boolean;
   /** Config fields without which this one tool is left out, beside those that its skill requires. */
   readonly needs?: readonly string[];
+  /**
+   * Optional parameters, each with the config field whose value holds where a call gives none: while that field is set, the
+   * model is not told of the parameter. A call that gives it is carried out all the same.
+   */
+  readonly settled_by?: Readonly<Record<string, string>>;
   readonly dialect?: InputDialect;
   /**
    * Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model; that of a SkillflowError with
@@ -218,6 +223,8 @@ export interface ToolDescriptor {
   readonly effect: Effect;
   readonly idempotent: boolean;
   readonly dialect?: InputDialect;
+  /** Parameters that config settles: a call may give them, and the model is not told of them. */
+  readonly settled?: string[];
 }
 
 /** The tools as they are offered, in their order. */

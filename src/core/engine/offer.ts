@@ -83,10 +83,10 @@ function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescripto
   return {
     all,
     offered,
-    told: offered.map(({ exposed, description, input_schema }) => ({
+    told: offered.map(({ exposed, description, input_schema, settled }) => ({
       name: exposed,
       description,
-      input_schema: schemaAsTold(input_schema),
+      input_schema: schemaAsTold(input_schema, settled),
     })),
     find,
     same(written, called) {

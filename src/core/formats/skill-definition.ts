@@ -25,6 +25,10 @@ const toolSchema = z.looseObject({
   effect: z.enum(["read", "write"]).optional().describe("unknown counts as write"),
   idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
   needs: z.array(text).optional().describe("config fields without which this one tool is left out"),
+  settled_by: z
+    .record(z.string(), text)
+    .optional()
+    .describe("optional parameter -> config field: while that is set, the model is not told of the parameter"),
 });
 
 /** Handlers are no data: `checkSkillDefinition` asks for them. */

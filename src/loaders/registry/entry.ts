@@ -1,6 +1,13 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { configValues, isReservedVariable, missingConfig, missingForTool, resolveConfig } from "../../core/config.ts";
+import {
+  configValues,
+  isReservedVariable,
+  missingConfig,
+  missingForTool,
+  resolveConfig,
+  settledParameters,
+} from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event.ts";
@@ -227,11 +234,17 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     ...(skill.instruction ? { instruction: skill.instruction } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
     ...(entry.scripts && unavailable === undefined ? { scripts: entry.scripts.effect } : {}),
-    tools:
-      unavailable === undefined
-        ? describeTools(skill, offeredTools(entry)).map((tool) => ({ ...tool, skill: id }))
-        : [],
+    tools: unavailable === undefined ? recordTools(id, entry) : [],
   };
+}
+
+function recordTools(id: string, entry: SkillEntry): SkillRecord["tools"] {
+  const offered = offeredTools(entry);
+  const settled = offered.map((tool) => settledParameters(tool, entry.fields));
+  return describeTools(entry.skill, offered).map((tool, index) => {
+    const names = settled[index] ?? [];
+    return { ...tool, skill: id, ...(names.length > 0 ? { settled: names } : {}) };
+  });
 }
 
 /** The tools of an available skill whose own needs are met. */

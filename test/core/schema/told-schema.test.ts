@@ -11,6 +11,7 @@ test("a tool is told without the bounds that are checked anyway, whatever its fi
       maxLength: { type: "array", items: text, minItems: 1, default: [{ pattern: "kept" }] },
       map: { type: "object", additionalProperties: text, maxProperties: 3 },
       one: { anyOf: [text, { type: "integer", minimum: 1, maximum: 100 }] },
+      id: { type: "integer", minimum: 2, maximum: 9007199254740991 },
       choice: { enum: ["minLength", { pattern: "kept" }] },
     },
     required: ["pattern"],
@@ -23,9 +24,21 @@ test("a tool is told without the bounds that are checked anyway, whatever its fi
       pattern: told,
       maxLength: { type: "array", items: told, default: [{ pattern: "kept" }] },
       map: { type: "object", additionalProperties: told },
-      one: { anyOf: [told, { type: "integer", minimum: 1, maximum: 100 }] },
+      one: { anyOf: [told, { type: "integer", maximum: 100 }] },
+      id: { type: "integer", minimum: 2 },
       choice: { enum: ["minLength", { pattern: "kept" }] },
     },
     required: ["pattern"],
   });
+});
+
+test("a tool is told without the parameters that config settles", () => {
+  const repository = { type: "string", description: "owner/name" };
+  const schema = { type: "object", properties: { repository, number: { type: "integer" } }, required: ["number"] };
+  expect(schemaAsTold(schema, ["repository"])).toEqual({
+    type: "object",
+    properties: { number: { type: "integer" } },
+    required: ["number"],
+  });
+  expect(schemaAsTold(schema)).toEqual(schema);
 });
