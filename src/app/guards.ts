@@ -89,7 +89,7 @@ function guardJournal(journal: Journal): Journal {
   if (!isObject(journal) || typeof journal.epoch !== "number") throw new Error("it gave no journal");
   return {
     epoch: journal.epoch,
-    async record(key, work) {
+    async record(key, work, isRepeatable) {
       let ours: unknown;
       const noted = () =>
         work().catch((error: unknown) => {
@@ -97,7 +97,7 @@ function guardJournal(journal: Journal): Journal {
           throw error;
         });
       try {
-        return recordOf(await journal.record(key, noted));
+        return recordOf(await journal.record(key, noted, isRepeatable));
       } catch (error) {
         throw ours === undefined || error !== ours ? storeFault(error) : error;
       }

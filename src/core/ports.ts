@@ -34,8 +34,10 @@ export interface Model {
  * The whole durability contract of one run that is being driven.
  *
  * - `record` takes what `work` yields as the next record, and resolves once it would survive the process's death, and
- *   the machine's too where it holds something that was paid for or cannot be undone: a machine's crash may make us decide
- *   again, never do again.
+ *   the machine's too where it holds something that was paid for or cannot be undone: a `model:reply`, a `tool:result`, a
+ *   `tool:call` and a `workflow:end`. A machine's crash may make us decide again, never do again.
+ * - What is `isRepeatable` announces calls that change nothing, and need not survive the machine's death by itself. It
+ *   does once a later record has to: what survives is always the beginning of the list.
  * - Strictly one record after another; a call before the former resolved is a defect of the caller.
  * - A position already recorded is answered from the record, and `work` does not start. Another key there throws
  *   `journal.diverged`.
@@ -45,7 +47,7 @@ export interface Model {
 export interface Journal {
   /** How many times this run had been opened before: events carry it, so that a later process knows its own. */
   readonly epoch: number;
-  record(key: StepKey, work: () => Promise<readonly EventBody[]>): Promise<readonly RunEvent[]>;
+  record(key: StepKey, work: () => Promise<readonly EventBody[]>, isRepeatable?: boolean): Promise<readonly RunEvent[]>;
   close(): Promise<void>;
 }
 

@@ -16,6 +16,7 @@ export function plainText(text: string): string {
 
 /** As most texts are, which hold nothing to take out. */
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
+const PLAIN_LINE = /^(?:[\x21-\x7e]+(?: [\x21-\x7e]+)*)?$/;
 
 /** As `plainText`, but for the styles that we give text ourselves: everything for people passes here once more. */
 export function terminalText(text: string): string {
@@ -27,6 +28,7 @@ export function terminalText(text: string): string {
 
 /** As `plainText`, on one line. */
 export function plainLine(text: string): string {
+  if (PLAIN_LINE.test(text)) return text;
   return plainText(text).replace(/\s+/g, " ").trim();
 }
 

@@ -1,9 +1,10 @@
 import type { Step } from "../core/engine/step.ts";
 import { type ErrorCode, SkillflowError } from "../core/errors.ts";
 import type { CallUsage, EventBody } from "../core/event.ts";
-import type { Model } from "../core/ports.ts";
+import type { Model, ModelCall } from "../core/ports.ts";
 import type { Usage } from "../core/prompt.ts";
 import { digestPrompt } from "./digest.ts";
+import { type Stopping, signalOf } from "./stop.ts";
 
 /** Waiting and chance, so that tests need neither. */
 export interface Clock {
@@ -22,7 +23,7 @@ export interface AskOptions {
   readonly onAnswering: (node: string, characters: number) => void;
 }
 
-export type Ask = (step: AskStep, signal: AbortSignal) => Promise<EventBody>;
+export type Ask = (step: AskStep, stopping: Stopping) => Promise<EventBody>;
 type AskStep = Extract<Step, { kind: "ask" }>;
 
 /** A recording or script without the answer: no failure of the node's, so that no edge takes it (workflow-format D56). */
@@ -36,13 +37,13 @@ const LONGEST_ASKED_WAIT_MS = 120_000;
 
 /** One model call: repeated while that may help, priced, and told as an event. */
 export function createAsk(options: AskOptions): Ask {
-  return async (step, signal) => {
+  return async (step, stopping) => {
     const { node, purpose } = step;
     for (let tries = 1; ; tries++) {
       try {
-        return await reply(options, step, signal);
+        return await reply(options, step, stopping);
       } catch (error) {
-        if (signal.aborted || !(error instanceof SkillflowError)) throw error;
+        if (stopping.aborted || !(error instanceof SkillflowError)) throw error;
         const wait = tries < MOST_TRIES ? waitBefore(error, tries, options.clock) : undefined;
         if (wait === undefined) {
           const { code, message, hint } = error;
@@ -52,13 +53,13 @@ export function createAsk(options: AskOptions): Ask {
         }
         const seconds = (wait / 1000).toFixed(1);
         options.onProgress(node, `${error.message}; trying again in ${seconds} s (${tries} of ${MOST_TRIES - 1})`);
-        await options.clock.sleep(wait, signal);
+        await options.clock.sleep(wait, signalOf(stopping));
       }
     }
   };
 }
 
-async function reply(options: AskOptions, step: AskStep, signal: AbortSignal): Promise<EventBody> {
+async function reply(options: AskOptions, step: AskStep, stopping: Stopping): Promise<EventBody> {
   const { node, purpose, key, prompt } = step;
   const { model, name } = await options.findModel(step.model);
   let characters = 0;
@@ -66,7 +67,17 @@ async function reply(options: AskOptions, step: AskStep, signal: AbortSignal): P
     characters += text.length;
     options.onAnswering(node, characters);
   };
-  const { parts, stop, usage } = await model.reply(prompt, { key, purpose, node, model: name, signal, onDelta });
+  const call: ModelCall = {
+    key,
+    purpose,
+    node,
+    model: name,
+    get signal() {
+      return signalOf(stopping);
+    },
+    onDelta,
+  };
+  const { parts, stop, usage } = await model.reply(prompt, call);
   return {
     type: "model:reply",
     node,

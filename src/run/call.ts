@@ -7,9 +7,11 @@ import type { Redactor } from "../core/redact/redact.ts";
 import { compileSchema } from "../core/schema/schema.ts";
 import { callHandler, type Failure, type Logger, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
 import { copyJson, cutText, type Json, type JsonSchema, toJson } from "../core/values.ts";
-import { holdLarge } from "./large.ts";
+import type { Suspect } from "./context.ts";
+import { holdLarge, isLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
-import { type Suspect, suspected } from "./stray.ts";
+import { Stop, type Stopping, signalOf } from "./stop.ts";
+import { suspected } from "./stray.ts";
 
 /** What carries out a tool: its handler and the one skill's config that it may see. */
 export interface Handler {
@@ -34,20 +36,20 @@ export interface CallOptions {
 }
 
 /** `onBegin` is told when its handler begins, which may be never: calls wait for their turn. */
-export type CallTool = (call: Call, signal: AbortSignal, onBegin?: () => void) => Promise<Outcome>;
+export type CallTool = (call: Call, stopping: Stopping, onBegin?: () => void) => Promise<Outcome>;
 
 /** One tool call. Whatever the handler does, this resolves: failures are data (S7). */
 export function createCall(options: CallOptions): CallTool {
   const means = { ...options, shared: sharedParts(options) };
-  return async (call, signal, onBegin) => {
+  return async (call, stopping, onBegin) => {
     const handler = options.findHandler(call);
     if (!handler) return { error: `the skill ${call.tool.skill} is no longer available`, code: "tool.unknown" };
     const carryOut = () => {
       onBegin?.();
-      return runHandler(means, handler, call, signal);
+      return runHandler(means, handler, call, stopping);
     };
-    const outcome = await inTurn(carryOut, signal).catch((error: unknown) => {
-      return signal.aborted ? stopped(signal.reason) : failureOf(error);
+    const outcome = await inTurn(carryOut, stopping).catch((error: unknown) => {
+      return stopping.aborted ? stopped(stopping.reason) : failureOf(error);
     });
     return settle(options, outcome);
   };
@@ -71,12 +73,12 @@ interface Means extends CallOptions {
 }
 
 /** The one place where a handler's code runs, and where its failures end. */
-async function runHandler(means: Means, handler: Handler, call: Call, outer: AbortSignal): Promise<Outcome> {
+async function runHandler(means: Means, handler: Handler, call: Call, outer: Stopping): Promise<Outcome> {
   const ending = openEnding(means.timeoutMs, outer);
   try {
     const input = copyJson(call.input);
-    const work = async () => callHandler(handler.tool, input, contextOf(means, handler, call, ending));
-    const given = await Promise.race([suspected(ending, work), ending.failed]);
+    const work = () => callHandler(handler.tool, input, contextOf(means, handler, call, ending));
+    const given = await ending.orFailure(suspected(ending, work));
     return checked(given, call.tool.output_schema);
   } catch (error) {
     return ending.failure() ?? failureOf(error);
@@ -109,50 +111,50 @@ function contextOf(means: Means, { config }: Handler, call: Call, ending: Ending
 interface Ending extends Suspect {
   /** Made for those handlers that ask for it. */
   readonly signal: AbortSignal;
-  readonly failed: Promise<never>;
+  /** What the work comes to; rejects where something else ends the call first. */
+  orFailure<Value>(work: Promise<Value>): Promise<Value>;
   /** What it ended by; undefined while it is under way. */
   failure(): Failure | undefined;
   close(): void;
 }
 
-function openEnding(timeoutMs: number, outer: AbortSignal): Ending {
-  let over: { readonly reason: unknown; readonly failure: Failure } | undefined;
-  let controller: AbortController | undefined;
+function openEnding(timeoutMs: number, outer: Stopping): Ending {
+  const stop = new Stop();
+  let failure: Failure | undefined;
   let fail: (error: unknown) => void = () => undefined;
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => over);
-  const end = (how: NonNullable<typeof over>) => {
-    over ??= how;
-    controller?.abort(over.reason);
-    fail(over.reason);
+  const end = (reason: unknown, how: Failure) => {
+    failure ??= how;
+    stop.abort(() => reason);
+    fail(reason);
   };
-  const stop = () => end({ reason: outer.reason, failure: stopped(outer.reason) });
-  const late = () => {
+  const onStopped = () => end(outer.reason, stopped(outer.reason));
+  const onLate = () => {
     const reason = new SkillflowError("tool.timeout", `the call took longer than ${timeoutMs / 1000} s`);
-    end({ reason, failure: failureOf(reason) });
+    end(reason, failureOf(reason));
   };
-  const timer = setTimeout(late, timeoutMs);
-  if (outer.aborted) stop();
-  else outer.addEventListener("abort", stop, { once: true });
+  const timer = setTimeout(onLate, timeoutMs);
+  if (outer.aborted) onStopped();
+  else outer.addEventListener("abort", onStopped, { once: true });
   return {
-    failed,
     get signal() {
-      controller ??= new AbortController();
-      if (over) controller.abort(over.reason);
-      return controller.signal;
+      return signalOf(stop);
+    },
+    orFailure(work) {
+      return new Promise((resolve, reject) => {
+        fail = reject;
+        work.then(resolve, reject);
+        if (stop.aborted) reject(stop.reason);
+      });
     },
     take(error) {
       fail(error);
-      return over === undefined;
+      return !stop.aborted;
     },
-    failure: () => over?.failure,
+    failure: () => failure,
     close() {
       clearTimeout(timer);
-      outer.removeEventListener("abort", stop);
-      const reason = new Error("the call is over");
-      end({ reason, failure: failureOf(reason) });
+      outer.removeEventListener("abort", onStopped);
+      stop.abort(() => new Error("the call is over"));
     },
   };
 }
@@ -188,8 +190,11 @@ const MOST_LOG = 10_000;
  */
 async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
   if ("error" in outcome) return { ...outcome, error: cutText(redactor.text(outcome.error), MOST_ERROR) };
-  const output = await holdLarge(redactor.value(outcome.output), blobs, mostResult);
-  const named = await Promise.all(blobsIn(output).map(({ blob_id }) => blobs.info(blob_id)));
+  const redacted = redactor.value(outcome.output);
+  const output = isLarge(redacted, mostResult) ? await holdLarge(redacted, blobs, mostResult) : redacted;
+  const marks = blobsIn(output);
+  if (marks.length === 0) return { output };
+  const named = await Promise.all(marks.map(({ blob_id }) => blobs.info(blob_id)));
   const known = named.filter((info) => info !== undefined);
   return known.length === 0 ? { output } : { output, blobs: known };
 }

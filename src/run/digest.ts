@@ -1,15 +1,22 @@
-import { createHash } from "node:crypto";
-import type { Prompt, RunContext } from "../core/prompt.ts";
+import { hash } from "node:crypto";
+import type { Prompt, RunContext, Turn } from "../core/prompt.ts";
 import { jsonOnce } from "../core/values.ts";
 
 /** sha256 of a prompt, first 16 hexadecimal digits. Linear over a run: a growing context is digested entry by entry. */
-export function digestPrompt(prompt: Prompt): string {
-  const hash = createHash("sha256").update(prompt.text);
-  if (prompt.context) hash.update("\0").update(digestContext(prompt.context));
-  hash.update("\0").update(prompt.turns.length === 0 ? "" : `[${prompt.turns.map(jsonOnce).join(",")}]`);
-  hash.update("\0").update(jsonOnce(prompt.tools));
-  hash.update("\0").update(prompt.output ? jsonOnce(prompt.output) : "");
-  return hash.digest("hex").slice(0, 16);
+export function digestPrompt({ text, context, turns, tools, output }: Prompt): string {
+  const parts = [
+    text,
+    ...(context ? [digestContext(context)] : []),
+    turns.length === 0 ? "" : `[${turns.map(textOfTurn).join(",")}]`,
+    jsonOnce(tools),
+    output ? jsonOnce(output) : "",
+  ];
+  return hash("sha256", parts.join("\0")).slice(0, 16);
+}
+
+/** What a reply and its results added may be told for the last time; the turns before them were told before. */
+function textOfTurn(turn: Turn, index: number, { length }: readonly Turn[]): string {
+  return index < length - 2 ? jsonOnce(turn) : JSON.stringify(turn);
 }
 
 interface Chain {
@@ -23,7 +30,7 @@ function digestContext({ input, entries, length }: RunContext): string {
   const chain = known && known.length <= length ? known : { length: 0, digest: jsonOnce(input) };
   for (; chain.length < length; chain.length++) {
     const entry = entries[chain.length];
-    chain.digest = createHash("sha256").update(chain.digest).update(JSON.stringify(entry)).digest("hex");
+    chain.digest = hash("sha256", chain.digest + JSON.stringify(entry));
   }
   chains.set(entries, chain);
   return chain.digest;

@@ -14,8 +14,10 @@ import type { Outcome } from "../core/skill.ts";
 import { cutText } from "../core/values.ts";
 import type { Ask } from "./ask.ts";
 import type { CallTool } from "./call.ts";
+import type { Suspect } from "./context.ts";
 import type { Recall } from "./recall.ts";
-import { type Suspect, suspected } from "./stray.ts";
+import { Stop } from "./stop.ts";
+import { suspected } from "./stray.ts";
 
 export interface Run {
   readonly program: Program;
@@ -35,28 +37,58 @@ export interface Run {
 }
 
 /** While `next` gives a step: perform it, record it, fold it, tell the observers. */
-export function driveRun(run: Run): Promise<State> {
+export async function driveRun(run: Run): Promise<State> {
   const strays = strayWarnings();
-  return suspected(strays, () => driveSteps(run, strays.untold)).finally(strays.close);
+  const alarm = createAlarm();
+  const interrupted = new Stop();
+  const interrupt = () => interrupted.abort(() => run.signal.reason);
+  if (run.signal.aborted) interrupt();
+  else run.signal.addEventListener("abort", interrupt, { once: true });
+  try {
+    return await suspected(strays, () => driveSteps({ ...run, interrupted, alarm, untold: strays.untold }));
+  } finally {
+    run.signal.removeEventListener("abort", interrupt);
+    alarm.close();
+    strays.close();
+  }
 }
 
-async function driveSteps(run: Run, untold: EventBody[]): Promise<State> {
+interface Drive extends Run {
+  /** Follows the run's signal. */
+  readonly interrupted: Stop;
+  /** To be told in the next record. */
+  readonly untold: EventBody[];
+  /** Ends a step that takes longer than the time that is left. */
+  readonly alarm: Alarm;
+}
+
+async function driveSteps(run: Drive): Promise<State> {
   const { program, journal } = run;
-  const running: Running = new Map();
+  const running = noCalls();
   let state = begin(program.record, journal.epoch);
+  let heardAt = performance.now();
   for (;;) {
     const step = next(program, state) ?? resumeStep(run, state);
     if (!step) return state;
-    await nextTurn();
-    const events = await journal.record(step.key, async () => {
-      const bodies = await performed(run, state, step, running);
-      return [...heard(run, untold.splice(0)), ...bodies];
-    });
+    if (endsRun(step) || performance.now() - heardAt > MOST_DEAF_MS) {
+      await nextTurn();
+      heardAt = performance.now();
+    }
+    const isRepeatable = step.kind === "decide" && step.isRepeatable;
+    const events = await journal.record(step.key, () => performed(run, state, step, running), isRepeatable);
     for (const event of events) {
       state = fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
     }
   }
+}
+
+/** Signals and timers are heard so often whatever the steps are, after every call, and before the end. */
+const MOST_DEAF_MS = 1;
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function endsRun(step: Step): boolean {
+  return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
 }
 
 /** What was thrown where nobody waits for it, and by none of the calls under way, becomes a warning in the next record. */
@@ -75,9 +107,6 @@ function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): voi
   };
 }
 
-/** Whatever the steps are, signals and timers are heard between them. */
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 /** A replay that left its recording goes no further. */
 function resumeStep(run: Run, state: State): Step | undefined {
   if (run.recall && state.end?.error?.code === "replay.missing") return undefined;
@@ -86,9 +115,12 @@ function resumeStep(run: Run, state: State): Step | undefined {
 }
 
 /** What came of a step, redacted before it is recorded or folded: a resumed run sees what the first one saw. */
-async function performed(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
-  const bodies = await perform(run, state, step, running);
-  return step.kind === "decide" ? bodies.map((body) => redactDecision(body, run.redactor)) : heard(run, bodies);
+async function performed(run: Drive, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
+  const coming = perform(run, state, step, running);
+  // No promise where there is nothing to wait for: most steps are decided.
+  const came = coming instanceof Promise ? await coming : coming;
+  const bodies = step.kind === "decide" ? came.map((body) => redactDecision(body, run.redactor)) : heard(run, came);
+  return run.untold.length === 0 ? bodies : [...heard(run, run.untold.splice(0)), ...bodies];
 }
 
 const MOST_SAID = 2000;
@@ -116,7 +148,8 @@ export function tellAnswering(observers: readonly Observer[], node: string, char
 
 function watch(look: () => unknown): void {
   try {
-    Promise.resolve(look()).catch(ignoreObserver);
+    const looking = look();
+    if (typeof looking === "object" && looking !== null) Promise.resolve(looking).catch(ignoreObserver);
   } catch (error) {
     ignoreObserver(error);
   }
@@ -125,13 +158,25 @@ function watch(look: () => unknown): void {
 /** X2, D42: an observer's failure is its own. */
 const ignoreObserver = (_error: unknown) => undefined;
 
-async function perform(run: Run, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
+function perform(
+  run: Drive,
+  state: State,
+  step: Step,
+  running: Running,
+): readonly EventBody[] | Promise<readonly EventBody[]> {
   const recalled = run.recall?.(step);
   if (recalled) return recalled;
-  if (step.kind === "decide") {
-    const ending = step.bodies.some(isBeginning) ? endedAlready(run, state) : undefined;
-    return ending ? [ending] : step.bodies;
-  }
+  if (step.kind !== "decide") return reachOut(run, state, step, running);
+  const ending = step.bodies.some(isBeginning) ? endedAlready(run, state) : undefined;
+  return ending ? [ending] : step.bodies;
+}
+
+async function reachOut(
+  run: Drive,
+  state: State,
+  step: Exclude<Step, { kind: "decide" }>,
+  running: Running,
+): Promise<readonly EventBody[]> {
   const budget = openBudget(run, state);
   try {
     return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
@@ -158,24 +203,34 @@ async function performAsk(
 ): Promise<readonly EventBody[]> {
   if (budget.ended()) return [budget.event()];
   try {
-    return [await Promise.race([run.ask(step, budget.signal), budget.whenEnded])];
+    return [await budget.orEnd(run.ask(step, budget.stop))];
   } catch (error) {
     if (budget.ended()) return [budget.event()];
     throw error;
   }
 }
 
-/** Calls started and not yet recorded, by step key. */
-type Running = Map<
-  StepKey,
-  {
-    readonly call: Call;
-    readonly done: Promise<void>;
-    readonly stop: AbortController;
-    isBegun: boolean;
-    outcome?: Outcome;
-  }
->;
+/** Calls started and not yet recorded. */
+interface Running {
+  /** By step key. */
+  readonly calls: Map<StepKey, RunningCall>;
+  /** What ends them all; in its place stands another once it did. */
+  stop: Stop;
+  /** Told when one of them is over. */
+  onOver: () => void;
+}
+
+interface RunningCall {
+  readonly call: Call;
+  isBegun: boolean;
+  outcome?: Outcome;
+  /** What the call itself never throws. */
+  defect?: { readonly error: unknown };
+}
+
+function noCalls(): Running {
+  return { calls: new Map(), stop: new Stop(), onOver: () => undefined };
+}
 
 /** Starts what is not running yet, waits until at least one is done, gives all that are. */
 async function performCalls(
@@ -184,14 +239,14 @@ async function performCalls(
   running: Running,
   budget: Budget,
 ): Promise<readonly EventBody[]> {
-  if (!budget.ended()) for (const call of step.calls) if (!running.has(call.key)) startCall(run, call, running);
+  if (!budget.ended()) for (const call of step.calls) if (!running.calls.has(call.key)) startCall(run, call, running);
   try {
-    await Promise.race([...[...running.values()].map((entry) => entry.done), budget.whenEnded]);
+    await budget.orEnd(oneOver(running));
   } catch (error) {
     if (!budget.ended()) throw error;
   }
-  const finished = [...running.values()].filter((entry) => entry.outcome !== undefined);
-  for (const { call } of finished) running.delete(call.key);
+  const finished = [...running.calls.values()].filter((entry) => entry.outcome !== undefined);
+  for (const { call } of finished) running.calls.delete(call.key);
   const bodies = finished.flatMap(({ call, outcome }) => (outcome ? callEvents(step.node, call, outcome) : []));
   if (!budget.ended()) return bodies;
   const ending = budget.event();
@@ -199,35 +254,54 @@ async function performCalls(
   const endsNode = isLimit && ending.limit === "node_timeout";
   const code = isLimit ? "limit.reached" : "run.interrupted";
   const cutOff = step.calls.filter(({ key }) => !finished.some(({ call }) => call.key === key));
+  running.stop.abort(() => new Error(budget.reason()));
   for (const call of cutOff) {
-    const { isBegun = false, stop } = running.get(call.key) ?? {};
-    stop?.abort(new Error(budget.reason()));
+    const { isBegun = false } = running.calls.get(call.key) ?? {};
     // What was announced and not begun is not in doubt.
     const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
     const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
     if (isSettled) bodies.push(...callEvents(step.node, call, { error, code }));
   }
-  running.clear();
+  Object.assign(running, noCalls());
   return [...bodies, ending];
 }
 
 function startCall(run: Run, call: Call, running: Running): void {
-  const stop = new AbortController();
-  const note = (known: { isBegun: true } | { outcome: Outcome }) => {
-    const entry = running.get(call.key);
-    if (entry) Object.assign(entry, known);
+  const entry: RunningCall = { call, isBegun: false };
+  const { stop, calls } = running;
+  calls.set(call.key, entry);
+  const over = (how: Pick<RunningCall, "outcome" | "defect">) => {
+    Object.assign(entry, how);
+    running.onOver();
   };
-  const done = Promise.resolve()
-    .then(() => run.callTool(call, stop.signal, () => note({ isBegun: true })))
-    .then((outcome) => note({ outcome }));
-  running.set(call.key, { call, done, stop, isBegun: false });
+  const begun = () => {
+    entry.isBegun = true;
+  };
+  run.callTool(call, stop, begun).then(
+    (outcome) => over({ outcome }),
+    (error: unknown) => over({ defect: { error } }),
+  );
+}
+
+/** Those that are over within one turn of the process are recorded as one. */
+async function oneOver(running: Running): Promise<void> {
+  const entries = [...running.calls.values()];
+  const isOver = () => entries.some(({ outcome, defect }) => outcome || defect);
+  if (!isOver()) {
+    await new Promise<void>((resolve) => {
+      running.onOver = resolve;
+    });
+  }
+  await nextTurn();
+  const broken = entries.find(({ defect }) => defect);
+  if (broken) throw broken.defect?.error;
 }
 
 /** The time and patience that is left for the present work. */
 interface Budget {
-  readonly signal: AbortSignal;
-  /** Rejects when the budget ends. */
-  readonly whenEnded: Promise<never>;
+  readonly stop: Stop;
+  /** What the work comes to; rejects where the budget ends first. */
+  orEnd<Value>(work: Promise<Value>): Promise<Value>;
   ended(): boolean;
   reason(): string;
   /** What to record in place of the work's result. */
@@ -235,43 +309,34 @@ interface Budget {
   close(): void;
 }
 
-function openBudget(run: Run, state: State): Budget {
-  const { run: runMs, attempt: attemptMs } = timeLeft(run, state);
-  let controller: AbortController | undefined;
+function openBudget(run: Drive, state: State): Budget {
+  const { run: runMs = Number.POSITIVE_INFINITY, attempt: attemptMs = Number.POSITIVE_INFINITY } = timeLeft(run, state);
+  const stop = new Stop();
   let ending: EventBody | undefined;
-  let reject: (reason: unknown) => void = () => undefined;
-  const whenEnded = new Promise<never>((_, refuse) => {
-    reject = refuse;
-  });
-  whenEnded.catch(() => ending);
   const endWith = (body: EventBody) => {
-    if (ending) return;
-    ending = body;
-    const reason = new Error(reasonOf(body));
-    controller?.abort(reason);
-    reject(reason);
+    ending ??= body;
+    stop.abort(() => new Error(reasonOf(body)));
   };
   const interrupt = () => endWith(interruption(run));
-  if (run.signal.aborted) interrupt();
-  const timers = [
-    endAfter(runMs, () => endWith(runTimeout(state))),
-    endAfter(attemptMs, () => endWith(attemptTimeout(state))),
-  ];
-  run.signal.addEventListener("abort", interrupt, { once: true });
+  if (run.interrupted.aborted) interrupt();
+  else run.interrupted.addEventListener("abort", interrupt);
+  const onLate = () => endWith(runMs <= Math.max(0, attemptMs) ? runTimeout(state) : attemptTimeout(state));
+  run.alarm.set(Math.min(runMs, attemptMs), onLate);
   return {
-    get signal() {
-      if (runMs === undefined && attemptMs === undefined) return run.signal;
-      controller ??= new AbortController();
-      if (ending) controller.abort(new Error(reasonOf(ending)));
-      return controller.signal;
+    stop,
+    orEnd(work) {
+      return new Promise((resolve, reject) => {
+        work.then(resolve, reject);
+        if (stop.aborted) reject(stop.reason);
+        else stop.addEventListener("abort", () => reject(stop.reason));
+      });
     },
-    whenEnded,
     ended: () => ending !== undefined,
     reason: () => (ending ? reasonOf(ending) : ""),
     event: () => ending ?? { type: "run:interrupt", reason: "interrupted" },
     close() {
-      run.signal.removeEventListener("abort", interrupt);
-      for (const handle of timers) clearTimeout(handle);
+      run.interrupted.removeEventListener("abort", interrupt);
+      run.alarm.unset();
     },
   };
 }
@@ -296,12 +361,45 @@ function sinceLastEvent({ journal }: Run, { lastEvent }: State): number {
   return lastEvent?.epoch === journal.epoch ? Math.max(0, Date.now() - lastEvent.at) : 0;
 }
 
-/** At once where no time is left. */
-function endAfter(ms: number | undefined, end: () => void): NodeJS.Timeout | undefined {
-  if (ms !== undefined && ms > 0) return setTimeout(end, Math.min(ms, 2 ** 31 - 1));
-  if (ms !== undefined) end();
-  return undefined;
+interface Alarm {
+  /** Rings at once where no time is left. */
+  set(ms: number, ring: () => void): void;
+  unset(): void;
+  close(): void;
 }
+
+/** One timer for all steps of a run that end at the same moment, as most do. */
+function createAlarm(): Alarm {
+  let timer: NodeJS.Timeout | undefined;
+  let dueAt = 0;
+  let ring: (() => void) | undefined;
+  const start = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = undefined;
+      ring?.();
+    }, ms);
+  };
+  return {
+    set(ms, wanted) {
+      ring = wanted;
+      if (ms <= 0) ring();
+      if (ms <= 0 || ms === Number.POSITIVE_INFINITY) return;
+      const wait = Math.min(ms, LONGEST_TIMER_MS);
+      const at = performance.now() + wait;
+      if (timer && Math.abs(at - dueAt) < ALARM_SLACK_MS) return;
+      dueAt = at;
+      start(wait);
+    },
+    unset() {
+      ring = undefined;
+    },
+    close: () => clearTimeout(timer),
+  };
+}
+
+const ALARM_SLACK_MS = 5;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function runTimeout(state: State): EventBody {
   return { type: "limit:reached", limit: "timeout", message: timeoutMessage(state.settings.limits.timeout_ms ?? 0) };

@@ -15,25 +15,25 @@ const TAIL = 500;
  * Where no blob can be kept, the head and the tail are.
  */
 export async function holdLarge(output: Json, blobs: Blobs, most = MOST_RESULT): Promise<Json> {
-  if (sizeOf(output) <= most) return output;
+  if (!isLarge(output, most)) return output;
   try {
     const smaller = await holdMembers(output, blobs);
-    return sizeOf(smaller) <= most ? smaller : await holdWhole(output, blobs);
+    return !isLarge(smaller, most) ? smaller : await holdWhole(output, blobs);
   } catch (error) {
     if (error instanceof SkillflowError) return cut(output);
     throw error;
   }
 }
 
-function sizeOf(output: Json): number {
-  return typeof output === "string" ? output.length : JSON.stringify(output).length;
+export function isLarge(output: Json, most = MOST_RESULT): boolean {
+  return (typeof output === "string" ? output.length : JSON.stringify(output).length) > most;
 }
 
 async function holdMembers(output: Json, blobs: Blobs): Promise<Json> {
   if (!isObject(output)) return output;
   const members = Object.entries(output as JsonObject).map(async ([key, value]): Promise<[string, Json]> => {
-    const isLarge = typeof value === "string" && value.length > LARGE_MEMBER;
-    return [key, isLarge ? await holdText(value, "text/plain", blobs) : await holdMembers(value, blobs)];
+    const isText = typeof value === "string" && value.length > LARGE_MEMBER;
+    return [key, isText ? await holdText(value, "text/plain", blobs) : await holdMembers(value, blobs)];
   });
   return Object.fromEntries(await Promise.all(members));
 }

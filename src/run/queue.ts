@@ -1,5 +1,6 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { SkillflowError } from "../core/errors.ts";
+import { contextNow, within } from "./context.ts";
+import type { Stopping } from "./stop.ts";
 
 /** The one queue of a process, round every tool call of all its runs and clients (workflow-format D66). */
 
@@ -9,20 +10,18 @@ const MOST_WAITING = 256;
 const waiting: (() => void)[] = [];
 let underWay = 0;
 
-/** Set within work that has its place: what it calls itself takes none, or it would wait for its own end. */
-const placed = new AsyncLocalStorage<true>();
-
 /**
  * Does the work when fewer than eight others are under way, in the order of asking. Throws `calls.full` where too much
- * waits already, and the signal's reason where that comes first.
+ * waits already, and the signal's reason where that comes first. What the work calls itself takes no place of its own, or
+ * it would wait for its own end.
  */
-export async function inTurn<Value>(work: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
-  if (placed.getStore()) return work();
-  signal.throwIfAborted();
+export async function inTurn<Value>(work: () => Promise<Value>, signal: Stopping): Promise<Value> {
+  if (contextNow().isPlaced) return work();
+  if (signal.aborted) throw signal.reason;
   if (underWay < AT_ONCE) underWay++;
   else await placeAfterOthers(signal);
   try {
-    return await placed.run(true, work);
+    return await within({ isPlaced: true }, work);
   } finally {
     const next = waiting.shift();
     // Whoever waits takes the place over.
@@ -31,7 +30,7 @@ export async function inTurn<Value>(work: () => Promise<Value>, signal: AbortSig
   }
 }
 
-function placeAfterOthers(signal: AbortSignal): Promise<void> {
+function placeAfterOthers(signal: Stopping): Promise<void> {
   if (waiting.length >= MOST_WAITING) {
     throw new SkillflowError("calls.full", `${MOST_WAITING} tool calls are waiting already: try again later`);
   }

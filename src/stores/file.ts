@@ -20,8 +20,8 @@ interface FileStoreOptions extends LockOptions {
 
 /**
  * One append-only JSONL file per run: the run's record on the first line, then one event per line, each record written
- * before it counts, and on disk (fdatasync) where it holds what is never done again. The torn tail of a crash is dropped;
- * `<run>.lock` names the process that drives the run.
+ * before it counts, and on disk (fdatasync) where it holds what is never done again, which the announcement of reads does
+ * not. The torn tail of a crash is dropped; `<run>.lock` names the process that drives the run.
  */
 export function fileStore(options: FileStoreOptions): Store {
   const { directory, root, now = () => new Date() } = options;

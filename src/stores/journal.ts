@@ -9,11 +9,11 @@ interface JournalParts {
   readonly epoch: number;
   readonly now: () => Date;
   /** Makes one record durable, wholly or not at all; against the machine's death only where `outlivesMachine`. */
-  readonly append: (events: readonly RunEvent[], outlivesMachine: boolean) => Promise<void> | void;
-  readonly close: () => Promise<void> | void;
+  readonly append: (events: readonly RunEvent[], outlivesMachine: boolean) => void;
+  readonly close: () => void;
 }
 
-/** Paid for, or not to be undone: a reply, a result, the announcement of what may write, an end. All else is decided again. */
+/** Paid for, or not to be undone. All else is decided again. */
 function isDone({ type }: EventBody): boolean {
   return type === "model:reply" || type === "tool:call" || type === "tool:result" || type === "workflow:end";
 }
@@ -25,26 +25,24 @@ export function createJournal({ run, events, epoch, now, append, close }: Journa
   let seq = events.length;
   let busy = false;
 
-  const add = async (key: string, work: () => Promise<readonly EventBody[]>) => {
-    const bodies = await work();
+  const add = (key: string, bodies: readonly EventBody[], isRepeatable: boolean) => {
     const added = envelop(bodies, { seq, epoch, key, at: now().toISOString() });
-    await append(added, bodies.some(isDone));
+    append(added, !isRepeatable && bodies.some(isDone));
     seq += added.length;
-    position += 1;
     return added;
   };
 
   return {
     epoch,
-    async record(key, work) {
+    async record(key, work, isRepeatable = false) {
       if (busy) throw new SkillflowError("internal.fault", `two records of run ${run} overlap at ${key}`);
       busy = true;
       try {
         const known = recorded[position];
-        if (!known) return await add(key, work);
-        if (known[0]?.key !== key) throw diverged(run, known[0]?.key, key);
+        if (known && known[0]?.key !== key) throw diverged(run, known[0]?.key, key);
+        const events = known ?? add(key, await work(), isRepeatable);
         position += 1;
-        return known;
+        return events;
       } finally {
         busy = false;
       }

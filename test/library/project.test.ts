@@ -194,6 +194,21 @@ describe("a run from code", () => {
     expect(await store.list()).toEqual([await run.id]);
   });
 
+  it("is stopped together with all that share its signal, however many, without a warning of Node.js", async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on("warning", note);
+    const stop = new AbortController();
+    const { project } = await openPaging({ models: anyModel(() => new Promise(() => undefined)) });
+    const runs = Array.from({ length: 12 }, () => project.run(FLOW, { ...SETTINGS, signal: stop.signal }));
+    await Promise.all(runs.map((run) => run.id));
+    stop.abort();
+    const results = await Promise.all(runs.map((run) => run.result));
+    process.off("warning", note);
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(["interrupted"]));
+    expect(warnings).toEqual([]);
+  });
+
   it("ends a call that is under way when it is stopped", async () => {
     const stop = new AbortController();
     const stuck = pagerInto([], {

@@ -285,6 +285,45 @@ test("a turn that asks for very many calls is through with them in time in propo
 });
 
 describe("tool calls", () => {
+  test("alone that may write are announced to a disk that is waited for", async () => {
+    const announced: [tools: string, isRepeatable: boolean | undefined][] = [];
+    const store = memoryStore();
+    const noting: typeof store = {
+      ...store,
+      async create(record) {
+        const journal = await store.create(record);
+        return {
+          ...journal,
+          async record(key, work, isRepeatable) {
+            const events = await journal.record(key, work, isRepeatable);
+            const calls = eventsOf(events, "tool:call").map(({ tool }) => tool);
+            if (calls.length > 0) announced.push([calls.join(" "), isRepeatable]);
+            return events;
+          },
+        };
+      },
+    };
+    const call = (tool: string) => ({ tool, input: {} });
+    await drive(one(), {
+      store: noting,
+      script: [{ calls: [call("ops_look"), call("ops_peek"), call("ops_act"), call("ops_nothing")] }, { text: "t" }],
+    });
+    expect(announced).toEqual([
+      ["ops_look ops_peek", true],
+      ["ops_act", false],
+      ["ops_nothing", true],
+    ]);
+  });
+
+  test("that are over within one turn of the process are one record", async () => {
+    const calls = [1, 2, 3].map(() => ({ tool: "ops_look", input: {} }));
+    const { events } = await drive(one(), {
+      script: [{ calls }, { text: "t" }],
+      handlers: { look: async () => "seen" },
+    });
+    expect(new Set(eventsOf(events, "tool:result").map(({ key }) => key)).size).toBe(1);
+  });
+
   test("reads of one turn overlap: each waits for the other", async () => {
     const meeting = new Map<string, () => void>();
     const arrive = (me: string, other: string) =>

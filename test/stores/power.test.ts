@@ -77,5 +77,26 @@ describe("a machine that loses its power", () => {
     world.close();
   });
 
+  it("loses the announcement of calls that change nothing, until something has to survive after it", async () => {
+    const world = openWorld();
+    const journal = await world.store.create(recordOf("a"));
+    const call = {
+      type: "tool:call",
+      node: "gather",
+      tool: "desk_look",
+      input: {},
+      ref: "look/1",
+      id: "1:gather/0/1/0",
+    } as const;
+    const result = { ...call, type: "tool:result", output: "seen" } as const;
+    await journal.record("one", does(call), true);
+    await journal.record("two", does(result));
+    await journal.record("three", does(call), true);
+    const { journal: again, events } = await world.crash().open("a");
+    expect(events.map((event) => event.type)).toEqual(["tool:call", "tool:result"]);
+    await again.close();
+    world.close();
+  });
+
   describeKills(openWorld, LONG ? 1 : 4);
 });

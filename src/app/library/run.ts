@@ -7,6 +7,7 @@ import type { RunResult } from "../../core/record/result.ts";
 import { deepEqual, isObject } from "../../core/values.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
+import { onAbort } from "./abort.ts";
 import { createEventLog } from "./events.ts";
 
 /**
@@ -50,13 +51,14 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   const log = createEventLog();
   const interrupt = new AbortController();
   let signal: AbortSignal | undefined;
+  let unhear: () => void = () => undefined;
   const stop = () => interrupt.abort(reasonOf(signal?.reason));
   const begin = async (): Promise<RunResult> => {
     const course = planned();
     signal = signalOf(given.signal);
     const observers = observersOf(given.observers).map(apart);
     if (signal?.aborted) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
+    else if (signal) unhear = onAbort(signal, stop);
     await undefined; // whoever begins it goes on first
     const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events };
     return carryOut(course, watching, clean);
@@ -68,7 +70,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   const keep: Observer = { onEvent: (event) => log.push(structuredClone(event)) };
   const result = begin()
     .catch(refuseIn(clean))
-    .finally(() => signal?.removeEventListener("abort", stop));
+    .finally(() => unhear());
   result.then(
     () => log.end(),
     (error: unknown) => log.end({ error }),

@@ -77,11 +77,12 @@ export function fold(state: State, event: RunEvent): State {
 }
 
 function foldTime(state: State, event: RunEvent): void {
-  const at = Date.parse(event.at);
   const last = state.lastEvent;
+  if (last?.text === event.at && last.epoch === event.epoch) return;
+  const at = Date.parse(event.at);
   if (last?.epoch === event.epoch) state.activeMs += Math.max(0, at - last.at);
   else state.timeFrom = state.activeMs;
-  state.lastEvent = { epoch: event.epoch, at };
+  state.lastEvent = { epoch: event.epoch, at, text: event.at };
 }
 
 function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): void {

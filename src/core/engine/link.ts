@@ -17,6 +17,7 @@ export function linkProgram(record: RunRecord): Program {
   const skills = new Map(record.skills.map((skill) => [skill.id, skill]));
   const edges = groupEdges(workflow.edges);
   const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
+  let latest: { readonly id: string; readonly now: Offering; readonly set: ToolSet } | undefined;
   const shared = {
     rules: [...listOf(record, "input.rules"), ...listOf(record, "rules")],
     context: [...listOf(record, "input.context"), ...listOf(record, "context")],
@@ -27,20 +28,27 @@ export function linkProgram(record: RunRecord): Program {
     if (!node) throw new RangeError(`the workflow has no node ${id}`);
     return node;
   };
-  const available = (id: string) => {
+  const available = oncePerNode((id) => {
     const listed = (nodeOf(id).skills ?? []).flatMap((name) => skills.get(name) ?? []);
     return onceEach(listed.filter((skill) => skill.available));
-  };
+  });
+  /** All that tells the tools of one node from those of another. */
+  const choiceOf = oncePerNode((id) => {
+    const { tools, effects, disallowed_tools } = nodeOf(id);
+    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools]);
+  });
 
   const place = toolOrder(workflow.nodes);
-  const tools = (id: string, now: Offering) => {
-    const { writes, context_mode } = now.settings;
-    const sets = toolSets.get(now.made) ?? new Map<string, ToolSet>();
-    toolSets.set(now.made, sets);
-    const key = `${writes} ${context_mode} ${now.holdsBlobs} ${id}`;
-    const known = sets.get(key) ?? inOrder(selectTools(nodeOf(id), available(id), now).set, place);
-    sets.set(key, known);
-    return known;
+  const tools = (id: string, { settings, made, holdsBlobs }: Offering) => {
+    if (latest?.id === id && isSameOffering(latest.now, { settings, made, holdsBlobs })) return latest.set;
+    const now = { settings, made, holdsBlobs };
+    const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
+    toolSets.set(made, sets);
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)}`;
+    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), available(id), now).set, place);
+    sets.set(key, set);
+    latest = { id, now, set };
+    return set;
   };
   /** A list to read from is of use only together with the tool that reads. */
   const told = (id: string, now: Offering) => {
@@ -90,6 +98,19 @@ function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor
   const ranks = new Map(ranked.map((id, rank) => [id, rank]));
   return ({ skill }) =>
     skill === EXECUTOR || skill === TOOL_MAKER ? Number.MAX_VALUE : (ranks.get(skill) ?? ranks.size);
+}
+
+function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value {
+  const found = new Map<string, Value>();
+  return (id) => {
+    const value = found.get(id) ?? find(id);
+    found.set(id, value);
+    return value;
+  };
+}
+
+function isSameOffering(a: Offering, b: Offering): boolean {
+  return a.settings === b.settings && a.made === b.made && a.holdsBlobs === b.holdsBlobs;
 }
 
 /** A skill that a node lists under several references is one: the first counts. */

@@ -51,7 +51,8 @@ export interface State {
   /** Whether a result so far is kept as a blob. */
   holdsBlobs: boolean;
   readonly warned: Set<string>;
-  lastEvent: { readonly epoch: number; readonly at: number } | undefined;
+  /** `text` is its `at` as it was written. */
+  lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
 }
 
 /** A call that was announced, and what it came to. */

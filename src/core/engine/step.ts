@@ -5,7 +5,13 @@ import type { State } from "./state.ts";
 
 /** What has to happen next. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers. */
 export type Step =
-  | { readonly kind: "decide"; readonly key: StepKey; readonly bodies: readonly EventBody[] }
+  | {
+      readonly kind: "decide";
+      readonly key: StepKey;
+      readonly bodies: readonly EventBody[];
+      /** It announces calls that change nothing: they may be announced, and made, once more. */
+      readonly isRepeatable?: boolean;
+    }
   | {
       readonly kind: "ask";
       readonly key: StepKey;

@@ -93,7 +93,8 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
       bodies.push({ type: "tool:result", node, tool: call.tool, output: known, ref: call.ref, id: call.key });
     }
   }
-  return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies };
+  const isRepeatable = !sound.some((call) => tools.find(call.tool)?.effect === "write");
+  return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies, isRepeatable };
 }
 
 const BEYOND_MOST: Failure = {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../values.ts";
 import { CUT_MARK, createEdgeSearch } from "./cut-edges.ts";
-import { createFormSearch } from "./form-search.ts";
+import { createFormSearch, type Found } from "./form-search.ts";
 import { type Form, formsOf, LAST_MARK, MIN_LENGTH, type Secret } from "./secret-forms.ts";
 import { joinedDigits, type View, viewsOf } from "./text-view.ts";
 
@@ -42,16 +42,32 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
   const keys = formsOf(searched.filter(({ value }) => !MAYBE_A_NAME.test(value)));
   const text = (given: string) => redactText(given, stained);
   const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(keys));
-  const clean = new WeakSet<object>();
+  const cleaned = lately();
   return {
     text,
     unsearched,
     value(value) {
       if (typeof value === "string") return text(value) as typeof value;
-      if (typeof value !== "object" || value === null || clean.has(value)) return value;
+      if (typeof value !== "object" || value === null || cleaned.has(value)) return value;
       const redacted = redactValue(value, { stained, text, key });
-      clean.add(redacted as object);
+      cleaned.add(redacted as object);
       return redacted;
+    },
+  };
+}
+
+/** As many as a turn has calls: each result is handed over once by its call, and once more with its record. */
+const LATELY = 64;
+
+/** The last few objects; a weak set of all would burden every collection of garbage. */
+function lately() {
+  const kept: object[] = [];
+  let next = 0;
+  return {
+    has: (value: object) => kept.includes(value),
+    add(value: object) {
+      kept[next] = value;
+      next = (next + 1) % LATELY;
     },
   };
 }
@@ -97,12 +113,15 @@ type StainFinder = (text: string) => readonly Stain[];
 function stainFinder(forms: readonly Form[]): StainFinder {
   const search = createFormSearch(forms);
   const searchEdges = createEdgeSearch(forms);
-  const look = (found: Marked[], view: View) => {
-    const edges = view.text.includes(CUT_MARK) ? searchEdges(view.text) : [];
-    for (const { start, end, form } of [...search(view.text), ...edges]) {
+  const note = (found: Marked[], view: View, forms: readonly Found[]) => {
+    for (const { start, end, form } of forms) {
       const [from, to] = view.toSource(start, end);
       found.push({ start: from, end: to, mark: form.mark, form });
     }
+  };
+  const look = (found: Marked[], view: View) => {
+    note(found, view, search(view.text));
+    if (view.text.includes(CUT_MARK)) note(found, view, searchEdges(view.text));
   };
   return (text) => {
     if (text.length < search.least && !text.includes(CUT_MARK)) return [];
@@ -155,9 +174,21 @@ function withMarks(text: string, stains: readonly Stain[]): string {
   return [...pieces, text.slice(done)].join("");
 }
 
+/** Names come again and again: those that hold no secret are known, of one redactor, as of another they may. */
 function keyRedactor(stained: StainFinder): (name: string) => string {
-  return (name) => redactText(name, stained);
+  const clean = new Set<string>();
+  return (name) => {
+    if (clean.has(name)) return name;
+    const redacted = redactText(name, stained);
+    if (redacted !== name || name.length > LONGEST_KNOWN) return redacted;
+    if (clean.size === MOST_KNOWN) clean.clear();
+    clean.add(name);
+    return name;
+  };
 }
+
+const LONGEST_KNOWN = 256;
+const MOST_KNOWN = 1000;
 
 interface Means {
   readonly stained: StainFinder;
@@ -185,12 +216,11 @@ function redactValue<Value extends Json>(root: Value, means: Means): Value {
 }
 
 function redactOnce(root: Container, means: Means): Container {
-  const { leaves, containers } = walk(root);
+  const { leaves, containers, names } = walk(root);
   const joined = leaves.map(({ text }) => text).join("");
   const stains = means.stained(joined);
   const isClean = stains.length === 0 && !leaves.some(({ text }) => OPEN_ESCAPE.test(text.slice(-LONGEST_ESCAPE)));
-  const names = containers.flatMap((container) => (Array.isArray(container) ? [] : Object.keys(container)));
-  if (isClean && means.key(names.join("\0")) === names.join("\0")) return root;
+  if (isClean && means.key(names) === names) return root;
   const marks = splitMarks(leaves, stains);
   const texts = leaves.map((leaf, index) => ({ ...leaf, now: marks.get(index) ?? means.text(leaf.text) }));
   return rebuild(root, containers, { changed: texts.filter(({ text, now }) => now !== text), key: means.key });
@@ -230,17 +260,21 @@ interface Walked {
   readonly leaves: readonly Leaf[];
   /** Children before their parents. */
   readonly containers: readonly Container[];
+  /** Of all members, with what stands in none between them. */
+  readonly names: string;
 }
 
 /** Without recursion, as JSON from outside may be very deep; what stands in several places is looked at once. */
 function walk(root: Container): Walked {
   const leaves: Leaf[] = [];
   const containers: Container[] = [];
+  const names: string[] = [];
   const seen = new Set<Container>([root]);
   const open = [frameOf(root)];
   for (let frame = open.at(-1); frame; frame = open.at(-1)) {
     if (frame.next === frame.size) {
       containers.push(frame.owner);
+      if (frame.keys) names.push(frame.keys.join("\0"));
       open.pop();
       continue;
     }
@@ -254,7 +288,7 @@ function walk(root: Container): Walked {
       open.push(frameOf(child));
     }
   }
-  return { leaves, containers };
+  return { leaves, containers, names: names.join("\0") };
 }
 
 function frameOf(owner: Container) {

@@ -13,6 +13,8 @@ const MOST_DEPTH = 3;
 
 /** The text itself, and what is left of it by undoing its escapes, each kind by itself. */
 export function viewsOf(text: string): readonly View[] {
+  const whole: View = { text, toSource };
+  if (!ESCAPES.some((escapes) => isIn(text, escapes))) return [whole];
   const views = new Map<string, View>();
   const look = (view: View, depth: number) => {
     if (views.has(view.text)) return;
@@ -23,9 +25,11 @@ export function viewsOf(text: string): readonly View[] {
       if (inner.text.length < view.text.length) look(inner, depth - escapes.depth);
     }
   };
-  look({ text, toSource: (start, end) => [start, end] }, MOST_DEPTH);
+  look(whole, MOST_DEPTH);
   return [...views.values()];
 }
+
+const toSource: View["toSource"] = (start, end) => [start, end];
 
 function isIn(text: string, { begin, only }: Escape): boolean {
   return text.includes(begin) && (only === undefined || only.test(text));

@@ -1,0 +1,24 @@
+/** What runs that share a signal want to hear of it: one listener for all, as Node.js takes more than ten for a leak. */
+const hearers = new WeakMap<AbortSignal, { readonly all: Set<() => void>; readonly listener: () => void }>();
+
+/** Calls back once the signal is aborted; gives what takes that back. */
+export function onAbort(signal: AbortSignal, hear: () => void): () => void {
+  const { all, listener } = hearers.get(signal) ?? listen(signal);
+  all.add(hear);
+  return () => {
+    if (!all.delete(hear) || all.size > 0) return;
+    signal.removeEventListener("abort", listener);
+    hearers.delete(signal);
+  };
+}
+
+function listen(signal: AbortSignal) {
+  const all = new Set<() => void>();
+  const listener = () => {
+    for (const hear of [...all]) hear();
+  };
+  signal.addEventListener("abort", listener, { once: true });
+  const known = { all, listener };
+  hearers.set(signal, known);
+  return known;
+}
