@@ -82,7 +82,7 @@ describe("tool calls of a process", () => {
     let ran = false;
     const given = callerOf(() => (ran = true))(gone.signal);
     gone.abort(new Error("nobody waits"));
-    expect(await given).toEqual({ error: "nobody waits" });
+    expect(await given).toEqual({ error: "nobody waits", code: "run.interrupted" });
     release();
     await Promise.all(taken);
     expect(ran).toBe(false);
