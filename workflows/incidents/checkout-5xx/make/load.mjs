@@ -1,6 +1,6 @@
 // The customers: requests arrive at random at a steady mean rate, whether or not earlier ones were answered.
 import { setTimeout as sleep } from "node:timers/promises";
-import { exponential, newRandom, pick } from "./random.mjs";
+import { exponential, newRandom, pick } from "../../make/random.mjs";
 
 const RATE_PER_S = 85;
 const MAX_REQUESTS = 45_000;

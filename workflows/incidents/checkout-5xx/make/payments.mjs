@@ -1,7 +1,7 @@
 // The payment provider: answers most charges quickly, some slowly, declines a few and now and then fails.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { exponential, newRandom, pick } from "./random.mjs";
+import { exponential, newRandom, pick } from "../../make/random.mjs";
 
 const DECLINED = 0.018;
 const SLOW = 0.025;

@@ -5,7 +5,7 @@ import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const READY_MS = 5000;
+const READY_MS = 60_000;
 const STOP_MS = 8000;
 
 export class Processes {
@@ -20,14 +20,17 @@ export class Processes {
     process.once("exit", () => this.#kill());
   }
 
-  start(name, script, { env, log }) {
+  /** `prefix` is what starts node, such as `nsenter` with its arguments. */
+  start(name, script, { env, log, prefix = [] }) {
     const output = log ? openSync(log, "a") : "ignore";
-    const child = spawn(process.execPath, [script], { env, stdio: ["ignore", output, "inherit"] });
+    const [program, ...args] = [...prefix, process.execPath, script];
+    const child = spawn(program, args, { env, stdio: ["ignore", output, "inherit"] });
     if (log) closeSync(output);
     this.#running.set(name, child);
     child.once("exit", (code) => {
       if (this.#running.get(name) === child) this.#fail(new Error(`${name} ended by itself with code ${code}`));
     });
+    return child.pid;
   }
 
   signal(name, signal) {
@@ -59,7 +62,7 @@ export async function waitUntilReady(url) {
   while (Date.now() < deadline) {
     const response = await fetch(`${url}/healthz`).catch(() => undefined);
     if (response?.ok) return;
-    await sleep(25);
+    await sleep(50);
   }
   throw new Error(`nothing answers at ${url}`);
 }
