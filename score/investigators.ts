@@ -1,0 +1,99 @@
+import { isObject, type Json, type JsonObject } from "../src/core/values.ts";
+import type { Alert } from "./evidence.ts";
+
+/** Scripted investigators: each a fixed way through the tools, which knows the alert and what the tools answered. */
+
+export interface Call {
+  readonly tool: string;
+  readonly input: JsonObject;
+}
+/** Turns of calls made at once; each turn sees what its calls answered. */
+type Investigator = (alert: Alert) => Generator<readonly Call[], void, readonly Json[]>;
+
+export const INVESTIGATORS: Readonly<Record<string, Investigator>> = {
+  "by time": byTime,
+  "by change": byChange,
+  "by service": byService,
+  "by search": bySearch,
+};
+
+const TROUBLE =
+  "\\b(?:error|fail\\w*|time[d ]*out|refused|denied|expired|warn\\w*|slow\\w*|crash\\w*|kill\\w*|5\\d\\d)\\b";
+const troubled = { matches: TROUBLE, ignore_case: true };
+
+/** When did it begin, and what are the lines around that? */
+function* byTime({ logs, at }: Alert): ReturnType<Investigator> {
+  yield [{ tool: "logs_files", input: { files: logs } }];
+  const [counted] = yield [
+    { tool: "logs_count_by", input: { files: logs, ...troubled, bucket: "10s" } },
+    { tool: "logs_search", input: { files: logs, ...troubled, limit: 25 } },
+  ];
+  yield [{ tool: "logs_time_window", input: { files: logs, at, seconds: 30, ...troubled, limit: 40 } }];
+  const rise = steepestRise(counted);
+  if (rise) yield [{ tool: "logs_time_window", input: { files: logs, at: rise, seconds: 10, limit: 40 } }];
+}
+
+/** What changed before it, and what is in the changes? */
+function* byChange({ deploys, repository, at }: Alert): ReturnType<Investigator> {
+  const [found, logged] = yield [
+    { tool: "logs_search", input: { files: deploys, until: at, order: "last", limit: 10 } },
+    { tool: "git_log", input: { repository, limit: 15, files: true } },
+  ];
+  const deployed = [...new Set(JSON.stringify(found).match(/\b[0-9a-f]{40}\b/g) ?? [])];
+  const [from, to] = deployed.slice(-2);
+  if (from && to) yield [{ tool: "git_diff", input: { repository, from, to } }];
+  const shown = subjectsOf(logged).filter(({ subject }) => !subject.startsWith("Release "));
+  yield shown.slice(0, 5).map(({ id }) => ({ tool: "git_show", input: { repository, commit: id } }));
+}
+
+/** Who fails, with what, what does every source say, and what do the metrics? */
+function* byService({ logs, metrics, deploys }: Alert): ReturnType<Investigator> {
+  const [listed] = yield [
+    { tool: "logs_files", input: { files: logs } },
+    { tool: "logs_count_by", input: { files: logs, ...troubled, by: { shape: true }, top: 25 } },
+  ];
+  const sources = [...new Set(JSON.stringify(listed).match(/workflows\/[^"*]*\/logs\/[^"*]*\w/g) ?? [])];
+  yield sources.slice(0, 8).map((source) => ({ tool: "logs_sample", input: { files: source, limit: 5 } }));
+  yield [
+    { tool: "logs_search", input: { files: logs, where: { level: ["error", "ERROR", 50] }, order: "last", limit: 20 } },
+    { tool: "logs_search", input: { files: metrics, order: "last", limit: 30 } },
+    { tool: "logs_search", input: { files: deploys } },
+  ];
+}
+
+/** Where do the alert's own words stand? */
+function* bySearch({ words, logs, repository }: Alert): ReturnType<Investigator> {
+  const wanted = words.slice(0, 6);
+  yield wanted.map((word) => ({
+    tool: "logs_search",
+    input: { files: logs, contains: word, ignore_case: true, limit: 10 },
+  }));
+  yield wanted.slice(0, 3).map((word) => ({ tool: "git_log", input: { repository, grep: word, limit: 5 } }));
+}
+
+/** The bucket with the largest growth over the one before it. */
+function steepestRise(counted: Json | undefined): string | undefined {
+  const counts = new Map<string, number>();
+  for (const [time, count] of bucketsOf(counted)) counts.set(time, (counts.get(time) ?? 0) + count);
+  const buckets = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  const rises = buckets.map(([time, count], index) => ({ time, by: count - (buckets[index - 1]?.[1] ?? 0) }));
+  return rises.sort((a, b) => b.by - a.by)[0]?.time;
+}
+
+/** Every pair of a time and a number, wherever it stands in a result. */
+function* bucketsOf(value: Json | undefined): Generator<[time: string, count: number]> {
+  if (Array.isArray(value)) for (const one of value) yield* bucketsOf(one);
+  if (!isObject(value)) return;
+  for (const [key, one] of Object.entries(value)) {
+    if (/^20\d\d-\d\d-\d\dT/.test(key) && typeof one === "number") yield [key, one];
+    else yield* bucketsOf(one as Json);
+  }
+}
+
+function subjectsOf(logged: Json | undefined): readonly { readonly id: string; readonly subject: string }[] {
+  const commits = isObject(logged) && Array.isArray(logged["commits"]) ? logged["commits"] : [];
+  return commits.flatMap((commit) => {
+    const { id, subject } = isObject(commit) ? commit : {};
+    return typeof id === "string" && typeof subject === "string" ? [{ id, subject }] : [];
+  });
+}
