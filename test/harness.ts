@@ -8,6 +8,7 @@ import { begin, type State } from "../src/core/engine/state.ts";
 import type { Step } from "../src/core/engine/step.ts";
 import { callEvents } from "../src/core/engine/turn-calls.ts";
 import type { EventBody, EventOf, Purpose, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
+import { answerQuestion } from "../src/core/evidence/question.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";
 import { exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
@@ -175,6 +176,8 @@ export interface PlayOptions {
   readonly tools?: (call: Call) => Outcome;
   /** Replaces what a `call` step is recorded as. */
   readonly onCalls?: (step: Extract<Step, { kind: "call" }>) => readonly EventBody[];
+  /** The texts of blobs, by id. */
+  readonly blobs?: readonly (readonly [string, string])[];
   /** What was recorded before; it is folded first. */
   readonly past?: readonly RunEvent[];
   readonly epoch?: number;
@@ -223,6 +226,7 @@ export function play(record: RunRecord, options: PlayOptions = {}): Played {
       played.asks.push(step);
       note(step.key, bodiesOf(step, answer(step)));
     }
+    if (step.kind === "examine") note(step.key, [answerQuestion(step.question, new Map(options.blobs))]);
     if (step.kind === "call") {
       played.called.push(...step.calls);
       note(step.key, options.onCalls?.(step) ?? step.calls.flatMap((call) => callEvents(step.node, call, tools(call))));

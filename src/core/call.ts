@@ -1,3 +1,4 @@
+import type { BlobInfo } from "./blobs.ts";
 import type { EventOf, StepKey } from "./event.ts";
 import type { ToolDescriptor } from "./skill.ts";
 import type { Json } from "./values.ts";
@@ -14,4 +15,13 @@ export interface Call {
   readonly input: Json;
   /** The tool, defined by the run itself, that it runs or removes. */
   readonly made?: MadeTool;
+}
+
+/** A call that was announced, and what it came to. */
+export interface RecordedCall {
+  readonly ref: string;
+  readonly node: string;
+  readonly tool: string;
+  readonly input: Json;
+  outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
 }

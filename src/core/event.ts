@@ -20,7 +20,7 @@ export type ResolvedSource = z.infer<typeof resolvedSourceSchema>;
 
 const evalResultSchema = z.object({
   name: z.string(),
-  kind: z.enum(["value", "function", "judge"]),
+  kind: z.enum(["value", "function", "evidence", "judge"]),
   pass: z.boolean(),
   reasoning: z.string().optional(),
   score: z.number().optional(),
@@ -40,11 +40,21 @@ const toolCallSchema = z.object({
 });
 export type ToolCall = z.infer<typeof toolCallSchema>;
 
+export const evidenceCountsSchema = z.object({
+  claims: z.int().describe("before any is taken out"),
+  supported: z.int(),
+  dropped: z.int(),
+  cites: z.int().describe("before any is taken out"),
+  held: z.int().describe("cites whose quote stands in the result that they name"),
+});
+export type EvidenceCounts = z.infer<typeof evidenceCountsSchema>;
+
 export const nodeResultSchema = z.object({
   status: z.enum(["success", "skipped", "failed"]),
   data: jsonObject,
   toolCalls: z.array(toolCallSchema),
   evals: z.array(evalResultSchema).optional(),
+  evidence: evidenceCountsSchema.optional(),
 });
 export type NodeResult = z.infer<typeof nodeResultSchema>;
 
@@ -98,6 +108,10 @@ const toolDescriptorSchema = z.object({
   output_schema: jsonObject.optional(),
   effect: z.enum(["read", "write"]),
   idempotent: z.boolean(),
+  origin: z
+    .literal("team")
+    .optional()
+    .describe("written by the team's own systems; absent: whoever causes an event writes it"),
   dialect: z.enum(INPUT_DIALECTS).optional(),
   settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
 });
@@ -203,6 +217,22 @@ const bodies = [
     code: z.string().describe("the body of its handler"),
     persistent: z.boolean().describe("also kept as a skill of the project"),
     id: z.string().describe("the defining call's step key"),
+  }),
+  z.object({
+    type: z.literal("evidence:checked"),
+    node: z.string(),
+    evaluator: z.string(),
+    claims: z.array(
+      z.object({
+        claim: json.describe("as it was answered"),
+        supported: z.boolean(),
+        cites: z.array(
+          z.object({ ref: z.string(), quote: z.string(), problem: z.string().optional().describe("absent: it holds") }),
+        ),
+      }),
+    ),
+    missing: z.string().optional().describe("why there are no claims"),
+    excerpts: z.record(z.string(), z.string()).describe("what a judge sees of each result that is cited"),
   }),
   z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
   z.object({

@@ -1,4 +1,4 @@
-import { isObject } from "./values.ts";
+import { isObject, type Json } from "./values.ts";
 
 /** A parsed path: `[all:|any:]segment(.segment)*`, each segment an identifier that may end in `[*]` (workflow-format). */
 export interface Path {
@@ -54,6 +54,15 @@ function follow(value: unknown, key: string, each: boolean, place: string): Foun
   if (!each) return [{ value: next }];
   if (!Array.isArray(next)) return [{ missing: `${place} is no array` }];
   return next.map((item) => ({ value: item }));
+}
+
+/** The values at a path; under `any:` those that are there. */
+export function followPath(text: string, root: Json): readonly Json[] | { readonly missing: string } {
+  const path = parsePath(text);
+  if (!path) return { missing: `${text} is no path` };
+  const resolved = resolvePath(path, root);
+  if ("missing" in resolved) return resolved;
+  return resolved.values.flatMap((found) => ("missing" in found ? [] : [found.value as Json]));
 }
 
 /** Whether the values at a path satisfy a test under its quantifier (N17); a string says why not. */

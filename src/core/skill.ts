@@ -222,6 +222,8 @@ export interface ToolDescriptor {
   readonly output_schema?: JsonSchema;
   readonly effect: Effect;
   readonly idempotent: boolean;
+  /** Absent: a stranger's. */
+  readonly origin?: "team";
   readonly dialect?: InputDialect;
   /** Parameters that config settles: a call may give them, and the model is not told of them. */
   readonly settled?: string[];

@@ -88,9 +88,28 @@ const functionRule = z
   .meta({ anyOf: anyRequired(functionNames) });
 export type FunctionRule = z.infer<typeof functionRule>;
 
+const evidenceRule = z.strictObject({
+  claims: path.describe("the claims in the result data, such as claims[*]"),
+  cites: path.optional().describe("what a claim cites, from the claim; default evidence[*]"),
+  ref: path.optional().describe("a cite's reference, from the cite; default ref"),
+  quote: path.optional().describe("its quote of that result; default quote"),
+  independent: flag.optional().describe("a claim wants a cite of a tool whose origin is team"),
+  min_supported: z.int().min(0).optional().describe("default 1"),
+});
+export type EvidenceRule = z.infer<typeof evidenceRule>;
+
 const evaluator = z.discriminatedUnion("kind", [
   z.strictObject({ name: text, kind: z.literal("value"), rule: valueRule }),
   z.strictObject({ name: text, kind: z.literal("function"), rule: functionRule }),
+  z.strictObject({
+    name: text,
+    kind: z.literal("evidence"),
+    rule: evidenceRule,
+    on_unsupported: z
+      .enum(["fail", "drop", "mark"])
+      .optional()
+      .describe("claims that no result supports: fail the evaluation (default), are taken out, or are marked"),
+  }),
   z.strictObject({
     name: text,
     kind: z.literal("judge"),
@@ -100,6 +119,7 @@ const evaluator = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Evaluator = z.infer<typeof evaluator>;
+export type EvidenceEvaluator = Extract<Evaluator, { kind: "evidence" }>;
 
 const retry = z.strictObject({
   max: positive,

@@ -279,6 +279,8 @@ function aboutEvent(event: RunEvent): string {
       return `${event.tool} ${event.error === undefined ? "answered" : `failed: ${event.error}`}`;
     case "tool:defined":
       return `${event.tool.exposed}: ${event.code}`;
+    case "evidence:checked":
+      return `${event.evaluator}: ${event.claims.filter(({ supported }) => supported).length} of ${plural(event.claims.length, "claim")} supported`;
     case "tool:removed":
       return event.name;
     case "model:reply":

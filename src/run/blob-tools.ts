@@ -103,6 +103,16 @@ export async function searchBlob(blobs: Blobs, wanted: SearchBlob): Promise<Json
   return { blob_id: info.blob_id, total, matches };
 }
 
+/** What a quote may be looked for in: so much of a blob. */
+const MOST_QUOTED = 256 * 1024 * 1024;
+
+/** The whole text of a blob; undefined where it is no text, or is gone. */
+export async function blobText(blobs: Blobs, id: string): Promise<string | undefined> {
+  const info = await blobs.info(id);
+  if (!info || !/^text\/|json|xml|yaml|javascript/.test(info.kind)) return undefined;
+  return wholeText(await blobs.read(id, 0, Math.min(info.size_bytes, MOST_QUOTED))).text;
+}
+
 type Match = { line: number; offset: number; text: string; before?: string[]; after?: string[] };
 
 /** Gives each match the lines before and after it. */

@@ -7,6 +7,7 @@ import { type Step, timeoutMessage } from "../core/engine/step.ts";
 import { callEvents } from "../core/engine/turn-calls.ts";
 import { messageOf } from "../core/errors.ts";
 import type { EventBody, EventOf, RunEvent, StepKey } from "../core/event.ts";
+import { answerQuestion } from "../core/evidence/question.ts";
 import type { Journal, Observer } from "../core/ports.ts";
 import { redactDecision, redactOutcome } from "../core/record/content.ts";
 import type { Redactor } from "../core/redact/redact.ts";
@@ -24,6 +25,8 @@ export interface Run {
   readonly journal: Journal;
   readonly ask: Ask;
   readonly callTool: CallTool;
+  /** The text of a blob of the run; undefined where it holds none, or is gone. */
+  readonly blobText?: (id: string) => Promise<string | undefined>;
   readonly redactor: Redactor;
   readonly observers: readonly Observer[];
   /** Aborted when somebody interrupts the run. */
@@ -119,7 +122,8 @@ async function performed(run: Drive, state: State, step: Step, running: Running)
   const coming = perform(run, state, step, running);
   // No promise where there is nothing to wait for: most steps are decided.
   const came = coming instanceof Promise ? await coming : coming;
-  const bodies = step.kind === "decide" ? came.map((body) => redactDecision(body, run.redactor)) : heard(run, came);
+  const isDecided = step.kind === "decide" || step.kind === "examine";
+  const bodies = isDecided ? came.map((body) => redactDecision(body, run.redactor)) : heard(run, came);
   return run.untold.length === 0 ? bodies : [...heard(run, run.untold.splice(0)), ...bodies];
 }
 
@@ -177,6 +181,7 @@ async function reachOut(
   step: Exclude<Step, { kind: "decide" }>,
   running: Running,
 ): Promise<readonly EventBody[]> {
+  if (step.kind === "examine") return [await performExamine(run, step)];
   const budget = openBudget(run, state);
   try {
     return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
@@ -208,6 +213,16 @@ async function performAsk(
     if (budget.ended()) return [budget.event()];
     throw error;
   }
+}
+
+/** What is not there any more counts as not said: the result itself still counts. */
+async function performExamine(run: Run, { question }: Extract<Step, { kind: "examine" }>): Promise<EventBody> {
+  const texts = new Map<string, string>();
+  for (const { blob_id } of question.results.flatMap(({ blobs }) => blobs)) {
+    const text = texts.has(blob_id) ? undefined : await run.blobText?.(blob_id);
+    if (text !== undefined) texts.set(blob_id, text);
+  }
+  return answerQuestion(question, texts);
 }
 
 /** Calls started and not yet recorded. */

@@ -22,6 +22,7 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   return (step) => {
     const bodies = recorded.get(step.key) ?? [];
     if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return bodies;
+    if (step.kind === "examine" && tools === "recorded" && bodies.length > 0) return bodies;
     if (step.kind !== "call" || tools === "live") return undefined;
     const wanted = new Set(step.calls.map((call) => call.key));
     const known = bodies.filter((body) => !("id" in body) || wanted.has(body.id));

@@ -168,7 +168,12 @@ describe("feedback and side questions", () => {
   });
 
   test("the judge sees data, calls and rubric, and neither tools nor context (N23, N24, D8)", () => {
-    const prompt = judgePrompt("Is it kind?", { text: "hello" }, [{ tool: "t", input: {}, output: 1 }], "kind");
+    const prompt = judgePrompt(
+      "Is it kind?",
+      { text: "hello" },
+      { all: [{ tool: "t", input: {}, output: 1 }] },
+      "kind",
+    );
     expect(prompt).toMatchObject({ turns: [], tools: [] });
     expect(prompt.context).toBeUndefined();
     expect(prompt.output).toBeUndefined();
@@ -187,7 +192,7 @@ describe("feedback and side questions", () => {
   test.each([1, 5, 2_000])("a judge and a reflection see %i large calls in part, each named, and say so", (count) => {
     const output = "x".repeat(20_000);
     const calls = Array.from({ length: count }, (_, index) => ({ tool: `t${index}`, input: { index }, output }));
-    const judge = judgePrompt("Is it?", {}, calls, "yes").text;
+    const judge = judgePrompt("Is it?", {}, { all: calls }, "yes").text;
     const reflection = reflectPrompt({ ask: undefined, instruction: "", data: {}, calls, failures: [] }).text;
     for (const text of [judge, reflection]) {
       expect(text.length).toBeLessThan(Math.min(5_000 * count, 1_200_000) + 2_000);
@@ -201,7 +206,7 @@ describe("feedback and side questions", () => {
       { tool: "small", input: {}, output: "y".repeat(3_000) },
       { tool: "large", input: {}, output: "x".repeat(9_000) },
     ];
-    expect(judgePrompt("r", {}, calls, "yes").text).toContain(JSON.stringify(calls[0]));
+    expect(judgePrompt("r", {}, { all: calls }, "yes").text).toContain(JSON.stringify(calls[0]));
   });
 
   test("a reflection sees instruction, data, calls and failures (D36)", () => {

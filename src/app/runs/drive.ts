@@ -11,6 +11,7 @@ import { cutText, defined } from "../../core/values.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
+import { blobText } from "../../run/blob-tools.ts";
 import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { driveRun, tellAnswering, tellProgress } from "../../run/drive.ts";
 import { blobsOfRun } from "../../stores/file.ts";
@@ -154,6 +155,7 @@ async function driveOpened(
     journal: opened.journal,
     ask,
     callTool: toolCaller(workspace, prepared, { settings, fetch: limitedFetch, loggerFor: watch.loggerFor }),
+    blobText: (id) => blobText(workspace.store.blobs(record.run), id),
     redactor,
     observers: [keep, ...watch.observers],
     signal: watch.signal,

@@ -10,7 +10,7 @@ type SameTool = (written: string, called: string) => boolean;
 
 /** Judges by code what code can judge; undefined for a judge. */
 export function evaluateByCode(
-  evaluator: Evaluator,
+  evaluator: Exclude<Evaluator, { kind: "evidence" }>,
   data: JsonObject,
   calls: readonly ToolCall[],
   sameTool: SameTool,

@@ -34,6 +34,9 @@ export function fold(state: State, event: RunEvent): State {
     case "tool:result":
       foldResult(state, event);
       break;
+    case "evidence:checked":
+      state.visit?.examined.set(evaluatorOf(event), event);
+      break;
     case "tool:defined":
       state.made = [...without(state, event.tool.name), event];
       break;
@@ -112,6 +115,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
     corrected: false,
     askedAgain: false,
     judged: new Map(),
+    examined: new Map(),
     reflection: undefined,
     failure: undefined,
   };
@@ -164,12 +168,16 @@ function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
   }));
 }
 
-/** The evaluator is named by its index in the step key: `3:assess/0/judge/2/1`. */
-function judgeOf(visit: Visit, { key }: Envelope): (string | undefined)[] {
-  const index = Number(/\/judge\/(\d+)\/\d+(?:~\d+)?$/.exec(key)?.[1] ?? 0);
+function judgeOf(visit: Visit, event: Envelope): (string | undefined)[] {
+  const index = evaluatorOf(event);
   const answers = visit.judged.get(index) ?? [];
   visit.judged.set(index, answers);
   return answers;
+}
+
+/** An evaluator is named by its index in the step key: `3:assess/0/judge/2/1`, `3:assess/0/evidence/0`. */
+function evaluatorOf({ key }: Envelope): number {
+  return Number(/\/(?:judge\/(\d+)\/\d+|evidence\/(\d+))(?:~\d+)?$/.exec(key)?.slice(1).find(Boolean) ?? 0);
 }
 
 function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {

@@ -1,4 +1,5 @@
 import type { EventBody, NodeResult } from "../event.ts";
+import { dataLeft } from "../evidence/weigh.ts";
 import type { JsonObject } from "../values.ts";
 import type { WorkflowNode } from "../workflow.ts";
 import { readAnswer } from "./answer.ts";
@@ -30,7 +31,9 @@ export function leave(visit: Visit, result: NodeResult, unfinished = false): Ste
 
 /** D38: the answer as far as there is one, else what the model last said. */
 function partialData(visit: Visit, node: WorkflowNode): JsonObject {
-  if (visit.answer && visit.answer.text.trim() !== "") return readAnswer(node, visit.answer.text).data;
+  if (visit.answer && visit.answer.text.trim() !== "") {
+    return dataLeft(readAnswer(node, visit.answer.text).data, node.eval ?? [], visit.examined);
+  }
   const texts = visit.turns.flatMap((turn) => (turn.role === "assistant" ? turn.parts : []));
   const last = texts.findLast((part) => part.type === "text" && part.text.trim() !== "");
   return last?.type === "text" ? { summary: last.text } : {};

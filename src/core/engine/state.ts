@@ -1,6 +1,5 @@
-import type { BlobInfo } from "../blobs.ts";
-import type { MadeTool } from "../call.ts";
-import type { NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
+import type { MadeTool, RecordedCall } from "../call.ts";
+import type { EventOf, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
 import type { RunContext, Turn } from "../prompt.ts";
 import { defined, type Json } from "../values.ts";
 
@@ -53,15 +52,6 @@ export interface State {
   readonly warned: Set<string>;
   /** `text` is its `at` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
-}
-
-/** A call that was announced, and what it came to. */
-export interface RecordedCall {
-  readonly ref: string;
-  readonly node: string;
-  readonly tool: string;
-  readonly input: Json;
-  outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
 }
 
 interface PathStep {
@@ -122,6 +112,8 @@ export interface Visit {
   askedAgain: boolean;
   /** The runs of each judge, by the evaluator's index; undefined where it threw. */
   readonly judged: Map<number, (string | undefined)[]>;
+  /** What each evidence evaluator found, by its index. */
+  readonly examined: Map<number, EventOf<"evidence:checked">>;
   /** The diagnosis that a retry waits for; null once it failed or was blank. */
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;

@@ -1,9 +1,10 @@
 import type { Call } from "../call.ts";
 import type { EventBody, Purpose, StepKey } from "../event.ts";
+import type { EvidenceQuestion } from "../evidence/question.ts";
 import type { Prompt } from "../prompt.ts";
 import type { State } from "./state.ts";
 
-/** What has to happen next. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers. */
+/** What has to happen next. `decide` needs nothing but its record; `ask` a model's reply; `call` some handlers; `examine` what blobs hold. */
 export type Step =
   | {
       readonly kind: "decide";
@@ -19,6 +20,13 @@ export type Step =
       readonly node: string;
       readonly model: string;
       readonly prompt: Prompt;
+    }
+  | {
+      /** Evidence of which a part is kept beside the run: `answerQuestion` once the blobs were read. */
+      readonly kind: "examine";
+      readonly key: StepKey;
+      readonly node: string;
+      readonly question: EvidenceQuestion;
     }
   | { readonly kind: "call"; readonly key: StepKey; readonly node: string; readonly calls: readonly Call[] };
 

@@ -47,8 +47,8 @@ function askTurn(scene: Scene): Step {
 const CITE = "Claims cite results by their reference, e.g. r7.";
 
 /** Whose prompt says how results are cited (extensions 7, References). */
-function mayCite({ program, visit }: Scene): boolean {
-  return program.skills(visit.node).length > 0;
+function mayCite({ program, visit, node }: Scene): boolean {
+  return program.skills(visit.node).length > 0 || (node.eval ?? []).some(({ kind }) => kind === "evidence");
 }
 
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */

@@ -1,7 +1,7 @@
-import type { EventBody, ResolvedSource, RunRecord } from "../event.ts";
+import type { EventBody, EventOf, ResolvedSource, RunRecord } from "../event.ts";
 import type { Part } from "../prompt.ts";
 import type { Redactor } from "../redact/redact.ts";
-import { isObject, type Json, type JsonObject } from "../values.ts";
+import { checkedAs, isObject, type Json, type JsonObject, toJson } from "../values.ts";
 import type { Refusal } from "./refusal.ts";
 
 /**
@@ -92,8 +92,15 @@ function redactOpaque(value: Json, text: Redactor["text"]): Json {
   return Object.fromEntries(members);
 }
 
+type Examined = Pick<EventOf<"evidence:checked">, "claims" | "excerpts">;
+
+function examinedIn({ claims, excerpts }: Examined): Examined {
+  return { claims, excerpts };
+}
+
 /** Of what was decided: what is parsed from a model's text may join what stood apart in it. */
 export function redactDecision(body: EventBody, { value }: Redactor): EventBody {
+  if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
   if (body.type !== "node:exit") return body;
   return { ...body, result: { ...body.result, data: value(body.result.data) } };
 }

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { State } from "../engine/state.ts";
 import { exitCodeOf } from "../errors.ts";
 import {
+  evidenceCountsSchema,
   nodeResultSchema,
   RUN_STATUSES,
   type RunError,
@@ -9,6 +10,7 @@ import {
   resolvedSourceSchema,
   runErrorSchema,
 } from "../event.ts";
+import { sumEvidence } from "../evidence/check.ts";
 import type { RunOutline } from "../skim.ts";
 
 /** The result document, `skillflow.result/1` (cli "run"). */
@@ -32,7 +34,9 @@ export const resultSchema = z.object({
     edges: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
     sources: z.record(z.string(), resolvedSourceSchema),
     skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
+    evidence: z.record(z.string(), evidenceCountsSchema).optional().describe("by node, where claims were checked"),
   }),
+  evidence: evidenceCountsSchema.optional().describe("the sum of trace.evidence"),
   usage: z.object({
     modelCalls: z.int(),
     inputTokens: z.int(),
@@ -49,6 +53,7 @@ export type RunResult = z.infer<typeof resultSchema>;
 /** What a run came to, from its past alone. */
 export function describeResult(record: RunRecord, state: State): RunResult {
   const { status, exitCode, error } = statusOf(state.end);
+  const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",
@@ -63,7 +68,9 @@ export function describeResult(record: RunRecord, state: State): RunResult {
       edges: state.edges.map(({ from, to, reason }) => ({ from, to, reason })),
       sources: record.sources,
       skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
+      ...(checked.length === 0 ? {} : { evidence: Object.fromEntries(checked) }),
     },
+    ...(checked.length === 0 ? {} : { evidence: sumEvidence(checked.map(([, counts]) => counts)) }),
     usage: {
       modelCalls,
       inputTokens,

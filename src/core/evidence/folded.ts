@@ -1,0 +1,176 @@
+/**
+ * Text as quotes are compared in it (extensions G13): runs of white space as one, typographic quotes and dashes folded,
+ * numbers by their value and never in part, redaction markers each as a whole.
+ */
+export type Folded = Uint16Array;
+
+const SPACE = 0x20;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+
+/** Of the private use area, so that no text holds them: what stands there in a text becomes U+FFFD. */
+const OWN_FIRST = 0xe000;
+const OWN_LAST = 0xe3ff;
+const MARKER = 0xe100;
+const MARKER_END = 0xe101;
+const NUMBER = 0xe102;
+const NUMBER_END = 0xe103;
+/** The characters of a marker's name, so that no quote matches inside of one. */
+const NAME = 0xe200;
+
+export function foldText(text: string): Folded {
+  return fold(text, Number.POSITIVE_INFINITY).codes;
+}
+
+/** Where in a text the place of its folded form begins. */
+export function placeInText(text: string, place: number): number {
+  return fold(text, place).at;
+}
+
+function fold(text: string, until: number): { readonly codes: Folded; readonly at: number } {
+  const out = new Codes(Math.min(text.length, until) + 16);
+  let at = 0;
+  while (at < text.length && out.length <= until) {
+    const start = at;
+    const before = out.length;
+    at = foldNext(text, at, out);
+    if (out.length > until && before <= until) return { codes: out.taken(), at: start };
+  }
+  return { codes: out.taken(), at };
+}
+
+/** Folds what begins at a place, and says where the next begins. */
+function foldNext(text: string, at: number, out: Codes): number {
+  const code = foldCode(text.charCodeAt(at));
+  if (code === SPACE) {
+    let end = at + 1;
+    while (end < text.length && foldCode(text.charCodeAt(end)) === SPACE) end++;
+    out.push(SPACE);
+    return end;
+  }
+  if (code === 0x5b) {
+    const marker = markerAt(text, at);
+    if (marker !== undefined) {
+      out.push(MARKER);
+      for (let i = 0; i < marker.length; i++) out.push(NAME + (marker.charCodeAt(i) & 0xff));
+      out.push(MARKER_END);
+      return at + marker.length;
+    }
+  }
+  if (isDigit(code)) return foldNumber(text, at, out, "");
+  if (code === MINUS && isDigit(text.charCodeAt(at + 1)) && mayBeSigned(text, at)) {
+    return foldNumber(text, at + 1, out, "-");
+  }
+  if (code !== 0) out.push(code);
+  return at + 1;
+}
+
+const MARKER_TEXT = /\[redacted(?::[^\]\s]{1,200})?\]/y;
+
+export function markerAt(text: string, at: number): string | undefined {
+  if (text.charCodeAt(at + 1) !== 0x72) return undefined;
+  MARKER_TEXT.lastIndex = at;
+  return MARKER_TEXT.exec(text)?.[0];
+}
+
+/** Zero for what does not show. */
+function foldCode(code: number): number {
+  if (code < 0x7f) return code > SPACE || code < 9 || (code > 13 && code < SPACE) ? code : SPACE;
+  if (code === 0xa0 || code === 0x1680 || code === 0x202f || code === 0x205f || code === 0x3000) return SPACE;
+  if (code === 0xad || code === 0x2060 || code === 0xfeff || (code >= 0x200b && code <= 0x200d)) return 0;
+  if (code >= 0x2000 && code <= 0x2044) return foldPunctuation(code);
+  if (code === 0x2212 || code === 0xfe58 || code === 0xfe63 || code === 0xff0d) return MINUS;
+  if (code === 0xab || code === 0xbb) return 0x22;
+  return code >= OWN_FIRST && code <= OWN_LAST ? 0xfffd : code;
+}
+
+function foldPunctuation(code: number): number {
+  if (code <= 0x200a || code === 0x2028 || code === 0x2029) return SPACE;
+  if (code >= 0x2010 && code <= 0x2015) return MINUS;
+  if ((code >= 0x2018 && code <= 0x201b) || code === 0x2032 || code === 0x2039 || code === 0x203a) return 0x27;
+  return (code >= 0x201c && code <= 0x201f) || code === 0x2033 ? 0x22 : code;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function isWord(code: number): boolean {
+  return isDigit(code) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a) || code === 0x5f;
+}
+
+/** A minus is a sign where neither a word nor another number ends before it. */
+function mayBeSigned(text: string, at: number): boolean {
+  return at === 0 || " \t\r\n([{:=,<>\"'+*/|".includes(text[at - 1] ?? "");
+}
+
+const EXPONENT = /[eE][+-]?\d{1,6}(?![\w.])/y;
+
+/** A whole number of the text. Of names and versions (`v1.20`, `10.0.0.1`) the digits count as they are written. */
+function foldNumber(text: string, at: number, out: Codes, sign: string): number {
+  let end = at;
+  let dots = 0;
+  for (;;) {
+    while (isDigit(text.charCodeAt(end))) end++;
+    if (text.charCodeAt(end) !== DOT || !isDigit(text.charCodeAt(end + 1))) break;
+    dots++;
+    end++;
+  }
+  const isNamed = at > 0 && sign === "" && isWord(text.charCodeAt(at - 1));
+  let written = text.slice(at, end);
+  if (dots > 1 || (isNamed && dots > 0)) {
+    out.token(sign + written);
+    return end;
+  }
+  if (!isNamed) {
+    EXPONENT.lastIndex = end;
+    const exponent = EXPONENT.exec(text)?.[0] ?? "";
+    written += exponent;
+    end += exponent.length;
+  }
+  out.token(sign + numberOf(written));
+  return end;
+}
+
+/** Equal for equal values, however they are written and however many digits they have: `1500`, `1500.0`, `1.5e3`. */
+function numberOf(written: string): string {
+  if (written.length < 16 && !/[.eE]/.test(written)) return String(Number(written));
+  const [, whole = "", fraction = "", exponent = "0"] = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const kept = digits.replace(/0+$/, "");
+  if (kept === "") return "0";
+  const power = Number(exponent) - fraction.length + (digits.length - kept.length);
+  if (power === 0) return kept;
+  if (power > 0 && power + kept.length < 16) return kept + "0".repeat(power);
+  return `${kept}e${power}`;
+}
+
+/** A list of codes that grows. */
+class Codes {
+  length = 0;
+  #codes: Uint16Array;
+
+  constructor(room: number) {
+    this.#codes = new Uint16Array(room);
+  }
+
+  push(code: number): void {
+    if (this.length === this.#codes.length) {
+      const larger = new Uint16Array(this.length * 2);
+      larger.set(this.#codes);
+      this.#codes = larger;
+    }
+    this.#codes[this.length++] = code;
+  }
+
+  /** A number: what it is between marks of its own, so that none is matched in part. */
+  token(value: string): void {
+    this.push(NUMBER);
+    for (let i = 0; i < value.length; i++) this.push(value.charCodeAt(i));
+    this.push(NUMBER_END);
+  }
+
+  taken(): Folded {
+    return this.#codes.subarray(0, this.length);
+  }
+}
