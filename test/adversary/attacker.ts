@@ -11,6 +11,8 @@ export interface Knowledge {
   readonly paths: readonly string[];
   /** Names of tools that it tries whether or not it sees them. */
   readonly names: readonly string[];
+  /** What the published tools take, bounds that a model is not told included. */
+  readonly schemas: ReadonlyMap<string, JsonSchema>;
   /** How many tools it calls in a turn. */
   readonly batch: number;
   /**
@@ -101,7 +103,8 @@ function attacksOn({ function: { name, parameters } }: OfferedTool, place: numbe
   const own = known.texts === "one" ? undefined : OWN_ATTACKS[name]?.(known);
   if (own) return own.map((input) => ({ tool: name, input }));
   const evil = [evilText(known), FORGERIES[0] ?? ""];
-  const inputOf = (text: string, least: boolean) => valueFor(parameters as JsonSchema, text, least);
+  const inputOf = (text: string, least: boolean) =>
+    valueFor(known.schemas.get(name) ?? (parameters as JsonSchema), text, least);
   const local = localTexts(name, known);
   const all = () => [...local, ...evil].flatMap((text) => [inputOf(text, false), inputOf(text, true)]);
   const share = () => [

@@ -144,6 +144,9 @@ interface Attacked {
   readonly touched: readonly string[];
 }
 
+const SCHEMAS = new Map(
+  BUILT_IN.flatMap(({ id, tools }) => tools.map((tool) => [exposedName(id, tool.name), tool.input_schema] as const)),
+);
 const NAMES = [
   ...BUILT_IN.flatMap(({ id, tools }) => tools.map((tool) => exposedName(id, tool.name))),
   ...[
@@ -184,6 +187,7 @@ async function attack({
     secrets: variables.flatMap((name) => secrets[name] ?? []),
     paths,
     names: NAMES,
+    schemas: SCHEMAS,
     batch: 60,
     texts: LONG ? "all" : (texts ?? "share"),
     ...(route ? { route } : {}),

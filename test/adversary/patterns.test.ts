@@ -68,7 +68,7 @@ describe("a pattern that never ends", () => {
       input: `invalid input: text: ${complaint}`,
       requires: [`a.text: ${complaint}`],
       eval: { name: "e", kind: "value", pass: false, reasoning: `a.text: ${complaint}` },
-      denied: `Error: tool t: parameter 'p' is denied by the pattern ${SLOW}: pattern took over 1 s`,
+      denied: `SkillflowError: tool t: parameter 'p' is denied by the pattern ${SLOW}: pattern took over 1 s`,
     });
   });
 
