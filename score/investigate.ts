@@ -36,7 +36,7 @@ const WORKFLOW: Workflow = {
 
 export async function investigate(incident: Incident, path: string): Promise<Score> {
   const seen = await withEvidence(incident, (directory) => look(directory, incident, path));
-  const shown = seen.map(({ output }) => [...leavesOf(output)].join("\n")).join("\n");
+  const shown = seen.map(({ output }) => shownText(output)).join("\n");
   const isMet = ({ text }: Place) => shown.includes(text);
   const { needles, decoys } = incident.truth;
   const characters = seen.reduce((sum, { output }) => sum + JSON.stringify(output).length, 0);
@@ -96,8 +96,12 @@ function answersOf({ turns }: Prompt): readonly Answer[] {
   return last?.role === "tools" ? last.results : [];
 }
 
-/** The texts of a value, as they were before they became JSON. */
-export function* leavesOf(value: Json): Generator<string> {
+/** A result as a model reads it, and its texts as they were before they became JSON. */
+export function shownText(output: Json): string {
+  return [JSON.stringify(output), ...leavesOf(output)].join("\n");
+}
+
+function* leavesOf(value: Json): Generator<string> {
   if (value === null) return;
   if (typeof value !== "object") yield String(value);
   else for (const one of Array.isArray(value) ? value : Object.values(value)) yield* leavesOf(one as Json);

@@ -48,15 +48,15 @@ function* byChange({ deploys, repository, at }: Alert): ReturnType<Investigator>
 
 /** Who fails, with what, what does every source say, and what do the metrics? */
 function* byService({ logs, metrics, deploys }: Alert): ReturnType<Investigator> {
-  const [listed] = yield [
+  const [listed, measured] = yield [
     { tool: "logs_files", input: { files: logs } },
-    { tool: "logs_count_by", input: { files: logs, ...troubled, by: { shape: true }, top: 25 } },
+    { tool: "logs_files", input: { files: metrics } },
+    { tool: "logs_count_by", input: { files: logs, ...troubled, shape: true, limit: 25 } },
   ];
-  const sources = [...new Set(JSON.stringify(listed).match(/workflows\/[^"*]*\/logs\/[^"*]*\w/g) ?? [])];
-  yield sources.slice(0, 8).map((source) => ({ tool: "logs_sample", input: { files: source, limit: 5 } }));
+  yield sourcesOf(listed).map((source) => ({ tool: "logs_sample", input: { files: source, limit: 5 } }));
   yield [
     { tool: "logs_search", input: { files: logs, where: { level: ["error", "ERROR", 50] }, order: "last", limit: 20 } },
-    { tool: "logs_search", input: { files: metrics, order: "last", limit: 30 } },
+    { tool: "logs_series", input: { files: metrics, ...columnsOf(measured) } },
     { tool: "logs_search", input: { files: deploys } },
   ];
 }
@@ -73,11 +73,11 @@ function* bySearch({ words, logs, repository }: Alert): ReturnType<Investigator>
 
 /** The bucket with the largest growth over the one before it. */
 function steepestRise(counted: Json | undefined): string | undefined {
-  const counts = new Map<string, number>();
-  for (const [time, count] of bucketsOf(counted)) counts.set(time, (counts.get(time) ?? 0) + count);
-  const buckets = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  const day = isObject(counted) && typeof counted["day"] === "string" ? `${counted["day"]}T` : "";
+  const buckets = [...bucketsOf(counted)].sort(([a], [b]) => (a < b ? -1 : 1));
   const rises = buckets.map(([time, count], index) => ({ time, by: count - (buckets[index - 1]?.[1] ?? 0) }));
-  return rises.sort((a, b) => b.by - a.by)[0]?.time;
+  const [rise] = rises.sort((a, b) => b.by - a.by);
+  return rise && (/^\d\d:/.test(rise.time) ? `${day}${rise.time}Z` : rise.time);
 }
 
 /** Every pair of a time and a number, wherever it stands in a result. */
@@ -85,9 +85,25 @@ function* bucketsOf(value: Json | undefined): Generator<[time: string, count: nu
   if (Array.isArray(value)) for (const one of value) yield* bucketsOf(one);
   if (!isObject(value)) return;
   for (const [key, one] of Object.entries(value)) {
-    if (/^20\d\d-\d\d-\d\dT/.test(key) && typeof one === "number") yield [key, one];
+    if (/^(?:20\d\d-\d\d-\d\dT)?\d\d:\d\d/.test(key) && typeof one === "number") yield [key, one];
     else yield* bucketsOf(one as Json);
   }
+}
+
+/** The first logs that a listing names. */
+function sourcesOf(listed: Json | undefined): readonly string[] {
+  return [...new Set(JSON.stringify(listed).match(/workflows\/[^"*]*\/logs\/[^"*]*\w/g) ?? [])].slice(0, 8);
+}
+
+/** What a listing of metrics names, told apart: what was measured, and of what. */
+function columnsOf(listed: Json | undefined): { readonly fields: string[]; readonly by: string[] } {
+  const file = isObject(listed) && Array.isArray(listed["files"]) ? listed["files"][0] : undefined;
+  const names = isObject(file) && Array.isArray(file["fields"]) ? file["fields"].map(String) : [];
+  const isLabel = (name: string) => /^(?:metric|instance|route|status|place)$/.test(name);
+  const fields = names.filter(
+    (name) => !isLabel(name) && !/^(?:time\w*|label|service|host|mount|version)$/i.test(name),
+  );
+  return { fields: fields.slice(0, 10), by: names.filter(isLabel) };
 }
 
 function subjectsOf(logged: Json | undefined): readonly { readonly id: string; readonly subject: string }[] {

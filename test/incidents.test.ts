@@ -7,7 +7,7 @@ import { memoryStore, openProject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { readAlert, withEvidence } from "../score/evidence.ts";
-import { leavesOf } from "../score/investigate.ts";
+import { shownText } from "../score/investigate.ts";
 import { type Place, readIncidents, truthSchema } from "../score/truth.ts";
 import git from "../skills/git/skill.ts";
 import logs from "../skills/logs/skill.ts";
@@ -40,7 +40,7 @@ async function shown(workDir: string, place: Place): Promise<string> {
     place.commit === undefined
       ? await use(logs, "search", { files: place.in, contains: place.text, limit: 1 }, workDir)
       : await use(git, "show", { repository: place.in, commit: place.commit }, workDir);
-  return [...leavesOf(found)].join("\n");
+  return shownText(found);
 }
 
 describe("the incidents", () => {
