@@ -3,6 +3,7 @@ import type { Project, ProjectOptions } from "./app/library/project.ts";
 import { missingConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import type { SkillDefinition } from "./core/skill.ts";
+import { isObject } from "./core/values.ts";
 import { processDefaults, processHost } from "./process-host.ts";
 
 /** The program as a library: what it takes of its process is taken here, once, when a project is opened. */
@@ -52,6 +53,7 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
   skills: readonly Given[],
   { config = {}, env }: Pick<ProjectOptions, "config" | "env"> = {},
 ): ResolvedSkills<Given> {
+  checkGiven(skills);
   const seen = env ?? processDefaults({ directory: "." }).env;
   const said = Object.entries(config).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
   const overrides = new Map(said);
@@ -68,4 +70,16 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
     else resolved.unavailable.push({ skill, reason, missing: lacking.map(({ key }) => key) });
   }
   return resolved;
+}
+
+function checkGiven(skills: unknown): asserts skills is readonly Pick<SkillDefinition, "id" | "config">[] {
+  if (!Array.isArray(skills)) throw new SkillflowError("usage.invalid", "skills: it is no list");
+  for (const [index, skill] of skills.entries()) {
+    const isSkill = isObject(skill) && typeof skill.id === "string" && isObject(skill.config);
+    if (isSkill && Object.values(skill.config as object).every(isObject)) continue;
+    throw new SkillflowError(
+      "skill.invalid",
+      `skills[${index}]: a skill has an id, and a config of fields by their keys`,
+    );
+  }
 }

@@ -572,6 +572,43 @@ describe("a project", () => {
     expect((await other.run(FLOW, { input: SETTINGS.input }).result).status).toBe("succeeded");
   });
 
+  it("keeps its own skills on, whatever a config file disables", async () => {
+    const directory = makeProject({ ".skillflow.yml": "skills: { disabled: [pager, github] }\n" });
+    const { project } = await openPaging({ directory });
+    const reasons = new Map((await project.skills()).map(({ id, reason }) => [id, reason]));
+    expect([reasons.get("pager"), reasons.get("github")]).toEqual([null, "disabled in .skillflow.yml"]);
+  });
+
+  it("has its skills as they were when it was opened", async () => {
+    const paged: Paged[] = [];
+    const skill = pagerInto(paged) as { config: Record<string, unknown>; tools: Record<string, unknown>[] } & Skill;
+    const { project } = await openPaging({ skills: [skill] });
+    delete skill.config["PAGER_TOKEN"];
+    const [tool] = skill.tools;
+    Object.assign(tool ?? {}, { handler: () => "another" });
+    Object.assign((tool?.["input_schema"] as object) ?? {}, { required: ["other"] });
+    const { status } = await project.run(FLOW, SETTINGS).result;
+    expect([status, paged]).toEqual(["succeeded", [{ text: "down", token: "token-of-the-pager" }]]);
+  });
+
+  it("tells no value of config in what is wrong with a workflow", async () => {
+    const { project } = await openPaging();
+    const found = await project.validate({ ...FLOW, entry: "token-of-the-pager" });
+    expect(found.length).toBeGreaterThan(0);
+    expect(JSON.stringify(found.map(({ message, hint }) => [message, hint]))).not.toContain("token-of-the-pager");
+  });
+
+  it("blames the caller for options that cannot be read", async () => {
+    const { project } = await openPaging();
+    const throwing = (key: string): object =>
+      Object.defineProperty({}, key, { get: () => expect.fail("not to be read") });
+    for (const key of ["input", "model", "limits", "signal", "observers"]) {
+      expect((await failure(project.run(FLOW, throwing(key)).result)).code, key).toBe("usage.invalid");
+    }
+    expect((await failure(project.resume("latest", throwing("from")).result)).code).toBe("usage.invalid");
+    expect((await failure(project.replay("latest", throwing("tools")).result)).code).toBe("usage.invalid");
+  });
+
   it("stands beside another in one process, each with its own skills, config and runs", async () => {
     const [one, two] = await Promise.all([openPaging(), openPaging({ config: { PAGER_TOKEN: "another-token" } })]);
     const runs = [one, two].map(({ project }) => project.run(FLOW, SETTINGS));
@@ -613,6 +650,15 @@ describe("resolving skills", () => {
       available: [],
       unavailable: [{ skill: pager, reason: "PAGER_TOKEN is set but empty", missing: ["PAGER_TOKEN"] }],
     });
+  });
+
+  it.each([
+    ["no list", undefined, "usage.invalid"],
+    ["what is no skill", [null], "skill.invalid"],
+    ["a skill without config", [{ id: "x" }], "skill.invalid"],
+    ["a field that is none", [{ id: "x", config: { KEY: null } }], "skill.invalid"],
+  ])("says what is wrong with %s", (_, skills, code) => {
+    expect(() => resolveSkills(skills as never, { env: {} })).toThrow(expect.objectContaining({ code }));
   });
 
   it("wants a skill named where several declare the key", () => {

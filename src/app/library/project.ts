@@ -24,7 +24,7 @@ import { type SkillState, skillStates } from "../skills/states.ts";
 import { findRecording, findRun } from "../stores.ts";
 import { findProblems } from "../validate.ts";
 import { openWorkspace } from "../workspace.ts";
-import { beginRun, type Run, refuseIn, type Watching } from "./run.ts";
+import { beginRun, cleanTold, type Run, refuseIn, type Watching } from "./run.ts";
 
 export type { ReportKind, Run, SkillState };
 
@@ -118,8 +118,8 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     replay: (run, given) => beginRun(() => replayCourse(workspace, run, given ?? {}), given ?? {}, clean),
     async validate(workflow) {
       const document = documentOf(workflow);
-      if ("fault" in document) return [withField(document.fault)];
-      return (await findProblems(workspace, [document.document], {})).map(withField);
+      const found = "fault" in document ? [document.fault] : await findProblems(workspace, [document.document], {});
+      return found.map((each) => cleanTold(withField(each), clean));
     },
     skills: () => skillStates(workspace).catch(refuseIn(clean)),
     report: (given, kind) => reportOf(workspace, given, kind).catch(refuseIn(clean)),
@@ -194,6 +194,7 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
   // As they are now: a run is not changed by what its caller does with them later.
   const given = documentOf(workflow);
   const input = inputOf(options.input);
+  const choices = choicesOf(options);
   const run = newRunId();
   return {
     run,
@@ -203,7 +204,6 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
       if ("fault" in given) {
         throw new SkillflowError("workflow.invalid", "the workflow cannot be run", { diagnostics: [given.fault] });
       }
-      const choices = choicesOf(options);
       return prepareRun(workspace, { ...given, input, runId: run, choices, connect: { signal } });
     },
     drive: startRun.bind(undefined, workspace),
@@ -213,17 +213,18 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
 function resumeCourse(workspace: Workspace, named: string, options: ResumeOptions) {
   const { store } = workspace;
   const given = nameOf(named);
+  const choices = choicesOf(options);
+  const { from } = options;
   return {
     run: given,
     store,
     workflow: () => "",
     async prepare(signal: AbortSignal) {
       const stored = await store.read(await findRun(store, given));
-      checkResumable(stored, options.from);
-      return prepareResume(workspace, stored, { choices: choicesOf(options), connect: { signal } });
+      checkResumable(stored, from);
+      return prepareResume(workspace, stored, { choices, connect: { signal } });
     },
-    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
-      resumeRun(workspace, prepared, watch, options.from),
+    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) => resumeRun(workspace, prepared, watch, from),
   };
 }
 

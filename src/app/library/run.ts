@@ -54,9 +54,12 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   let unhear: () => void = () => undefined;
   const stop = () => interrupt.abort(reasonOf(signal?.reason));
   const begin = async (): Promise<RunResult> => {
-    const course = planned();
-    signal = signalOf(given.signal);
-    const observers = observersOf(given.observers).map(apart);
+    const { course, observers, ...read } = readable(() => ({
+      course: planned(),
+      signal: signalOf(given.signal),
+      observers: observersOf(given.observers).map(apart),
+    }));
+    signal = read.signal;
     if (signal?.aborted) stop();
     else if (signal) unhear = onAbort(signal, stop);
     await undefined; // whoever begins it goes on first
@@ -78,6 +81,16 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
   const id = Promise.race([recorded, result.then(({ run }) => run)]);
   id.catch(heard);
   return { id, result, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() };
+}
+
+/** What was given is its caller's: whatever it throws when it is looked at is no fault of ours. */
+function readable<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SkillflowError) throw error;
+    throw new SkillflowError("usage.invalid", `what was given cannot be read: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 function signalOf(signal: unknown): AbortSignal | undefined {
@@ -201,14 +214,20 @@ function asOurs(error: unknown): SkillflowError {
 
 /** The same error, or one without the secrets that stood in it. */
 function cleaned(error: SkillflowError, clean: (text: string) => string): SkillflowError {
-  const said = <Told extends { readonly message: string; readonly hint?: string | undefined }>(told: Told): Told => ({
-    ...told,
-    message: clean(told.message),
-    ...(told.hint === undefined ? {} : { hint: clean(told.hint) }),
-  });
+  const said = <Given extends Told>(told: Given) => cleanTold(told, clean);
   const { code, message, hint, diagnostics } = error;
   const told = { message, ...(hint === undefined ? {} : { hint }), diagnostics };
   const shown = { ...said(told), diagnostics: diagnostics.map(said) };
   if (deepEqual(told, shown)) return error;
   return new SkillflowError(code, shown.message, shown);
+}
+
+interface Told {
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+/** Without the secrets that stood in it. */
+export function cleanTold<Given extends Told>(told: Given, clean: (text: string) => string): Given {
+  return { ...told, message: clean(told.message), ...(told.hint === undefined ? {} : { hint: clean(told.hint) }) };
 }

@@ -130,7 +130,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
 
 /** A given skill is carried out as one of our own, and no other choice has a say in it. */
 function withGiven(options: SkillSetOptions): SkillSetOptions {
-  const { given = [], own, servers } = options;
+  const { given = [], own, servers, disabled } = options;
   const ids = new Set(given.map(({ id }) => id));
   return {
     ...options,
@@ -139,6 +139,7 @@ function withGiven(options: SkillSetOptions): SkillSetOptions {
       ...given.map((skill): OwnSkill => ({ skill, unavailable: undefined })),
     ],
     servers: new Map([...servers].filter(([id]) => !ids.has(id))),
+    disabled: disabled.filter((id) => !ids.has(id)),
   };
 }
 

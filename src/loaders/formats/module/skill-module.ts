@@ -49,7 +49,7 @@ async function checkCompiles(file: string, what: string, schema: JsonSchema): Pr
   }
 }
 
-/** A skill definition as the core knows it: checked, schemas converted, effects told. */
+/** A skill definition as the core knows it: checked, schemas converted, effects told; and as it is now, whatever becomes of it. */
 async function buildSkill(value: unknown, file: string): Promise<Skill> {
   if (!isObject(value)) {
     throw new SkillflowError("skill.invalid", `${file} does not export a skill by default`, {
@@ -59,22 +59,37 @@ async function buildSkill(value: unknown, file: string): Promise<Skill> {
   const checked = checkSkillDefinition(value);
   if ("problems" in checked) throw new SkillflowError("skill.invalid", `${file}: ${checked.problems.join("; ")}`);
   const { definition } = checked;
-  return { ...definition, tools: await Promise.all(definition.tools.map((tool) => buildTool(tool, definition, file))) };
+  const config = Object.entries(definition.config).map(([key, field]) => [key, { ...field }] as const);
+  return {
+    ...definition,
+    config: Object.fromEntries(config),
+    ...(definition.mcp ? { mcp: structuredClone(definition.mcp) } : {}),
+    tools: await Promise.all(definition.tools.map((tool) => buildTool(tool, definition, file))),
+  };
 }
 
 async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: string): Promise<Tool> {
   const effect = tool.effect ?? "write";
-  const { input_schema: schema } = tool;
+  const { input_schema: schema, handler: carry } = tool;
   // A tool may be of a class, whose handler is no property of its own.
-  const handler: Tool["handler"] = (input, context) => tool.handler(input as never, context);
-  if (!isZod(schema)) return { ...tool, input_schema: schema as JsonSchema, effect, handler };
+  const handler: Tool["handler"] = (input, context) => carry.call(tool, input, context);
+  if (!isZod(schema)) return { ...tool, input_schema: copyOf(schema as JsonSchema), effect, handler };
   try {
     const input_schema = await toJsonSchema(schema as object);
     if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is no object");
-    return { ...tool, input_schema, effect, handler: parsedFirst(tool, schema as ZodLike) };
+    return { ...tool, input_schema, effect, handler: parsedFirst({ handler }, schema as ZodLike) };
   } catch (error) {
     const problem = `the input_schema of tool ${tool.name} cannot be written as JSON Schema: ${messageOf(error)}`;
     throw new SkillflowError("skill.invalid", `${file}: skill ${skill.id}: ${problem}`);
+  }
+}
+
+/** A schema that is no JSON stays as it is: whoever compiles it says what is wrong with it. */
+function copyOf(schema: JsonSchema): JsonSchema {
+  try {
+    return structuredClone(schema);
+  } catch {
+    return schema;
   }
 }
 
