@@ -11,7 +11,7 @@ interface Outcome {
   readonly right: { readonly verdict: boolean; readonly kind: boolean; readonly commit: boolean };
   /** Decoys whose commit was named as the cause. */
   readonly decoys: number;
-  /** Claims and findings whose evidence did not hold. */
+  /** Claims that no cited result supports. */
   readonly dropped: number;
   readonly tokens: number;
   readonly costUsd: number | null;
@@ -51,23 +51,20 @@ function triage(root: string, incident: Incident, model: string): Promise<RunRes
 }
 
 /** What a run says of verdict, kind of cause and commit, under whichever of its nodes says it last. */
-export function compare({ truth }: Incident, { results, usage }: RunResult): Outcome {
+function compare({ truth }: Incident, { status, results, usage, evidence }: RunResult): Outcome {
   const said = Object.values(results).map(({ data }) => data ?? {});
   const last = (key: string) => said.flatMap((data) => [...valuesOf(data, key)]).at(-1);
-  const commit = last("commit");
-  const isCommit = (wanted: string | null | undefined) =>
-    wanted && typeof commit === "string"
-      ? commit.length >= 7 && wanted.startsWith(commit)
-      : (wanted ?? null) === (commit ?? null);
+  const commit = last("commit") ?? null;
+  const isNamed = (wanted: string) => typeof commit === "string" && commit.length >= 7 && wanted.startsWith(commit);
+  const isDone = status === "succeeded";
   return {
     right: {
-      verdict: last("verdict") === truth.verdict,
-      kind: (last("cause_kind") ?? last("kind")) === truth.cause.kind,
-      commit: isCommit(truth.cause.commit),
+      verdict: isDone && last("verdict") === truth.verdict,
+      kind: isDone && (last("cause_kind") ?? last("kind")) === truth.cause.kind,
+      commit: isDone && (truth.cause.commit === null ? commit === null : isNamed(truth.cause.commit)),
     },
-    decoys: truth.decoys.filter((decoy) => decoy.commit !== undefined && isCommit(decoy.commit)).length,
-    dropped: said.flatMap((data) => [...valuesOf(data, "dropped")].flatMap((list) => (Array.isArray(list) ? list : [])))
-      .length,
+    decoys: truth.decoys.filter((decoy) => decoy.commit !== undefined && isNamed(decoy.commit)).length,
+    dropped: evidence?.dropped ?? 0,
     tokens: usage.inputTokens + usage.outputTokens,
     costUsd: usage.costUsd,
   };
