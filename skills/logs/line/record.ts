@@ -41,14 +41,17 @@ export function fieldNames(fields: Fields): readonly string[] {
  * structured line what tells its kind stands first: level, error, status, message.
  */
 export function shapeOf(text: string): string {
-  const { format, fields } = parseRecord(text);
+  const { format, fields }: LineRecord = STRUCTURED.test(text) ? parseRecord(text) : { format: "text", fields: {} };
   if (format === "text") return withErrors(masked(text.slice(0, LINE_SEEN)));
-  const leaves = leavesOf(fields, "").filter(({ name }) => !isTimeName(name) && !/stack_?(?:trace)?$/i.test(name));
-  const ranked = leaves.map((leaf) => ({ ...leaf, rank: rankOf(leaf.name) })).sort((a, b) => a.rank - b.rank);
-  const parts = ranked.map(({ name, value }) => `${name}=${maskedValue(name, value)}`);
-  return withErrors(parts.join(" "));
+  const ranks: string[][] = Array.from({ length: RANKS.length + 1 }, () => []);
+  for (const { name, value } of leavesOf(fields)) {
+    const { rank, isStatus } = natureOf(name);
+    if (rank !== undefined) ranks[rank]?.push(`${name}=${maskedValue(value, isStatus)}`);
+  }
+  return withErrors(ranks.flat().join(" "));
 }
 
+const STRUCTURED = /^\s*(?:\{|[A-Za-z_@][\w.@/-]*=)|\}\s*$/;
 const LINE_SEEN = 4096;
 const SHAPE_SHOWN = 300;
 const MOST_LEAVES = 60;
@@ -56,22 +59,39 @@ const VALUE_SHOWN = 160;
 
 interface Leaf {
   readonly name: string;
-  readonly value: string;
+  readonly value: unknown;
 }
 
-function leavesOf(fields: Fields, prefix: string): readonly Leaf[] {
-  const leaves = Object.entries(fields).flatMap(([key, value]): readonly Leaf[] => {
-    const inner = isObject(value) ? value : nested(value);
-    if (isObject(inner)) return prefix.split(".").length < 3 ? leavesOf(inner, `${prefix}${key}.`) : [];
-    return Array.isArray(value) || value === null ? [] : [{ name: `${prefix}${key}`, value: String(value) }];
-  });
-  return leaves.slice(0, MOST_LEAVES);
+/** What is neither object nor list, at most three names deep. */
+function leavesOf(fields: Fields, prefix = "", depth = 3, leaves: Leaf[] = []): readonly Leaf[] {
+  for (const key of Object.keys(fields)) {
+    if (leaves.length === MOST_LEAVES) break;
+    const value = fields[key];
+    const inner = typeof value === "string" ? nested(value) : value;
+    if (isObject(inner)) {
+      if (depth > 1) leavesOf(inner, `${prefix}${key}.`, depth - 1, leaves);
+    } else if (value !== null && !Array.isArray(value)) leaves.push({ name: `${prefix}${key}`, value });
+  }
+  return leaves;
 }
 
-/** Where a field stands in a shape. Names of places and ids come last. */
-function rankOf(name: string): number {
+interface Nature {
+  /** Where a field stands in a shape; undefined when it tells nothing of a line's kind. */
+  readonly rank: number | undefined;
+  readonly isStatus: boolean;
+}
+
+const natures = new Map<string, Nature>();
+const MOST_NATURES = 2000;
+
+function natureOf(name: string): Nature {
+  const known = natures.get(name);
+  if (known) return known;
   const rank = RANKS.findIndex((pattern) => pattern.test(name));
-  return rank < 0 ? RANKS.length : rank;
+  const isLeftOut = isTimeName(name) || /stack_?(?:trace)?$/i.test(name);
+  const nature = { rank: isLeftOut ? undefined : rank < 0 ? RANKS.length : rank, isStatus: STATUS_NAME.test(name) };
+  if (natures.size < MOST_NATURES) natures.set(name, nature);
+  return nature;
 }
 
 const RANKS: readonly RegExp[] = [
@@ -82,31 +102,30 @@ const RANKS: readonly RegExp[] = [
   /(?:err|error|exception)[._]message$|(?:^|[._])(?:reason|cause)$/i,
 ];
 
-function maskedValue(name: string, value: string): string {
-  if (STATUS_NAME.test(name) && /^\d{1,5}$/.test(value)) return value;
-  return masked(value.slice(0, LINE_SEEN)).slice(0, VALUE_SHOWN);
+function maskedValue(value: unknown, isStatus: boolean): string {
+  if (typeof value === "number") return isStatus ? String(value) : "<n>";
+  const text = String(value);
+  if (isStatus && /^\d{1,5}$/.test(text)) return text;
+  return masked(text.slice(0, LINE_SEEN)).slice(0, VALUE_SHOWN);
 }
 
 const STATUS_NAME = /status|(?:^|[._-])code$/i;
 
 function masked(text: string): string {
-  const kept = text.replace(STATUS, (_, before: string, code: string) => `${before}${hidden(code)}`);
-  return kept
+  if (!/\d/.test(text)) return text;
+  if (/^[\d.,:-]+$/.test(text)) return "<n>";
+  return text
     .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "<uuid>")
     .replace(/\b(?=[a-f]*\d)[0-9a-f]{8,}\b/gi, "<hex>")
-    .replace(/\d+(?:[.,:T/-]\d+)*Z?/g, "<n>")
-    .replace(HIDDEN, (letter) => String(letter.charCodeAt(0) - HIDDEN_ZERO));
+    .replace(/\d+(?:[.,:T/-]\d+)*Z?/g, (number, at: number, whole: string) => {
+      const isStatus = number.length <= 5 && STATUS_BEFORE.test(whole.slice(Math.max(0, at - 24), at));
+      return isStatus && /^\d+(?![\w.])/.test(whole.slice(at, at + 6)) ? number : "<n>";
+    });
 }
 
-/** A number that tells what happened: behind the word, in a request's line of a server's log, or behind HTTP. */
-const STATUS =
-  /((?:status(?:[ _-]?code)?|\bcode|\berrno|\bHTTP(?:\/\d(?:\.\d)?)?"?|\bexit(?:ed)?(?: with)?(?: code| status)?|\b(?:returned|responded|answered)(?: with)?)["']?\s*[:= ]\s*["']?)(\d{1,5})(?![\w.])/gi;
-const HIDDEN_ZERO = 0xe000;
-const HIDDEN = /[\ue000-\ue009]/g;
-
-function hidden(digits: string): string {
-  return [...digits].map((digit) => String.fromCharCode(HIDDEN_ZERO + Number(digit))).join("");
-}
+/** A number that tells what happened: behind such a word, or in a request's line of a server's log. */
+const STATUS_BEFORE =
+  /(?:status|code|errno|HTTP(?:\/[\d.]{1,3})?"?|exit(?:ed)?|returned|responded|answered)(?: with)?(?: code| status)?["']?[:= ] ?["']?$/i;
 
 /** The shape as it is shown; the names of errors that would be cut off stand at its end. */
 function withErrors(shape: string): string {

@@ -81,7 +81,10 @@ function skim(text: string, state: Skim): number | undefined {
     const code = text.charCodeAt(at);
     if (inString) {
       if (code === 92) at++;
-      else if (code === 34) inString = false;
+      else if (code === 34) {
+        inString = false;
+        if (depth === 0) return at + 1;
+      }
     } else if (code === 34) inString = true;
     else if (code === 123 || code === 91) depth++;
     else if ((code === 125 || code === 93) && --depth === 0) return at + 1;
@@ -156,6 +159,10 @@ interface Capture {
   size: number;
 }
 
+function captureFor(purpose: Purpose): Capture {
+  return { purpose, skim: { depth: 0, inString: false, at: 0 }, pieces: [], size: 0 };
+}
+
 /** Reads one document without holding it. Rows are the elements of the list at a path; without one, of every list. */
 function createWalker(list?: string): Walker {
   const frames: Frame[] = [];
@@ -166,7 +173,7 @@ function createWalker(list?: string): Walker {
     const path = frame?.key === undefined ? (frame?.path ?? "") : `${frame.path}/${frame.key}`;
     const next = openingOf(frame, character, path, list);
     if (frame && typeof next === "string") {
-      capture = { purpose: next, skim: { depth: 0, inString: false, at: 0 }, pieces: [], size: 0 };
+      capture = captureFor(next);
       return at;
     }
     if (typeof next !== "string") frames.push({ path, key: undefined, ...next });
@@ -225,12 +232,16 @@ function createWalker(list?: string): Walker {
           TOKEN.lastIndex = at;
           const token = TOKEN.exec(text)?.[0];
           const end = at + (token?.length ?? 0);
-          const mayGoOn = !ended && text.length - at < MOST_ELEMENT;
+          const isKey = frame?.kind === "object" && frame.key === undefined;
+          if (token === undefined && character === '"' && frame && !isKey && !ended) {
+            capture = captureFor("nothing");
+            continue;
+          }
+          const mayGoOn = !ended && text.length - at < MOST_SURROUNDINGS;
           if (token === undefined || (end === text.length && character !== '"')) {
             return { rest: text.slice(at), state: mayGoOn ? "more" : "broken" };
           }
           if (!frame) return { rest: text.slice(at), state: "broken" };
-          const isKey = frame.kind === "object" && frame.key === undefined;
           frame.key = isKey ? String(parseJson(token)) : undefined;
           at = end;
         }
