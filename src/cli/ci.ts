@@ -33,6 +33,7 @@ export function githubActions(io: Io): GithubActions | undefined {
         status: report.result.status,
         resultFile: pathOf("json"),
         reportFile: pathOf("html"),
+        verdict: report.result.verdict,
         planCount: report.result.plan.length,
       };
       append(env.GITHUB_OUTPUT, outputsOf(outputs, `end-${randomUUID()}`));

@@ -59,16 +59,21 @@ export function cutSummary(summary: string, most: number): string {
 export interface Outputs {
   readonly run: string;
   readonly status: string;
+  readonly verdict?: string | undefined;
   readonly resultFile?: string;
   readonly reportFile?: string;
   readonly planCount: number;
 }
 
 /** Lines for GITHUB_OUTPUT. `delimiter` is fresh and random, so that no value can end itself and begin another output. */
-export function outputsOf({ run, status, resultFile, reportFile, planCount }: Outputs, delimiter: string): string {
+export function outputsOf(
+  { run, status, verdict, resultFile, reportFile, planCount }: Outputs,
+  delimiter: string,
+): string {
   const outputs = {
     "run-id": run,
     status,
+    verdict: verdict ?? "",
     "result-file": resultFile ?? "",
     "report-file": reportFile ?? "",
     "plan-count": String(planCount),

@@ -188,6 +188,7 @@ const bodies = [
     results: z.record(z.string(), nodeResultSchema),
     status: z.enum(RUN_STATUSES),
     reason: z.string(),
+    verdict: z.string().optional(),
     error: runErrorSchema.optional(),
   }),
   z.object({

@@ -35,6 +35,7 @@ const tellingSchema = z.discriminatedUnion("type", [
     type: z.literal("workflow:end"),
     ...moment,
     status: z.enum(RUN_STATUSES),
+    verdict: z.string().optional(),
     error: runErrorSchema.optional(),
   }),
   z.object({ type: z.literal("run:resume"), ...moment, settings: settingsSchema.pick({ model: true }).partial() }),

@@ -248,6 +248,7 @@ export const workflowSchema = z
     judge_model: text.optional(),
     judge_budget: z.int().min(0).optional(),
     inputs: z.record(z.string(), inputField).optional(),
+    verdict: path.optional().describe("where the run's verdict stands, such as assess.verdict"),
     writes: z.enum(["allow", "plan", "deny"]).optional(),
     limits: workflowLimitsSchema.optional(),
   })

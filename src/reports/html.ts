@@ -91,6 +91,7 @@ function headHtml(page: Page): Markup {
 <h1>${shortText(name, 200)}</h1>
 ${description ? html`<p class="lead">${cutText(description, 600)}</p>` : undefined}
 <div class="verdict"><span class="badge ${result.status}">${result.status}</span><p>${verdictOf(page)}</p></div>
+${result.verdict === undefined ? undefined : html`<p class="lead">Verdict: <strong>${shortText(result.verdict, 200)}</strong></p>`}
 ${result.error?.hint ? html`<p class="hint">${cutText(result.error.hint, 600)}</p>` : undefined}
 <dl class="facts">${factsOf(page).map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>`)}</dl>
 </header>`;

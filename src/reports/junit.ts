@@ -41,6 +41,7 @@ function properties({ result, record }: Report): string[] {
   const facts = {
     run: result.run,
     status: result.status,
+    ...(result.verdict === undefined ? {} : { verdict: result.verdict }),
     exitCode: result.exitCode,
     model: record.settings.model,
     costUsd: result.usage.costUsd ?? "unknown",

@@ -43,7 +43,8 @@ function verdict(report: Report): string {
   const reason = result.error?.message ?? endOf(report)?.reason ?? "";
   const node = result.error?.node === undefined ? "" : ` at ${code(result.error.node)}`;
   const hint = result.error?.hint ? `\n\n${paragraph(result.error.hint, 600)}` : "";
-  const heading = `## ${MARKS[result.status]} ${line(record.workflow.name, 160)}: ${result.status}${node}`;
+  const found = result.verdict === undefined ? "" : `\n\n**Verdict:** ${line(result.verdict, 200)}`;
+  const heading = `## ${MARKS[result.status]} ${line(record.workflow.name, 160)}: ${result.status}${node}${found}`;
   return reason === "" ? heading : `${heading}\n\n${paragraph(reason, 1500)}${hint}`;
 }
 

@@ -91,10 +91,14 @@ describe("the step summary", () => {
 
 describe("outputs", () => {
   it("are written under their public names", () => {
-    const outputs = outputsOf({ run: "r1", status: "succeeded", resultFile: "out/result.json", planCount: 2 }, "END");
+    const outputs = outputsOf(
+      { run: "r1", status: "succeeded", verdict: "incident", resultFile: "out/result.json", planCount: 2 },
+      "END",
+    );
     expect(readOutputs(outputs)).toEqual({
       "run-id": "r1",
       status: "succeeded",
+      verdict: "incident",
       "result-file": "out/result.json",
       "report-file": "",
       "plan-count": "2",
@@ -109,6 +113,7 @@ describe("outputs", () => {
         expect(outputs).toEqual({
           "run-id": run,
           status: "failed",
+          verdict: "",
           "result-file": "",
           "report-file": reportFile,
           "plan-count": "0",

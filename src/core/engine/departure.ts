@@ -1,9 +1,20 @@
 import type { EventBody, RunError, RunRecord } from "../event.ts";
+import { followPath } from "../path.ts";
+import { defined, type Json } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
 import { isDryRun } from "../workflow/inputs.ts";
 import { evalsByName } from "./evaluate.ts";
 import type { Program } from "./program.ts";
-import { chooseRoute, liveEdges, type Option, parseChoice, routePrompt, routingView, viewContext } from "./route.ts";
+import {
+  chooseRoute,
+  contextFor,
+  liveEdges,
+  type Option,
+  parseChoice,
+  routePrompt,
+  routingView,
+  viewContext,
+} from "./route.ts";
 import type { Leaving, State } from "./state.ts";
 import { ask, type Step } from "./step.ts";
 
@@ -21,7 +32,7 @@ export function route(program: Program, state: State, leaving: Leaving): Step {
   const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);
   if (chosen)
     return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
-  if (leaving.answers.length >= 2) return endUnrouted(state, leaving);
+  if (leaving.answers.length >= 2) return endUnrouted(program, state, leaving);
   return askRoute({ program, state, leaving }, choice.options, answer);
 }
 
@@ -63,10 +74,10 @@ function askRoute(
 }
 
 function finish(program: Program, state: State, leaving: Leaving, why: string): Step {
-  if (leaving.failed) return end(state, "failed", `node ${leaving.node} failed`, leaving.error);
+  if (leaving.failed) return end(program, state, "failed", `node ${leaving.node} failed`, leaving.error);
   const idle = idleness(program.record, state);
-  if (idle) return end(state, "failed", "no work was done", idle);
-  return end(state, "succeeded", why || "the last node is done");
+  if (idle) return end(program, state, "failed", "no work was done", idle);
+  return end(program, state, "succeeded", why || "the last node is done");
 }
 
 /** A run that did no work is never a success (cli "Exit codes"). */
@@ -89,7 +100,7 @@ function idleness({ workflow, skills }: RunRecord, state: State): RunError | und
   };
 }
 
-function endUnrouted(state: State, leaving: Leaving): Step {
+function endUnrouted(program: Program, state: State, leaving: Leaving): Step {
   const message = `no edge out of ${leaving.node} could be chosen: the model named no live choice twice`;
   const unresolved: RunError = {
     code: "route.unresolved",
@@ -98,29 +109,44 @@ function endUnrouted(state: State, leaving: Leaving): Step {
     node: leaving.node,
   };
   const error = leaving.answers.at(-1) === undefined ? (leaving.routeError ?? unresolved) : unresolved;
-  return end(state, "failed", `no route out of ${leaving.node}`, error);
+  return end(program, state, "failed", `no route out of ${leaving.node}`, error);
 }
 
-export function endHalted(state: State): Step {
+export function endHalted(program: Program, state: State): Step {
   const halt = state.halt ?? { status: "stopped", reason: "" };
-  if (halt.status === "failed") return end(state, "failed", halt.reason, halt.error);
+  if (halt.status === "failed") return end(program, state, "failed", halt.reason, halt.error);
   const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
   const hint = limit && limit !== "timeout" ? `raise ${limit} and resume` : undefined;
-  return end(state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
+  return end(program, state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
 }
 
 function end(
+  program: Program,
   state: State,
   status: "succeeded" | "failed" | "stopped" | "interrupted",
   reason: string,
   error?: RunError,
 ): Step {
   const results = Object.fromEntries(state.results);
-  const body: EventBody = { type: "workflow:end", results, status, reason, ...(error ? { error } : {}) };
+  const verdict = verdictOf(program, state);
+  const warnings: EventBody[] =
+    verdict === undefined || typeof verdict === "string"
+      ? []
+      : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is no string: the run has none` }];
+  const said = typeof verdict === "string" ? { verdict } : {};
+  const body: EventBody = { type: "workflow:end", results, status, reason, ...said, ...defined("error", error) };
   return {
     kind: "decide",
     key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
-    bodies: [body],
+    bodies: [...warnings, body],
   };
+}
+
+/** What stands at the path that the workflow names (G17); undefined where nothing does. */
+function verdictOf({ workflow: { verdict } }: Program, state: State): Json | undefined {
+  if (verdict === undefined) return undefined;
+  const found = followPath(verdict, contextFor({ output_required: [verdict] }, state));
+  if ("missing" in found) return undefined;
+  return found.length === 1 ? found[0] : [...found];
 }

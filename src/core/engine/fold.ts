@@ -68,7 +68,7 @@ export function fold(state: State, event: RunEvent): State {
       state.warned.add(event.message);
       break;
     case "workflow:end":
-      state.end = { status: event.status, reason: event.reason, error: event.error };
+      state.end = { status: event.status, reason: event.reason, verdict: event.verdict, error: event.error };
       break;
     case "run:resume":
       foldResume(state, event);

@@ -20,7 +20,7 @@ export function next(program: Program, state: State): Step | undefined {
 function decideNext(program: Program, state: State): Step {
   if (!state.started) return start(program);
   if (state.visit) return inVisit(sceneOf(program, state, state.visit));
-  if (state.halt) return endHalted(state);
+  if (state.halt) return endHalted(program, state);
   if (state.leaving) return route(program, state, state.leaving);
   return enter(program, state);
 }

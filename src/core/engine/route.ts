@@ -25,22 +25,44 @@ export function liveEdges(program: Program, node: string, state: Pick<State, "fo
   const isLeft = ({ index, max_iterations }: NumberedEdge) =>
     max_iterations === undefined || (state.follows.get(index) ?? 0) < max_iterations;
   const holds = ({ condition }: NumberedEdge) =>
-    condition === undefined || checkValues(condition, contextFor(condition, state)).length === 0;
+    condition === undefined ||
+    checkValues(condition, contextFor(condition, state, skillsAt(program, node))).length === 0;
   return program.edgesFrom(node).filter((edge) => isLeft(edge) && holds(edge));
 }
 
 type RootParts = "results" | "context";
 
 /** The part of the context that a rule's paths see: `input`, and nodes' latest data with their evals (N2, N32). */
-export function contextFor(rule: ValueRule, { results, context }: Pick<State, RootParts>): JsonObject {
+export function contextFor(
+  rule: ValueRule,
+  { results, context }: Pick<State, RootParts>,
+  skills?: SkillsHere,
+): JsonObject {
   const roots = [...rootsOf(rule)].flatMap((root): [string, Json][] => {
     if (root === "input") return [[root, context.input]];
     const result = results.get(root);
-    if (!result) return [];
+    if (!result) return root === "skills" && skills ? [[root, { ...skills }]] : [];
     const { data, evals } = result;
     return [[root, { ...data, ...(evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {}) }]];
   });
   return Object.fromEntries(roots);
+}
+
+/** The skills that a node lists, by whether it has them: a root of paths (workflow-format D67). */
+export interface SkillsHere {
+  readonly available: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Undefined where a node is called `skills`, which hides that root. */
+export function skillsAt({ record, workflow, node }: Program, id: string): SkillsHere | undefined {
+  if (Object.hasOwn(workflow.nodes, "skills")) return undefined;
+  const listed = [...new Set(node(id).skills ?? [])];
+  const usable = new Set(record.skills.filter(({ available }) => available).map((skill) => skill.id));
+  return {
+    available: listed.filter((skill) => usable.has(skill)),
+    missing: listed.filter((skill) => !usable.has(skill)),
+  };
 }
 
 /**

@@ -171,6 +171,7 @@ type Halt =
 interface End {
   readonly status: RunStatus;
   readonly reason: string;
+  readonly verdict: string | undefined;
   readonly error: RunError | undefined;
 }
 

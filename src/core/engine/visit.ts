@@ -5,7 +5,7 @@ import { readAnswer } from "./answer.ts";
 import { previousAttempt } from "./judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
-import { contextFor } from "./route.ts";
+import { contextFor, skillsAt } from "./route.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { Visit } from "./state.ts";
 import { ask, type Step } from "./step.ts";
@@ -26,9 +26,9 @@ export function work(scene: Scene): Step {
 }
 
 /** N13, N14: unmet requirements end the visit before the model is asked. */
-function unmetRequirement({ state, node: { requires } }: Scene): NodeResult | undefined {
+function unmetRequirement({ program, state, visit, node: { requires } }: Scene): NodeResult | undefined {
   if (!requires) return undefined;
-  const complaints = checkValues(requires, contextFor(requires, state));
+  const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, visit.node)));
   if (complaints.length === 0) return undefined;
   const why = complaints.join("; ");
   return requires.on_fail === "skip"

@@ -12,6 +12,7 @@ import {
 } from "../event.ts";
 import { sumEvidence } from "../evidence/check.ts";
 import type { RunOutline } from "../skim.ts";
+import { defined } from "../values.ts";
 
 /** The result document, `skillflow.result/1` (cli "run"). */
 export const resultSchema = z.object({
@@ -20,6 +21,7 @@ export const resultSchema = z.object({
   workflow: z.string(),
   status: z.enum(RUN_STATUSES),
   exitCode: z.int(),
+  verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
   degraded: z.array(z.object({ skill: z.string(), node: z.string(), reason: z.string() })),
   results: z.record(z.string(), nodeResultSchema),
   trace: z.object({
@@ -61,6 +63,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     workflow: record.workflow.id,
     status,
     exitCode,
+    ...defined("verdict", state.end?.verdict),
     degraded: degradedSkills(record, state.iterations.keys()),
     results: Object.fromEntries(state.results),
     trace: {

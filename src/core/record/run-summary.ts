@@ -45,7 +45,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     name: record.workflow.name,
     status,
     exitCode,
-    verdict: null,
+    verdict: end?.verdict ?? null,
     degraded: degradedSkills(record, visited),
     model,
     costUsd: costOf(usage),

@@ -162,6 +162,10 @@ function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkil
   const found: Diagnostic[] = [];
   if (id === "input")
     found.push(error("RESERVED_NODE_ID", path, 'a node cannot be called "input": it names the run\'s input'));
+  if (id === "skills") {
+    const message = 'a node called "skills" hides skills.available and skills.missing from paths';
+    found.push(warning("RESERVED_NODE_ID", path, message, "call it otherwise"));
+  }
   if (node.eval_policy === "any_pass" || node.eval_policy === "weighted") {
     const message = `eval_policy "${node.eval_policy}" is reserved`;
     found.push(error("UNSUPPORTED_EVAL_POLICY", [...path, "eval_policy"], message, "use all_pass"));
@@ -261,19 +265,30 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? "list" : typeof value;
 }
 
-/** Roots of `requires` paths that are neither `input` nor a node, which can never hold. */
+/** Roots of paths that are neither `input` nor a node, nor the skills of the node: nothing ever stands there. */
 function checkPathRoots(workflow: Workflow): Diagnostic[] {
   const known = new Set(["input", ...Object.keys(workflow.nodes)]);
-  return Object.entries(workflow.nodes).flatMap(([id, { requires }]) => {
+  const withSkills = new Set([...known, "skills"]);
+  const required = Object.entries(workflow.nodes).flatMap(([id, { requires }]) => {
     const paths = [
       ...(requires?.output_required ?? []),
       ...(requires?.output_matches ?? []).map((match) => match.path),
     ];
     return paths.flatMap((path) => {
-      const root = parsePath(path)?.segments[0]?.key;
-      if (root === undefined || known.has(root)) return [];
+      const root = unknownRoot(path, withSkills);
+      if (root === undefined) return [];
       const message = `"${path}" of node "${id}" begins with neither input nor a node`;
-      return [warning("UNKNOWN_PATH_ROOT", ["nodes", id, "requires"], message, didYouMean(root, known))];
+      return [warning("UNKNOWN_PATH_ROOT", ["nodes", id, "requires"], message, didYouMean(root, withSkills))];
     });
   });
+  const { verdict = "input" } = workflow;
+  const root = unknownRoot(verdict, known);
+  if (root === undefined) return required;
+  const message = `the verdict "${verdict}" begins with neither input nor a node`;
+  return [...required, error("UNKNOWN_PATH_ROOT", ["verdict"], message, didYouMean(root, known))];
+}
+
+function unknownRoot(path: string, known: ReadonlySet<string>): string | undefined {
+  const root = parsePath(path)?.segments[0]?.key;
+  return root === undefined || known.has(root) ? undefined : root;
 }
