@@ -6,13 +6,13 @@ const ID = /^[1-9]\d{0,18}$/;
 
 const id = z.string().max(19).regex(ID);
 
-export const incidentId = id.describe("The incident's id, digits only, from list_incidents.");
+export const incidentId = id;
 
-export const monitorId = id.describe("The monitor's id, digits only, from list_monitors.");
+export const monitorId = id;
 
-export const limit = z.int().min(1).max(50).optional().describe("How many items one page holds. 10 when absent.");
+export const limit = z.int().min(1).max(50).optional();
 
-export const page = z.int().min(1).max(100).optional().describe("Which page, from 1; `next_page` of the last answer.");
+export const page = z.int().min(1).max(100).optional();
 
 /** The id is part of a path. */
 export function checkedId(text: string): string {

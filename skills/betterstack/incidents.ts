@@ -22,17 +22,14 @@ const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 export const incidentTools = [
   defineTool({
     name: "list_incidents",
-    description: "Lists incidents, the newest first: what is down now, and what was down before.",
+    description: "Lists incidents, newest first: what is down, and what was.",
     effect: "read",
     input_schema: z.strictObject({
-      from: day.optional().describe("Only incidents from this day on, as YYYY-MM-DD."),
-      to: day.optional().describe("Only incidents up to this day, as YYYY-MM-DD."),
-      monitor_id: monitorId.optional().describe("Only incidents of this monitor."),
-      resolved: z
-        .boolean()
-        .optional()
-        .describe("False for those that still go on, true for the others. Both when absent."),
-      acknowledged: z.boolean().optional().describe("False for those that nobody has taken yet. Both when absent."),
+      from: day.optional().describe("YYYY-MM-DD."),
+      to: day.optional().describe("YYYY-MM-DD, inclusive."),
+      monitor_id: monitorId.optional(),
+      resolved: z.boolean().optional().describe("Default both."),
+      acknowledged: z.boolean().optional().describe("Default both."),
       limit,
       page,
     }),
@@ -47,7 +44,7 @@ export const incidentTools = [
   }),
   defineTool({
     name: "get_incident",
-    description: "Reads one incident: its cause, the answer that the monitor got, its metadata, who took it and when.",
+    description: "Reads one incident: cause, the answer that the monitor got, metadata, who took it when.",
     effect: "read",
     input_schema: z.strictObject({ incident_id: incidentId }),
     handler: (input, context) =>

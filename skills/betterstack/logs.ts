@@ -24,21 +24,14 @@ export const logTools = [
         .string()
         .min(1)
         .max(6000)
-        .describe(
-          "One SELECT or WITH … SELECT, such as SELECT dt, raw FROM logs WHERE dt > now() - INTERVAL 1 HOUR ORDER BY dt DESC.",
-        ),
+        .describe("SELECT dt, raw FROM logs WHERE dt > now() - INTERVAL 1 HOUR ORDER BY dt DESC"),
       source: z
         .string()
         .max(100)
         .regex(/^[A-Za-z][A-Za-z0-9_]*$/)
         .optional()
-        .describe("Which declared source, as list_sources names it: t123456_my_app. The first one when absent."),
-      limit: z
-        .int()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe("At most this many rows, whatever the query says. 50 when absent."),
+        .describe("As list_sources names it, t123456_my_app; default: the first declared."),
+      limit: z.int().min(1).max(200).optional().describe("Rows at most; default 50."),
     }),
     handler: (input, context) =>
       withBetterStack(context, async () => {

@@ -20,11 +20,11 @@ import {
 export const monitorTools = [
   defineTool({
     name: "list_monitors",
-    description: "Lists uptime monitors and whether each is up, down, validating, paused, pending or in maintenance.",
+    description: "Lists uptime monitors and their states.",
     effect: "read",
     input_schema: z.strictObject({
-      name: z.string().min(1).max(200).optional().describe("Only the monitor with this name, whole."),
-      url: z.string().min(1).max(2000).optional().describe("Only the monitor of this address, whole."),
+      name: z.string().min(1).max(200).optional().describe("Whole name."),
+      url: z.string().min(1).max(2000).optional().describe("Whole address."),
       limit,
       page,
     }),
@@ -42,7 +42,7 @@ export const monitorTools = [
   }),
   defineTool({
     name: "get_monitor",
-    description: "Reads one monitor: what it checks, how often, from where, and what it takes for an error.",
+    description: "Reads one monitor: what it checks, how often, from where, what counts as an error.",
     effect: "read",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     handler: (input, context) =>

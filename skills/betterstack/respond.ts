@@ -12,55 +12,51 @@ const way = (what: string, absent: boolean) => z.boolean().optional().describe(`
 export const respondTools = [
   defineTool({
     name: "acknowledge_incident",
-    description: "Says that someone is on an incident, which stops its escalation. One taken already stays as it is.",
+    description: "Says that someone is on an incident: stops its escalation.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
-      acknowledged_by: person
-        .optional()
-        .describe("Who takes it: a user's e-mail address or a name. The token's owner when absent."),
+      acknowledged_by: person.optional().describe("E-mail address or name; default: the token's owner."),
     }),
     handler: ({ incident_id, ...body }, context) =>
       withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "acknowledge", body })),
   }),
   defineTool({
     name: "resolve_incident",
-    description: "Ends an incident. One that has ended already stays as it is.",
+    description: "Ends an incident. One that has ended stays as it is.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
-      resolved_by: person
-        .optional()
-        .describe("Who ends it: a user's e-mail address or a name. The token's owner when absent."),
+      resolved_by: person.optional().describe("E-mail address or name; default: the token's owner."),
     }),
     handler: ({ incident_id, ...body }, context) =>
       withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "resolve", body })),
   }),
   defineTool({
     name: "create_incident",
-    description: "Reports an incident by hand: whoever is on call is told. Look with list_incidents first.",
+    description: "Reports an incident: whoever is on call is told.",
     effect: "write",
     input_schema: z.strictObject({
       requester_email: z
         .string()
         .max(200)
         .regex(/^[^\s@<>"]+@[^\s@<>"]+\.[^\s@<>"]+$/)
-        .describe("In whose name: the e-mail address of a member of the team."),
-      name: z.string().min(1).max(150).optional().describe("A short name, such as the service's."),
-      summary: z.string().min(1).max(220).describe("What happened, in one line: it is what a call or a message says."),
-      description: z.string().max(10_000).optional().describe("The evidence, and what was tried."),
+        .describe("Of a member of the team."),
+      name: z.string().min(1).max(150).optional().describe("Such as the service's."),
+      summary: z.string().min(1).max(220).describe("One line: what a call or message says."),
+      description: z.string().max(10_000).optional().describe("Evidence, and what was tried."),
       policy_id: z
         .string()
         .max(19)
         .regex(/^\d+$/)
         .optional()
-        .describe("The escalation policy's id: then it decides who is told how, and the ways below count for nothing."),
-      call: way("Calls whoever is on call.", false),
-      sms: way("Sends a text message.", false),
-      email: way("Sends an e-mail.", true),
-      push: way("Sends a push notification.", true),
+        .describe("Escalation policy: decides who is told how, in place of the ways below."),
+      call: way("Phone call.", false),
+      sms: way("Text message.", false),
+      email: way("E-mail.", true),
+      push: way("Push notification.", true),
     }),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {

@@ -7,8 +7,7 @@ import { declaredSources } from "./sql-tables.ts";
 export const sourceTools = [
   defineTool({
     name: "list_sources",
-    description:
-      "Lists the sources that send logs: platform, region, how long they are kept, whether query_logs reads them.",
+    description: "Lists the sources that send logs, and whether query_logs reads them.",
     effect: "read",
     input_schema: z.strictObject({ limit, page }),
     handler: (input, context) =>

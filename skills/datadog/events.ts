@@ -8,12 +8,10 @@ import { pageUrl } from "./site.ts";
 export const eventTools = [
   defineTool({
     name: "list_events",
-    description: "Lists events: deployments, alerts going off and recovering, configuration changes, autoscaling.",
+    description: "Lists events: deployments, alerts, configuration changes, autoscaling.",
     effect: "read",
     input_schema: z.strictObject({
-      query: query
-        .optional()
-        .describe("Event search syntax, such as source:deployment service:checkout. All when absent."),
+      query: query.optional().describe("Such as source:deployment service:checkout."),
       from,
       to,
       newest_first: newestFirst,
@@ -51,7 +49,7 @@ export const eventTools = [
   }),
   defineTool({
     name: "list_incidents",
-    description: "Lists incidents declared in Datadog, the newest first. Those not resolved, when no state is given.",
+    description: "Lists declared incidents, newest first.",
     effect: "read",
     input_schema: z.strictObject({
       states: z
@@ -59,13 +57,12 @@ export const eventTools = [
         .min(1)
         .max(3)
         .optional()
-        .describe("Only incidents in these states. active and stable when absent."),
+        .describe("Default active and stable."),
       severities: z
         .array(z.enum(["SEV-1", "SEV-2", "SEV-3", "SEV-4", "SEV-5", "UNKNOWN"]))
         .min(1)
         .max(6)
-        .optional()
-        .describe("Only incidents of these severities. All when absent."),
+        .optional(),
       limit,
       page,
     }),

@@ -8,30 +8,23 @@ const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\
 
 const time = z.string().max(40).regex(TIME);
 
-export const from = time
-  .optional()
-  .describe("Where to begin: now-15m, now-2h, or a time in ISO 8601. now-1h when absent.");
+export const from = time.optional();
 
-export const to = time.optional().describe("Where to end: now-5m or a time in ISO 8601. now when absent.");
+export const to = time.optional();
 
-export const limit = z.int().min(1).max(50).optional().describe("How many items one page holds. 10 when absent.");
+export const limit = z.int().min(1).max(50).optional();
 
-export const page = z.int().min(1).max(100).optional().describe("Which page, from 1; `next_page` of the last answer.");
+export const page = z.int().min(1).max(100).optional();
 
 export const cursor = z
   .string()
   .max(4000)
   .regex(/^[A-Za-z0-9_=+/.~-]+$/)
-  .optional()
-  .describe("`next_cursor` of the last answer, with the same query and times. The first page when absent.");
+  .optional();
 
-export const newestFirst = z.boolean().optional().describe("False for the oldest first. True when absent.");
+export const newestFirst = z.boolean().optional().describe("Default true.");
 
-export const monitorId = z
-  .int()
-  .min(1)
-  .max(Number.MAX_SAFE_INTEGER)
-  .describe("The monitor's id, a number, from list_monitors.");
+export const monitorId = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
 export const DEFAULT_LIMIT = 10;
 

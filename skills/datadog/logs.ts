@@ -6,7 +6,7 @@ import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } fr
 
 const PERMISSION = "logs_read_data";
 
-const logQuery = query.describe("Log search syntax, such as service:checkout status:error -@http.status_code:404.");
+const logQuery = query.describe("Such as service:checkout status:error -@http.status_code:404.");
 
 const indexes = z
   .array(
@@ -17,8 +17,7 @@ const indexes = z
   )
   .min(1)
   .max(10)
-  .optional()
-  .describe("Only these indexes. All when absent.");
+  .optional();
 
 const facet = z
   .string()
@@ -28,7 +27,7 @@ const facet = z
 export const logTools = [
   defineTool({
     name: "search_logs",
-    description: "Searches log lines. To count or compare many, use aggregate_logs: it is one small answer.",
+    description: "Searches log lines. To count or compare, use aggregate_logs.",
     effect: "read",
     input_schema: z.strictObject({
       query: logQuery,
@@ -39,7 +38,7 @@ export const logTools = [
         .array(z.string().min(1).max(200))
         .max(10)
         .optional()
-        .describe("Attributes to show beside the message, by dotted path, such as http.status_code or error.stack."),
+        .describe("Attributes to show too: http.status_code, error.stack."),
       newest_first: newestFirst,
       limit,
       cursor,
@@ -71,7 +70,7 @@ export const logTools = [
   }),
   defineTool({
     name: "aggregate_logs",
-    description: "Counts or measures logs, as one number, by facet, over time, or both: how many errors per service.",
+    description: "Counts or measures logs: one number, by facet, over time, or both.",
     effect: "read",
     input_schema: z.strictObject({
       query: logQuery,
@@ -81,25 +80,15 @@ export const logTools = [
       measure: z
         .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])
         .optional()
-        .describe("What to compute. count when absent; all others need metric."),
-      metric: facet.optional().describe("The measured attribute, such as @duration, or @usr.id for cardinality."),
-      group_by: z
-        .array(facet)
-        .min(1)
-        .max(3)
-        .optional()
-        .describe("Facets to group by, such as service, status or @http.status_code."),
+        .describe("Default count; others need metric."),
+      metric: facet.optional().describe("Such as @duration, or @usr.id for cardinality."),
+      group_by: z.array(facet).min(1).max(3).optional().describe("Facets: service, status, @http.status_code."),
       interval: z
         .string()
         .regex(/^[1-9]\d{0,3}[smhd]$/)
         .optional()
-        .describe("The width of a step such as 5m: gives a series over time instead of one number."),
-      limit: z
-        .int()
-        .min(1)
-        .max(50)
-        .optional()
-        .describe("How many values of each facet, the largest first. 10 when absent."),
+        .describe("A step, such as 5m, for a series over time."),
+      limit: z.int().min(1).max(50).optional().describe("Values of each facet, largest first."),
       cursor,
     }),
     handler: (input, context) =>

@@ -7,21 +7,14 @@ import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
 export const metricTools = [
   defineTool({
     name: "query_metrics",
-    description: "Reads metrics: of each series its minimum, maximum, average, last value, and points over time.",
+    description: "Reads metrics: of each series minimum, maximum, average, last value, points over time.",
     effect: "read",
     input_schema: z.strictObject({
-      query: query.describe(
-        "A metric query, such as sum:trace.http.request.errors{service:checkout} by {env}.as_count().",
-      ),
+      query: query.describe("Such as sum:trace.http.request.errors{service:checkout} by {env}.as_count()."),
       from,
       to,
-      points: z
-        .int()
-        .min(0)
-        .max(60)
-        .optional()
-        .describe("How many points of each series; neighbours are averaged to fit. 20 when absent, 0 for none."),
-      limit: z.int().min(1).max(30).optional().describe("How many series, the highest peak first. 10 when absent."),
+      points: z.int().min(0).max(60).optional().describe("Of each series; default 20, 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first."),
     }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {

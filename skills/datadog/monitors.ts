@@ -10,12 +10,10 @@ const PERMISSION = "monitors_read";
 export const monitorTools = [
   defineTool({
     name: "list_monitors",
-    description: "Searches monitors: which alert now, which watch a service, which are muted.",
+    description: "Searches monitors and their states.",
     effect: "read",
     input_schema: z.strictObject({
-      query: query
-        .optional()
-        .describe('Monitor search syntax, such as status:alert tag:"service:checkout" or muted:true. All when absent.'),
+      query: query.optional().describe('Such as status:alert tag:"service:checkout" or muted:true.'),
       limit,
       page,
     }),
@@ -49,7 +47,7 @@ export const monitorTools = [
   }),
   defineTool({
     name: "get_monitor",
-    description: "Reads one monitor: its query, message, thresholds, downtimes, and which of its groups are not OK.",
+    description: "Reads one monitor: query, message, thresholds, downtimes, groups that are not OK.",
     effect: "read",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     handler: (input, context) =>

@@ -11,20 +11,19 @@ const PERMISSION = "monitors_downtime";
 export const muteTools = [
   defineTool({
     name: "mute_monitor",
-    description:
-      "Silences a monitor, or one scope of it, for a bounded time, by a downtime. Repeated, it makes no second.",
+    description: "Silences a monitor, or one scope of it, for a bounded time. A repeat adds no second downtime.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       monitor_id: monitorId,
-      minutes: z.int().min(5).max(10_080).describe("For how long, from now: 5 minutes to a week."),
+      minutes: z.int().min(5).max(10_080),
       scope: z
         .string()
         .max(300)
         .regex(/^[A-Za-z0-9_.:/*() -]+$/)
         .optional()
-        .describe("Which groups, such as env:staging AND host:web-1. All of the monitor's when absent."),
-      reason: z.string().min(1).max(500).describe("Why, for the people who find the monitor muted."),
+        .describe("Groups, such as env:staging AND host:web-1; default all."),
+      reason: z.string().min(1).max(500).describe("For the people who find it muted."),
     }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {

@@ -7,17 +7,17 @@ import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } fr
 export const spanTools = [
   defineTool({
     name: "search_spans",
-    description: "Searches trace spans: which requests failed or were slow, where, and with what error.",
+    description: "Searches trace spans: which requests failed or were slow, where, with what error.",
     effect: "read",
     input_schema: z.strictObject({
-      query: query.describe("Span search syntax, such as service:checkout status:error @duration:>1s."),
+      query: query.describe("Such as service:checkout status:error @duration:>1s."),
       from,
       to,
       fields: z
         .array(z.string().min(1).max(200))
         .max(10)
         .optional()
-        .describe("Attributes to show beside the usual ones, by dotted path, such as http.url or db.statement."),
+        .describe("Attributes to show too: http.url, db.statement."),
       newest_first: newestFirst,
       limit,
       cursor,

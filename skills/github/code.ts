@@ -7,15 +7,14 @@ import { searchQuery } from "./search.ts";
 export const codeTools = [
   defineTool({
     name: "search_code",
-    description:
-      "Finds files on default branches by their content, with the matching fragments. Ten searches a minute.",
+    description: "Finds files on default branches by content, with the matching fragments.",
     effect: "read",
     input_schema: z.strictObject({
       query: z
         .string()
         .min(1)
         .max(200)
-        .describe("Words, and qualifiers such as path:src, filename:db.ts, extension:go, org:acme."),
+        .describe("Words and qualifiers: path:src, filename:db.ts, extension:go, org:acme."),
       repository,
       limit,
       page,
@@ -41,14 +40,14 @@ export const codeTools = [
   }),
   defineTool({
     name: "get_file",
-    description: "Reads a text file's lines, or lists a folder. A long file comes in parts: go on at `next_line`.",
+    description: "Reads a text file's lines, or lists a folder. Go on at `next_line`.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      path: filePath.describe("The file or folder, from the repository's root. The root folder when empty."),
-      ref: ref.optional().describe("A branch, tag or sha. The default branch when absent."),
-      start_line: z.int().min(1).max(1_000_000).optional().describe("The first line to read, from 1."),
-      end_line: z.int().min(1).max(1_000_000).optional().describe("The last line to read."),
+      path: filePath.describe("From the repository's root; empty for the root."),
+      ref: ref.optional(),
+      start_line: z.int().min(1).max(1_000_000).optional(),
+      end_line: z.int().min(1).max(1_000_000).optional(),
     }),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {

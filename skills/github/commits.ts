@@ -6,15 +6,15 @@ import { filePath, limit, page, paging, ref, repository, safePath, safeRef, time
 export const commitTools = [
   defineTool({
     name: "list_commits",
-    description: "Lists commits, newest first: who changed what lately, on a branch or in a path.",
+    description: "Lists commits, newest first, of a branch or a path.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      ref: ref.optional().describe("Where to start: a branch, tag or sha. The default branch when absent."),
-      path: filePath.optional().describe("Only commits that touch this path."),
-      author: z.string().max(100).optional().describe("Only commits of this login name or e-mail address."),
-      since: timestamp.optional().describe("Only commits after this time, in ISO 8601."),
-      until: timestamp.optional().describe("Only commits before this time, in ISO 8601."),
+      ref: ref.optional(),
+      path: filePath.optional(),
+      author: z.string().max(100).optional().describe("Login name or e-mail address."),
+      since: timestamp.optional(),
+      until: timestamp.optional(),
       limit,
       page,
     }),
@@ -28,7 +28,7 @@ export const commitTools = [
   }),
   defineTool({
     name: "get_commit",
-    description: "Reads one commit: its whole message and its patch, file by file.",
+    description: "Reads one commit: whole message and patch by file.",
     effect: "read",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     handler: (input, context) =>
@@ -48,13 +48,12 @@ export const commitTools = [
   }),
   defineTool({
     name: "compare_commits",
-    description:
-      "Compares two refs: the commits and files between a good and a bad version. Files come with page 1 only.",
+    description: "Reads the commits and files between two refs. Files come with page 1 only.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      base: ref.describe("The older side: a branch, tag or sha."),
-      head: ref.describe("The newer side: a branch, tag or sha."),
+      base: ref.describe("The older side."),
+      head: ref.describe("The newer side."),
       limit,
       page,
     }),

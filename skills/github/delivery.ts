@@ -31,13 +31,13 @@ export const deliveryTools = [
   }),
   defineTool({
     name: "list_deployments",
-    description: "Lists deployments, newest first, each with its latest status. Costs one request more per deployment.",
+    description: "Lists deployments, newest first, each with its latest status.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      environment: z.string().max(255).optional().describe("Only this environment, such as production."),
-      ref: ref.optional().describe("Only deployments of this branch, tag or sha."),
-      limit: z.int().min(1).max(10).optional().describe("How many deployments one page holds. 5 when absent."),
+      environment: z.string().max(255).optional(),
+      ref: ref.optional(),
+      limit: z.int().min(1).max(10).optional().describe("Default 5."),
       page,
     }),
     handler: (input, context) =>
@@ -62,7 +62,7 @@ export const deliveryTools = [
   }),
   defineTool({
     name: "list_workflow_runs",
-    description: "Lists GitHub Actions runs, newest first: what was built, tested or deployed, and how it ended.",
+    description: "Lists GitHub Actions runs, newest first, and how they ended.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
@@ -71,23 +71,22 @@ export const deliveryTools = [
         .max(255)
         .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/)
         .optional()
-        .describe("Only this workflow: its file name, such as ci.yml, or its id."),
-      branch: branch.optional().describe("Only runs on this branch."),
+        .describe("File name, such as ci.yml, or id."),
+      branch: branch.optional(),
       status: z
         .enum(["success", "failure", "cancelled", "timed_out", "skipped", "completed", "in_progress", "queued"])
-        .optional()
-        .describe("Only runs in this state or with this conclusion."),
+        .optional(),
       event: z
         .string()
         .max(50)
         .regex(/^[a-z_]+$/)
         .optional()
-        .describe("Only runs started by this event, such as push or schedule."),
+        .describe("Such as push or schedule."),
       head_sha: z
         .string()
         .regex(/^[0-9a-f]{40}$/)
         .optional()
-        .describe("Only runs of this commit: its whole sha."),
+        .describe("Whole sha."),
       limit,
       page,
     }),
@@ -117,12 +116,12 @@ export const deliveryTools = [
   }),
   defineTool({
     name: "get_workflow_run_logs",
-    description: "Reads the end of the failed jobs' logs of one run. Costs one download per failed job.",
+    description: "Reads the end of a run's failed jobs' logs.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
-      run_id: z.int().min(1).describe("The run's id, from list_workflow_runs."),
-      limit: z.int().min(1).max(5).optional().describe("At most this many failed jobs' logs. 3 when absent."),
+      run_id: z.int().min(1),
+      limit: z.int().min(1).max(5).optional().describe("Jobs; default 3."),
     }),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {

@@ -7,48 +7,42 @@ export const repository = z
   .max(140)
   .regex(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$/)
   .optional()
-  .describe("The repository as owner/name. The configured one when absent.");
+  .describe("owner/name; else the configured one.");
 
-export const issueNumber = z.int().min(1).max(2_147_483_647).describe("The number of the issue or pull request.");
+export const issueNumber = z.int().min(1).max(2_147_483_647);
 
-export const pullNumber = z.int().min(1).max(2_147_483_647).describe("The number of the pull request.");
+export const pullNumber = z.int().min(1).max(2_147_483_647);
 
-export const limit = z.int().min(1).max(30).optional().describe("How many items one page holds. 10 when absent.");
+export const limit = z.int().min(1).max(30).optional();
 
-export const page = z.int().min(1).max(100).optional().describe("Which page, from 1; `next_page` of the last answer.");
+export const page = z.int().min(1).max(100).optional();
 
 export const branch = z
   .string()
   .max(255)
-  .regex(/^[^\s:?*~^\\[\]]+$/)
-  .describe("A branch name.");
+  .regex(/^[^\s:?*~^\\[\]]+$/);
 
 export const ref = z
   .string()
   .max(255)
-  .regex(/^[^\s:?*~^\\[\]]+$/)
-  .describe("A branch, a tag or a commit's sha.");
+  .regex(/^[^\s:?*~^\\[\]]+$/);
 
 export const filePath = z
   .string()
   .max(1000)
   .regex(/^[^\\\r\n\t]*$/)
-  .describe("A path from the repository's root, without a leading slash.");
+  .describe("From the repository's root.");
 
 export const timestamp = z
   .string()
   .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
-  .describe("A time in ISO 8601, such as 2026-01-31T08:00:00Z.");
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/);
 
-export const title = z.string().min(1).max(256).describe("The title, one line.");
+export const title = z.string().min(1).max(256);
 
-export const body = z.string().max(60_000).describe("The text, in GitHub's Markdown.");
+export const body = z.string().max(60_000).describe("GitHub's Markdown.");
 
-export const labels = z
-  .array(z.string().min(1).max(50))
-  .max(20)
-  .describe("Label names. GitHub creates names that do not exist yet if the token may.");
+export const labels = z.array(z.string().min(1).max(50)).max(20).describe("New names are created if the token may.");
 
 export const assignees = z
   .array(
@@ -58,7 +52,7 @@ export const assignees = z
       .regex(/^[A-Za-z0-9_[\]-]+$/),
   )
   .max(10)
-  .describe("Login names of the people to assign.");
+  .describe("Login names.");
 
 const DEFAULT_LIMIT = 10;
 

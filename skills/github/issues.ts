@@ -7,19 +7,18 @@ import { searchQuery } from "./search.ts";
 export const issueTools = [
   defineTool({
     name: "search_issues",
-    description:
-      "Finds issues and pull requests by words and qualifiers. Look here for a duplicate before creating one.",
+    description: "Finds issues or pull requests by words and qualifiers.",
     effect: "read",
     input_schema: z.strictObject({
       query: z
         .string()
         .min(1)
         .max(200)
-        .describe("Words, and qualifiers such as label:bug, author:octocat, in:title, created:>2026-01-01."),
+        .describe("Words and qualifiers: label:bug, author:octocat, in:title, created:>2026-01-01."),
       repository,
-      type: z.enum(["issue", "pull_request"]).optional().describe("What to look for. issue when absent."),
-      state: z.enum(["open", "closed"]).optional().describe("Both when absent."),
-      sort: z.enum(["created", "updated", "comments"]).optional().describe("Best match first when absent."),
+      type: z.enum(["issue", "pull_request"]).optional().describe("Default issue."),
+      state: z.enum(["open", "closed"]).optional().describe("Default both."),
+      sort: z.enum(["created", "updated", "comments"]).optional().describe("Default best match."),
       limit,
       page,
     }),
@@ -43,7 +42,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "get_issue",
-    description: "Reads one issue (or a pull request's conversation head) with its whole text.",
+    description: "Reads one issue, or a pull request's first post, with its whole text.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: issueNumber }),
     handler: (input, context) =>
@@ -59,7 +58,7 @@ export const issueTools = [
     input_schema: z.strictObject({
       repository,
       number: issueNumber,
-      since: timestamp.optional().describe("Only comments updated at or after this time, in ISO 8601."),
+      since: timestamp.optional(),
       limit,
       page,
     }),
@@ -73,7 +72,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "create_issue",
-    description: "Creates an issue. Search for an existing one first. Repeating the same call creates no second one.",
+    description: "Creates an issue. Search for an existing one first.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -104,11 +103,8 @@ export const issueTools = [
       number: issueNumber,
       title: title.optional(),
       body: body.optional(),
-      state: z.enum(["open", "closed"]).optional().describe("Closes or reopens the issue."),
-      state_reason: z
-        .enum(["completed", "not_planned", "duplicate", "reopened"])
-        .optional()
-        .describe("Why it is closed or reopened."),
+      state: z.enum(["open", "closed"]).optional(),
+      state_reason: z.enum(["completed", "not_planned", "duplicate", "reopened"]).optional(),
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
@@ -122,7 +118,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "add_comment",
-    description: "Comments on an issue or pull request. Repeating the same call adds no second comment.",
+    description: "Comments on an issue or pull request.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),

@@ -20,7 +20,7 @@ import {
 export const pullTools = [
   defineTool({
     name: "create_pr",
-    description: "Opens a pull request for a branch that is already pushed. An open one for it is returned instead.",
+    description: "Opens a pull request for a pushed branch, or returns the open one.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -31,9 +31,9 @@ export const pullTools = [
         .string()
         .max(300)
         .regex(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/)
-        .describe("The branch with the changes; owner:branch when it is in a fork."),
-      base: branch.optional().describe("The branch to merge into. The repository's default branch when absent."),
-      draft: z.boolean().optional().describe("Opens it as a draft."),
+        .describe("Branch with the changes; owner:branch in a fork."),
+      base: branch.optional().describe("Branch to merge into; default: the default branch."),
+      draft: z.boolean().optional(),
     }),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
@@ -66,12 +66,12 @@ export const pullTools = [
   }),
   defineTool({
     name: "get_pr_diff",
-    description: "Reads what a pull request changes, file by file. With `path`, one file's patch, which is cut less.",
+    description: "Reads a pull request's changes by file. With `path`: one file's patch, cut less.",
     effect: "read",
     input_schema: z.strictObject({
       repository,
       number: pullNumber,
-      path: filePath.optional().describe("Only this file, by its path from the repository's root."),
+      path: filePath.optional(),
       limit,
       page,
     }),

@@ -22,7 +22,7 @@ export const commentTools = [
   }),
   defineTool({
     name: "add_comment",
-    description: "Comments on an issue, or replies to a comment. Repeating the same call adds no second comment.",
+    description: "Comments on an issue, or replies to a comment.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -33,7 +33,7 @@ export const commentTools = [
         .max(36)
         .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
         .optional()
-        .describe("The id of the comment to reply to, from list_comments."),
+        .describe("The comment to reply to, from list_comments."),
     }),
     handler: (input, context) =>
       withLinear(context, (linear) =>

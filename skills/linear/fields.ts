@@ -5,8 +5,7 @@ import * as z from "zod";
 export const issue = z
   .string()
   .max(36)
-  .regex(/^([A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/)
-  .describe("The issue as ENG-123, or its id.");
+  .regex(/^([A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/);
 
 const name = z
   .string()
@@ -14,37 +13,36 @@ const name = z
   .max(200)
   .regex(/^[^\r\n]+$/);
 
-export const team = name.describe("The team's name, its key such as ENG, or its id.");
+export const team = name.describe("Name, key or id.");
 
-export const state = name.describe("The workflow state's name, such as In Progress, or its id.");
+export const state = name.describe("A workflow state's name or id.");
 
-export const project = name.describe("The project's name or id.");
+export const project = name.describe("Name or id.");
 
-export const assignee = name.describe("An e-mail address, a display name, `me`, or a user's id.");
+export const assignee = name.describe("E-mail address, display name, `me` or id.");
 
-export const labels = z.array(name).max(20).describe("Label names or ids.");
+export const labels = z.array(name).max(20).describe("Names or ids.");
 
-export const title = z.string().min(1).max(256).describe("The title, one line.");
+export const title = z.string().min(1).max(256);
 
-export const body = z.string().max(60_000).describe("The text, in Markdown.");
+export const body = z.string().max(60_000).describe("Markdown.");
 
 const PRIORITIES = ["none", "urgent", "high", "medium", "low"] as const;
 
-export const priority = z.enum(PRIORITIES).describe("How urgent it is.");
+export const priority = z.enum(PRIORITIES);
 
 /** Linear counts from 0, no priority, and 1, urgent, to 4. */
 export function priorityNumber(value: (typeof PRIORITIES)[number]): number {
   return PRIORITIES.indexOf(value);
 }
 
-export const limit = z.int().min(1).max(30).optional().describe("How many items one page holds. 10 when absent.");
+export const limit = z.int().min(1).max(30).optional();
 
 export const cursor = z
   .string()
   .max(300)
   .regex(/^[\w+/=.:-]+$/)
-  .optional()
-  .describe("`next_cursor` of the last answer, for the page after it.");
+  .optional();
 
 const DEFAULT_LIMIT = 10;
 

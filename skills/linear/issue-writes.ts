@@ -11,7 +11,7 @@ import { aboutIssue } from "./missing.ts";
 export const issueWriteTools = [
   defineTool({
     name: "create_issue",
-    description: "Creates an issue. Search for an existing one first. Repeating the same call creates no second one.",
+    description: "Creates an issue. Search for an existing one first.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -50,14 +50,14 @@ export const issueWriteTools = [
       issue: fields.issue,
       title: fields.title.optional(),
       body: fields.body.optional(),
-      team: fields.team.optional().describe("Moves the issue to this team: its name, key or id."),
+      team: fields.team.optional().describe("Moves the issue there: name, key or id."),
       state: fields.state.optional(),
       priority: fields.priority.optional(),
-      labels: fields.labels.optional().describe("Label names or ids: all that the issue shall have."),
-      add_labels: fields.labels.optional().describe("Label names or ids to add."),
-      remove_labels: fields.labels.optional().describe("Label names or ids to take away."),
+      labels: fields.labels.optional().describe("Names or ids: replaces all."),
+      add_labels: fields.labels.optional().describe("Names or ids."),
+      remove_labels: fields.labels.optional().describe("Names or ids."),
       project: fields.project.optional(),
-      assignee: fields.assignee.optional().describe("An e-mail address, a display name, `me`, a user's id, or `none`."),
+      assignee: fields.assignee.optional().describe("E-mail address, display name, `me`, id or `none`."),
     }),
     handler: (input, context) =>
       withLinear(context, (linear) => {

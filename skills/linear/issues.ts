@@ -15,23 +15,19 @@ const timestamp = z
 export const issueTools = [
   defineTool({
     name: "search_issues",
-    description:
-      "Finds issues by words and filters, or lists the latest that fit the filters. Look here for a duplicate first.",
+    description: "Finds issues by words and filters, or lists the latest that fit the filters.",
     effect: "read",
     input_schema: z.strictObject({
-      query: z.string().min(1).max(200).optional().describe("Words to look for. Without it: the latest that fit."),
+      query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that fit."),
       team: fields.team.optional(),
       state: fields.state.optional(),
-      status: z
-        .enum(["open", "closed"])
-        .optional()
-        .describe("Open or closed, whatever the state's name. Both when absent."),
-      label: z.string().min(1).max(200).optional().describe("A label's name or id."),
+      status: z.enum(["open", "closed"]).optional().describe("Whatever the state's name; default both."),
+      label: z.string().min(1).max(200).optional().describe("Name or id."),
       project: fields.project.optional(),
       assignee: fields.assignee.optional(),
-      created_after: timestamp.optional().describe("Only issues created at or after this time, in ISO 8601."),
-      updated_after: timestamp.optional().describe("Only issues changed at or after this time, in ISO 8601."),
-      include_comments: z.boolean().optional().describe("Looks for the words in comments too."),
+      created_after: timestamp.optional().describe("ISO 8601."),
+      updated_after: timestamp.optional().describe("ISO 8601."),
+      include_comments: z.boolean().optional(),
       limit: fields.limit,
       cursor: fields.cursor,
     }),

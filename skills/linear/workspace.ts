@@ -4,7 +4,7 @@ import { withLinear } from "./client.ts";
 import { cursor, limit, nextCursor, type Page, paging, team } from "./fields.ts";
 import { checkNames, teamFilter } from "./filters.ts";
 
-const name = z.string().min(1).max(200).optional().describe("Only those whose name contains this.");
+const name = z.string().min(1).max(200).optional().describe("Text in the name.");
 
 export const workspaceTools = [
   defineTool({
@@ -19,7 +19,7 @@ export const workspaceTools = [
     description: "Lists issue labels: the workspace's and the teams'. A group is no label itself.",
     effect: "read",
     input_schema: z.strictObject({
-      team: team.optional().describe("Only labels that this team's issues can have: its name, key or id."),
+      team: team.optional().describe("Name, key or id."),
       name,
       limit,
       cursor,
@@ -34,7 +34,7 @@ export const workspaceTools = [
     description: "Lists workflow states: the columns an issue moves through. Each team has its own.",
     effect: "read",
     input_schema: z.strictObject({
-      team: team.optional().describe("Only this team's states: its name, key or id."),
+      team: team.optional().describe("Name, key or id."),
       name,
       limit,
       cursor,
@@ -49,7 +49,7 @@ export const workspaceTools = [
     description: "Lists projects with their status, lead and dates.",
     effect: "read",
     input_schema: z.strictObject({
-      team: team.optional().describe("Only this team's projects: its name, key or id."),
+      team: team.optional().describe("Name, key or id."),
       name,
       limit,
       cursor,

@@ -19,29 +19,25 @@ export interface Field {
 }
 
 export const noticeInput = {
-  title: z.string().min(1).max(150).describe("What happened, in one line."),
-  text: z
-    .string()
-    .min(1)
-    .max(3500)
-    .describe("The message: plain text and line breaks. Addresses bare. Discord shows *emphasis* and `code`."),
-  severity: z.enum(SEVERITIES).optional().describe("How bad it is: shown before the title."),
+  title: z.string().min(1).max(150),
+  text: z.string().min(1).max(3500).describe("Plain text. Discord shows *emphasis* and `code`."),
+  severity: z.enum(SEVERITIES).optional(),
   fields: z
     .array(
       z.strictObject({
-        name: z.string().min(1).max(60).describe("What the value is, such as Service."),
-        value: z.string().min(1).max(300).describe("The value."),
+        name: z.string().min(1).max(60),
+        value: z.string().min(1).max(300),
       }),
     )
     .max(10)
     .optional()
-    .describe("Short facts, shown below the text."),
+    .describe("Short facts."),
   link: z
     .string()
     .max(500)
     .regex(new RegExp(`^${ADDRESS_PATTERN}$`))
     .optional()
-    .describe("One http or https address, shown as it is below the text: an issue, a dashboard."),
+    .describe("One http or https address."),
 } as const;
 
 const noticeObject = z.strictObject(noticeInput);

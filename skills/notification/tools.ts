@@ -25,10 +25,10 @@ const CHANNELS: Readonly<Record<Name, Channel>> = {
 export const notificationTools = [
   defineTool({
     name: "send",
-    description: "Sends one message to one or several channels and tells what became of it on each.",
+    description: "Sends one message to channels and tells what became of it on each.",
     effect: "write",
     input_schema: z.strictObject({
-      channels: z.array(z.enum(NAMES).describe("A channel.")).min(1).max(NAMES.length).describe("Where to send it."),
+      channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length),
       ...noticeInput,
     }),
     handler: async ({ channels, ...input }, context) => {

@@ -6,13 +6,13 @@ import { issue, organization } from "./fields.ts";
 export const commentTools = [
   defineTool({
     name: "add_comment",
-    description: "Comments on an issue, where its team sees it. Repeating the same call adds no second comment.",
+    description: "Comments on an issue.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
       organization,
       issue,
-      text: z.string().min(1).max(20_000).describe("The comment, in Markdown."),
+      text: z.string().min(1).max(20_000).describe("Markdown."),
     }),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {

@@ -10,13 +10,13 @@ const query = z.string().min(1).max(500).optional();
 export const eventTools = [
   defineTool({
     name: "get_issue_events",
-    description: "Lists single events of an issue, newest first: when, where, in which release and environment.",
+    description: "Lists an issue's events, newest first: when, where, in which release and environment.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,
       environment: fields.environment,
-      query: query.describe("Sentry's event search, such as `release:1.2.0 user.id:7`."),
+      query: query.describe("Event search, such as `release:1.2.0 user.id:7`."),
       ...fields.period,
       limit: fields.limit,
       cursor: fields.cursor,
@@ -41,16 +41,13 @@ export const eventTools = [
   defineTool({
     name: "get_latest_event",
     description:
-      "Reads one event of an issue whole: exceptions with stack traces (own code first, with source lines), the request, breadcrumbs, tags.",
+      "Reads one event of an issue: exceptions with stack traces and source lines, request, breadcrumbs, tags.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,
       environment: fields.environment,
-      which: z
-        .enum(["latest", "oldest", "recommended"])
-        .optional()
-        .describe("The latest when absent; recommended is the one with the most to tell."),
+      which: z.enum(["latest", "oldest", "recommended"]).optional().describe("Default latest; recommended tells most."),
     }),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
@@ -62,14 +59,13 @@ export const eventTools = [
   }),
   defineTool({
     name: "search_events",
-    description:
-      "Searches events across issues, or counts and groups them: errors, spans or logs, by fields and functions.",
+    description: "Searches events across issues, or counts and groups them.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
       project: fields.project,
       environment: fields.environment,
-      dataset: z.enum(["errors", "spans", "logs"]).optional().describe("What to search. errors when absent."),
+      dataset: z.enum(["errors", "spans", "logs"]).optional().describe("Default errors."),
       fields: z
         .array(
           z
@@ -81,14 +77,14 @@ export const eventTools = [
         .min(1)
         .max(20)
         .optional()
-        .describe("Columns: fields such as release, and functions such as count() or p95(span.duration)."),
-      query: query.describe("Sentry's event search, such as `level:error transaction:/checkout`."),
+        .describe("Columns: release, or functions such as count() or p95(span.duration)."),
+      query: query.describe("Event search, such as `level:error transaction:/checkout`."),
       sort: z
         .string()
         .max(200)
         .regex(/^-?[^\s-][^\r\n]*$/)
         .optional()
-        .describe("One of the fields, with - before it for descending, such as -count()."),
+        .describe("A field, such as -count() for descending."),
       ...fields.period,
       limit: fields.limit,
       cursor: fields.cursor,

@@ -7,27 +7,25 @@ export const organization = z
   .max(100)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/)
   .optional()
-  .describe("The organization's slug. The configured one when absent.");
+  .describe("Slug; else the configured one.");
 
 export const project = z
   .string()
   .max(100)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/)
   .optional()
-  .describe("Only this project: its slug or id; `all` for all projects. The configured one when absent.");
+  .describe("Slug or id, or `all`; else the configured one.");
 
 export const issue = z
   .string()
   .max(110)
-  .regex(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{1,10})$/)
-  .describe("The issue as SHOP-1A, or its numeric id.");
+  .regex(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{1,10})$/);
 
 export const environment = z
   .string()
   .max(64)
   .regex(/^[^\r\n/]+$/)
-  .optional()
-  .describe("Only this environment, such as production.");
+  .optional();
 
 const timestamp = z
   .string()
@@ -40,10 +38,9 @@ export const period = {
     .string()
     .max(6)
     .regex(/^\d{1,4}[smhdw]$/)
-    .optional()
-    .describe("The time until now, such as 1h, 24h or 14d. Not together with start and end."),
-  start: timestamp.optional().describe("The period's start in ISO 8601, such as 2026-01-31T08:00:00Z; with `end`."),
-  end: timestamp.optional().describe("The period's end in ISO 8601; with `start`."),
+    .optional(),
+  start: timestamp.optional(),
+  end: timestamp.optional(),
 };
 
 interface Period {
@@ -69,13 +66,12 @@ function utc(time: string): string {
   return new Date(milliseconds).toISOString();
 }
 
-export const limit = z.int().min(1).max(50).optional().describe("How many items one page holds. 10 when absent.");
+export const limit = z.int().min(1).max(50).optional();
 
 export const cursor = z
   .string()
   .max(120)
   .regex(/^[\w:.+-]+$/)
-  .optional()
-  .describe("`next_cursor` of the last answer, for the page after it.");
+  .optional();
 
 export const DEFAULT_LIMIT = 10;

@@ -8,7 +8,7 @@ import { projectParameter } from "./place.ts";
 export const issueTools = [
   defineTool({
     name: "list_issues",
-    description: "Lists issues, the groups of alike errors: what fails, how often, since when, for how many users.",
+    description: "Lists issues: what fails, how often, since when, for how many users.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -18,13 +18,11 @@ export const issueTools = [
         .string()
         .max(500)
         .optional()
-        .describe(
-          "Sentry's issue search, such as `is:unresolved level:error timeout`. is:unresolved when absent; empty for all.",
-        ),
+        .describe("Issue search, such as `level:error timeout`. Default is:unresolved; empty for all."),
       sort: z
         .enum(["date", "new", "freq", "user", "trends"])
         .optional()
-        .describe("By last seen (date, when absent), first seen (new), events (freq), users (user), or trends."),
+        .describe("Last seen (date, the default), first seen (new), events (freq)."),
       ...fields.period,
       limit: fields.limit,
       cursor: fields.cursor,
@@ -46,8 +44,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "get_issue",
-    description:
-      "Reads one issue: counts, first and last seen, releases, tags, assignment, latest activity and comments.",
+    description: "Reads one issue: counts, first and last seen, releases, tags, assignment, activity, comments.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -63,7 +60,7 @@ export const issueTools = [
   }),
   defineTool({
     name: "update_issue",
-    description: "Resolves, reopens, archives, assigns an issue or sets its priority: only the fields given change.",
+    description: "Changes an issue: only the fields given.",
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({
@@ -72,23 +69,23 @@ export const issueTools = [
       status: z
         .enum(["resolved", "resolved_in_next_release", "unresolved", "archived"])
         .optional()
-        .describe("`archived` hides it: until it escalates, or as `archive` says."),
+        .describe("archived hides it: until it escalates, or as `archive` says."),
       resolved_in_release: z
         .string()
         .min(1)
         .max(250)
         .regex(/^[^\r\n\t/\\]+$/)
         .optional()
-        .describe("With status resolved: the release that has the fix, or `latest`."),
-      archive: z.enum(["until_escalating", "forever"]).optional().describe("With status archived: for how long."),
+        .describe("With status resolved: the release with the fix, or `latest`."),
+      archive: z.enum(["until_escalating", "forever"]).optional().describe("With status archived."),
       assigned_to: z
         .string()
         .min(1)
         .max(200)
         .regex(/^[^\s<>]+$/)
         .optional()
-        .describe("An e-mail address, a user name, team:<id>, or `none` to take the assignment away."),
-      priority: z.enum(["high", "medium", "low"]).optional().describe("How urgent it is."),
+        .describe("E-mail address, user name, team:<id> or none."),
+      priority: z.enum(["high", "medium", "low"]).optional(),
     }),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {

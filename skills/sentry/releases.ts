@@ -7,13 +7,13 @@ import { projectParameter } from "./place.ts";
 export const releaseTools = [
   defineTool({
     name: "list_releases",
-    description: "Lists releases, newest first: when each was made and deployed, and how many new issues came with it.",
+    description: "Lists releases, newest first: when made and deployed, how many new issues.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
       project: fields.project,
       environment: fields.environment,
-      query: z.string().min(1).max(250).optional().describe("Only versions that contain this text."),
+      query: z.string().min(1).max(250).optional().describe("Text in the version."),
       limit: fields.limit,
       cursor: fields.cursor,
     }),
@@ -35,11 +35,11 @@ export const releaseTools = [
   }),
   defineTool({
     name: "list_projects",
-    description: "Lists the organization's projects with their platforms, teams and environments.",
+    description: "Lists projects with platforms, teams and environments.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
-      query: z.string().min(1).max(100).optional().describe("Only projects whose name or slug contains this."),
+      query: z.string().min(1).max(100).optional().describe("Text in the name or slug."),
       limit: fields.limit,
       cursor: fields.cursor,
     }),

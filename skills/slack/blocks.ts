@@ -7,39 +7,17 @@ import { escaped, markup } from "./markup.ts";
  * an app that answers.
  */
 
-const textType = z.enum(["mrkdwn", "plain_text"]).describe("How the text is read.");
+const shown = z.strictObject({ type: z.enum(["mrkdwn", "plain_text"]), text: z.string().min(1).max(3000) });
 
-const textOf = (longest: number) =>
-  z.strictObject({ type: textType, text: z.string().min(1).max(longest).describe("The text.") });
-
-const header = z.strictObject({
-  type: z.literal("header").describe("A large heading."),
-  text: z
-    .strictObject({
-      type: z.literal("plain_text").describe("A heading is plain text."),
-      text: z.string().min(1).max(150).describe("The heading."),
-    })
-    .describe("The heading's text object."),
+// One shape for every block: a schema of each apart is four times as long, in every request.
+const blockShape = z.strictObject({
+  type: z.enum(["header", "section", "context", "divider"]),
+  text: shown.optional(),
+  fields: z.array(shown).min(1).max(10).optional(),
+  elements: z.array(shown).min(1).max(10).optional(),
 });
 
-const section = z.strictObject({
-  type: z.literal("section").describe("A paragraph, or up to ten short fields in two columns."),
-  text: textOf(3000).optional().describe("The paragraph's text object."),
-  fields: z.array(textOf(2000)).min(1).max(10).optional().describe("Text objects, side by side."),
-});
-
-const context = z.strictObject({
-  type: z.literal("context").describe("Small print."),
-  elements: z.array(textOf(2000)).min(1).max(10).describe("Text objects, one after another."),
-});
-
-const divider = z.strictObject({ type: z.literal("divider").describe("A line across.") });
-
-export const blocks = z
-  .array(z.union([header, section, context, divider]))
-  .min(1)
-  .max(20)
-  .describe("Block Kit blocks that show text: header, section, context, divider.");
+export const blocks = z.array(blockShape).min(1).max(20).describe("Block Kit, to show text.");
 
 type SentBlock = NonNullable<IncomingWebhookSendArguments["blocks"]>[number];
 type PlainText = { readonly type: "plain_text"; readonly text: string };
@@ -48,21 +26,32 @@ type Markup = { readonly type: "mrkdwn"; readonly text: string; readonly verbati
 /** Blocks as they are sent; one that Slack would refuse is refused here, by its place. */
 export function renderBlocks(input: z.infer<typeof blocks>): SentBlock[] {
   return input.map((block, index): SentBlock => {
-    if (block.type === "divider") return { type: "divider" };
-    if (block.type === "header") return { type: "header", text: plain(block.text.text, 150, index) };
-    if (block.type === "context") {
-      return { type: "context", elements: block.elements.map((element) => rendered(element, 2000, index)) };
-    }
-    if (!block.text && !block.fields) throw new Error(`blocks[${index}]: a section needs text or fields.`);
+    const { type, text, fields, elements } = block;
+    checkParts(block, index);
+    if (type === "divider") return { type };
+    if (type === "header") return { type, text: plain(text?.text ?? "", 150, index) };
+    if (type === "context") return { type, elements: elements?.map((each) => rendered(each, 2000, index)) ?? [] };
     return {
-      type: "section",
-      ...(block.text ? { text: rendered(block.text, 3000, index) } : {}),
-      ...(block.fields ? { fields: block.fields.map((field) => rendered(field, 2000, index)) } : {}),
+      type,
+      ...(text ? { text: rendered(text, 3000, index) } : {}),
+      ...(fields ? { fields: fields.map((field) => rendered(field, 2000, index)) } : {}),
     };
   });
 }
 
-type TextInput = z.infer<ReturnType<typeof textOf>>;
+const PARTS = { header: ["text"], section: ["text", "fields"], context: ["elements"], divider: [] } as const;
+
+function checkParts(block: z.infer<typeof blockShape>, index: number): void {
+  const { type, text } = block;
+  const own: readonly string[] = PARTS[type];
+  const given = Object.keys(block).filter((key) => key !== "type");
+  const odd = given.find((key) => !own.includes(key));
+  if (odd !== undefined) throw new Error(`blocks[${index}]: a ${type} has no ${odd}.`);
+  if (own.length > 0 && given.length === 0) throw new Error(`blocks[${index}]: a ${type} needs ${own.join(" or ")}.`);
+  if (type === "header" && text?.type !== "plain_text") throw new Error(`blocks[${index}]: a header is plain_text.`);
+}
+
+type TextInput = z.infer<typeof shown>;
 
 function rendered(input: TextInput, longest: number, index: number): Markup | PlainText {
   if (input.type === "plain_text") return plain(input.text, longest, index);

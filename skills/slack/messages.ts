@@ -15,21 +15,17 @@ const timestamp = z
   .max(24)
   .regex(/^\d{1,12}\.\d{6}$/);
 
-const text = z
-  .string()
-  .min(1)
-  .max(3500)
-  .describe("The message in Slack's mrkdwn (*bold*, _italic_, `code`). With blocks: what a notification shows.");
+const text = z.string().min(1).max(3500).describe("Slack's mrkdwn.");
 
 export const messageTools = [
   defineTool({
     name: "send_message",
-    description: "Posts a message: to the webhook's channel, or as the bot where a bot token and a channel are set.",
+    description: "Posts a message: to the webhook's channel, or as the bot where a channel is set.",
     effect: "write",
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
-      channel: channel.optional().describe("Where to post: an id or #name. Needs the bot token. Else the default one."),
+      channel: channel.optional().describe("An id or #name: needs the bot. Else the default one."),
     }),
     handler: (input, context) =>
       explaining(context, async () => {
@@ -44,18 +40,15 @@ export const messageTools = [
   }),
   defineTool({
     name: "send_thread_reply",
-    description: "Replies in a message's thread. Needs the bot token, and `ts` and `channel` from send_message.",
+    description: "Replies in a message's thread, as the bot.",
     effect: "write",
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
-      channel: channel.optional().describe("The channel of the thread: an id or #name. The default one when absent."),
-      thread_ts: timestamp.describe("The `ts` of the thread's first message, such as 1700000000.000100."),
-      broadcast: z
-        .boolean()
-        .optional()
-        .describe("Shows the reply in the channel too. Only for what everyone must see."),
+      channel: channel.optional().describe("An id or #name; else the default one."),
+      thread_ts: timestamp.describe("`ts` of the thread's first message, such as 1700000000.000100."),
+      broadcast: z.boolean().optional().describe("Shows the reply in the channel too."),
     }),
     handler: (input, context) =>
       explaining(context, async () => {
@@ -67,8 +60,7 @@ export const messageTools = [
   }),
   defineTool({
     name: "update_message",
-    description:
-      "Replaces a message that this bot posted. Needs the bot token, and `ts` and `channel` from send_message.",
+    description: "Replaces a message that this bot posted.",
     effect: "write",
     idempotent: true,
     needs: ["SLACK_BOT_TOKEN"],
@@ -78,8 +70,8 @@ export const messageTools = [
       channel: z
         .string()
         .regex(/^[CGD][A-Z0-9]{5,20}$/)
-        .describe("The id of the message's channel, as send_message returned it; a name will not do."),
-      ts: timestamp.describe("The message's `ts`, such as 1700000000.000100."),
+        .describe("`channel` of the message: its id, not a name."),
+      ts: timestamp.describe("`ts` of the message."),
     }),
     handler: (input, context) =>
       explaining(context, async () => {

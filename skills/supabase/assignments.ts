@@ -4,30 +4,21 @@ import { parseName } from "./columns.ts";
 
 const scalar = z.union([z.string().max(20_000), z.number(), z.boolean(), z.null()]);
 
-const value = z
-  .union([scalar, z.array(scalar).max(100)])
-  .optional()
-  .describe("The value: a text, number, boolean or null; a list for an array.");
+const value = z.union([scalar, z.array(scalar).max(100)]).optional();
 
-const json = z
-  .string()
-  .min(1)
-  .max(20_000)
-  .optional()
-  .describe("In place of value, where json is stored: JSON as text.");
+const json = z.string().min(1).max(20_000).optional().describe("In place of value, for a json column: JSON as text.");
 
 /** A row to write, as a list: an object with any keys is an input that strict providers refuse. */
 export const assignments = z
-  .array(z.strictObject({ column: z.string().min(1).max(100).describe("The column's name."), value, json }))
+  .array(z.strictObject({ column: z.string().min(1).max(100), value, json }))
   .min(1)
   .max(60)
-  .describe("Columns and their values.");
+  .describe("Cells.");
 
 export const args = z
-  .array(z.strictObject({ name: z.string().min(1).max(100).describe("The parameter's name."), value, json }))
+  .array(z.strictObject({ name: z.string().min(1).max(100), value, json }))
   .max(30)
-  .optional()
-  .describe("The function's arguments, by name.");
+  .optional();
 
 type Cells = Record<string, Json>;
 

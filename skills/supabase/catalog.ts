@@ -13,9 +13,9 @@ export const catalogTools = [
     settled_by: { schema: "SUPABASE_SCHEMA" },
     input_schema: z.strictObject({
       schema: schemaName,
-      contains: z.string().min(1).max(63).optional().describe("Only names that contain this."),
-      limit: z.int().min(1).max(200).optional().describe("How many tables to list. 50 when absent."),
-      offset: z.int().min(0).max(10_000).optional().describe("How many tables to skip; the last `next_offset`."),
+      contains: z.string().min(1).max(63).optional(),
+      limit: z.int().min(1).max(200).optional().describe("Default 50."),
+      offset: z.int().min(0).max(10_000).optional(),
     }),
     handler: (input, context) =>
       withSupabase(context, async (supabase) => {

@@ -18,35 +18,28 @@ const OPERATORS = [
   "search",
 ] as const;
 
-const value = z
-  .union([
-    z.string().max(500),
-    z.number(),
-    z.boolean(),
-    z.null(),
-    z
-      .array(z.union([z.string().max(500), z.number()]))
-      .min(1)
-      .max(100),
-  ])
-  .describe("A text, number or boolean; a list with in and not_in; null, true or false with is and is_not.");
+const value = z.union([
+  z.string().max(500),
+  z.number(),
+  z.boolean(),
+  z.null(),
+  z
+    .array(z.union([z.string().max(500), z.number()]))
+    .min(1)
+    .max(100),
+]);
 
 const condition = z.strictObject({
-  column: z.string().min(1).max(300).describe("A column, or a path into a json column such as payload->>code."),
-  op: z
-    .enum(OPERATORS)
-    .describe(
-      "like and ilike take * for any text; contains is for arrays and json; search finds words in a text; " +
-        "is and is_not compare with null, true or false.",
-    ),
+  column: z.string().min(1).max(300),
+  op: z.enum(OPERATORS),
   value,
 });
 
 export type Condition = z.infer<typeof condition>;
 
-export const where = z.array(condition).min(1).max(10).describe("The conditions, all of which must hold.");
+export const where = z.array(condition).min(1).max(10).describe("All must hold.");
 
-export const anyOf = z.array(condition).min(2).max(10).optional().describe("Of these at least one must hold.");
+export const anyOf = z.array(condition).min(2).max(10).optional().describe("At least one must hold.");
 
 const LONGEST_FILTER = 7_000;
 

@@ -16,7 +16,7 @@ export const functionTools = [
     input_schema: z.strictObject({
       function: functionName,
       args,
-      limit: z.int().min(1).max(100).optional().describe("How many rows to return of a set. 20 when absent."),
+      limit: z.int().min(1).max(100).optional().describe("Rows of a set; default 20."),
     }),
     handler: (input, context) => {
       const place = callable(input.function, context);

@@ -12,19 +12,11 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
 const PLACE = /^([A-Za-z_][A-Za-z0-9_$-]{0,62}\.)?[A-Za-z_][A-Za-z0-9_$-]{0,62}$/;
 const MOST_NAMES_SHOWN = 30;
 
-export const table = z
-  .string()
-  .max(127)
-  .regex(PLACE)
-  .describe("A table or view, as name or schema.name. The configured schema when it names none.");
+export const table = z.string().max(127).regex(PLACE).describe("name or schema.name");
 
-export const functionName = z
-  .string()
-  .max(127)
-  .regex(PLACE)
-  .describe("A function, as name or schema.name. The configured schema when it names none.");
+export const functionName = z.string().max(127).regex(PLACE).describe("name or schema.name");
 
-export const schemaName = z.string().max(63).regex(NAME).optional().describe("A schema. The configured one if absent.");
+export const schemaName = z.string().max(63).regex(NAME).optional().describe("Else the configured one.");
 
 /** The table, if it may be read: where a list is configured, only what is on it. */
 export function readable(text: string, context: ToolContext): Place {

@@ -11,14 +11,14 @@ const DEFAULT_LIMIT = 20;
 const order = z
   .array(
     z.strictObject({
-      column: z.string().min(1).max(300).describe("A column, or a path into a json column."),
-      descending: z.boolean().optional().describe("The largest or latest first."),
+      column: z.string().min(1).max(300),
+      descending: z.boolean().optional(),
     }),
   )
   .min(1)
   .max(5)
   .optional()
-  .describe("What to sort by; rows without a value come last. Page only over sorted rows.");
+  .describe("Rows without a value come last.");
 
 /** PostgREST reads in a transaction that cannot write: even a column that is a function of the row has no effect. */
 export const readingTools = [
@@ -33,13 +33,13 @@ export const readingTools = [
         .min(1)
         .max(1000)
         .optional()
-        .describe("Columns parted by commas: name, alias:name, name->key->>key, name::text. All when absent."),
+        .describe("name, alias:name, name->key->>key, name::text. Default all."),
       where: where.optional(),
       any_of: anyOf,
       order,
-      limit: z.int().min(1).max(100).optional().describe("How many rows to read. 20 when absent."),
-      offset: z.int().min(0).max(100_000).optional().describe("How many rows to skip; `next_offset` of the last page."),
-      total: z.boolean().optional().describe("Tells how many rows match in all; dear on a large table."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+      offset: z.int().min(0).max(100_000).optional(),
+      total: z.boolean().optional().describe("Also count all that match."),
     }),
     handler: (input, context) => {
       const { select = "*", limit = DEFAULT_LIMIT, offset = 0 } = input;
@@ -74,10 +74,7 @@ export const readingTools = [
       table,
       where: where.optional(),
       any_of: anyOf,
-      method: z
-        .enum(["exact", "estimated"])
-        .optional()
-        .describe("estimated asks the query planner when there are many: cheap on a large table. exact when absent."),
+      method: z.enum(["exact", "estimated"]).optional().describe("Default exact; estimated is cheap on a large table."),
     }),
     handler: (input, context) => {
       const { method = "exact" } = input;

@@ -10,16 +10,9 @@ import { fitRows } from "./rows.ts";
 
 const DEFAULT_MOST_ROWS = 50;
 
-const rowsMeant = where.describe(
-  "Which rows: conditions that must all hold. At least one must be eq, or in with a list.",
-);
+const rowsMeant = where.describe("All must hold; at least one eq, or in with a list.");
 
-const maxRows = z
-  .int()
-  .min(1)
-  .max(500)
-  .optional()
-  .describe("Refuse, and change nothing, if more rows than this match. 50 when absent.");
+const maxRows = z.int().min(1).max(500).optional().describe("If more match, nothing changes. Default 50.");
 
 export const writingTools = [
   defineTool({
@@ -29,13 +22,13 @@ export const writingTools = [
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
-      rows: z.array(assignments).min(1).max(100).describe("The rows. Columns left out get their defaults."),
+      rows: z.array(assignments).min(1).max(100).describe("Columns left out get their defaults."),
       unless_exists: z
         .array(z.string().min(1).max(100))
         .min(1)
         .max(10)
         .optional()
-        .describe("Columns of a primary or unique key: a row whose key is there already is left as it is."),
+        .describe("Columns of a unique key: rows whose key exists are left as they are."),
     }),
     handler: (input, context) => {
       const place = writable(input.table, context);
@@ -60,7 +53,7 @@ export const writingTools = [
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
-      set: assignments.describe("The columns to set, and their new values."),
+      set: assignments,
       where: rowsMeant,
       max_rows: maxRows,
     }),

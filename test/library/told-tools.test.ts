@@ -1,6 +1,27 @@
-import { defineSkill, defineTool, type Model, openProject, type Prompt, type Skill, type Workflow } from "skillflow";
-import { expect, test } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  defineSkill,
+  defineTool,
+  type Json,
+  type Model,
+  memoryStore,
+  openProject,
+  type Prompt,
+  type Skill,
+} from "skillflow";
+import { describe, expect, test } from "vitest";
+import { openingTexts } from "../../src/core/prompt.ts";
 import { makeProject } from "../cli/program.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Every variable that a skill reads. */
+const EVERYTHING = Object.fromEntries(
+  [...readFileSync(join(root, ".env.example"), "utf8").matchAll(/^#([A-Z_]+)=/gm)]
+    .flatMap(([, name = ""]) => (/^(?:SKILLFLOW_|OPENAI_|ANTHROPIC_|SENTRY_DSN)/.test(name) ? [] : [name]))
+    .map((name) => [name, /URL|ENDPOINT/.test(name) ? "https://service.example" : "given"]),
+);
 
 test("a parameter that config settles is not told to the model, and a call may give it all the same", async () => {
   const seen: unknown[] = [];
@@ -27,7 +48,8 @@ test("a parameter that config settles is not told to the model, and a call may g
     ],
   }) as Skill;
   const told = async (env: Record<string, string>) => {
-    const prompt = await firstPrompt(["desk"], { env, skills: [desk], call: { queue: "b", title: "t" } });
+    const call = { tool: "desk_open", input: { queue: "b", title: "t" } };
+    const prompt = await firstPrompt(lookingWith(["desk"]), { env, skills: [desk], call });
     return prompt.tools[0]?.input_schema;
   };
   const title = { type: "string" };
@@ -39,37 +61,54 @@ test("a parameter that config settles is not told to the model, and a call may g
   ]);
 });
 
-/** What the first node of a run sends that lists these skills. */
+describe("what a model is sent, at four characters a token", () => {
+  const tokens = (value: unknown) => Math.round((typeof value === "string" ? value : JSON.stringify(value)).length / 4);
+
+  test("is less than 16,000 tokens for all built-in skills at one node, every one of them configured", async () => {
+    const { tools, text } = await firstPrompt(lookingWith(readdirSync(join(root, "skills"))), { env: EVERYTHING });
+    expect(tools.length).toBeGreaterThan(80);
+    expect(tokens(tools)).toBeLessThan(12_500);
+    expect(tokens(tools) + tokens(text)).toBeLessThan(16_000);
+  });
+
+  test("is less than 8,000 tokens in the first request of the triage, every skill configured", async () => {
+    const input = JSON.parse(readFileSync(join(root, "workflows/incidents/checkout-5xx/alert.json"), "utf8"));
+    const prompt = await firstPrompt("workflows/incident-triage.yml", { env: EVERYTHING, directory: root, input });
+    expect(prompt.tools.map(({ name }) => name.split("_")[0])).toContain("betterstack");
+    expect(openingTexts(prompt).join("")).toContain("CheckoutHighErrorRate");
+    expect(tokens(prompt.tools) + tokens(openingTexts(prompt).join(""))).toBeLessThan(8_000);
+  });
+});
+
+interface Asking {
+  readonly env: Record<string, string>;
+  readonly directory?: string;
+  readonly input?: Record<string, unknown>;
+  readonly skills?: readonly Skill[];
+  /** What the model calls first. */
+  readonly call?: { readonly tool: string; readonly input: Json };
+}
+
+function lookingWith(skills: readonly string[]) {
+  const look = { name: "Look", instruction: "Look.", skills: [...skills] };
+  return { id: "look", name: "Look", entry: "look", nodes: { look }, edges: [] };
+}
+
+/** What the first node of a run sends, which ends with it. */
 async function firstPrompt(
-  skills: readonly string[],
-  options: { readonly env: Record<string, string>; readonly skills?: readonly Skill[]; readonly call?: object },
+  workflow: Parameters<Awaited<ReturnType<typeof openProject>>["run"]>[0],
+  { env, directory = makeProject(), input = {}, skills = [], call }: Asking,
 ): Promise<Prompt> {
-  const workflow: Workflow = {
-    id: "look",
-    name: "Look",
-    entry: "look",
-    nodes: { look: { name: "Look", instruction: "Look.", skills: [...skills] } },
-    edges: [],
-  };
   const prompts: Prompt[] = [];
   const model: Model = {
     provider: "echo",
     async reply(prompt) {
-      prompts.push(prompt);
-      const [tool] = prompt.tools;
-      const isFirst = prompts.length === 1 && options.call !== undefined && tool !== undefined;
-      return isFirst
-        ? {
-            parts: [{ type: "call", id: "c1", tool: tool.name, input: options.call as never }],
-            stop: "end",
-            usage: null,
-          }
-        : { parts: [{ type: "text", text: "done" }], stop: "end", usage: null };
+      if (prompts.push(prompt) > 1 || !call) throw new Error("that was all");
+      return { parts: [{ type: "call", id: "c1", ...call }], stop: "end", usage: null };
     },
   };
-  const { skills: own = [], env } = options;
-  const project = await openProject({ directory: makeProject({}), env, skills: own, models: { echo: model } });
-  await project.run(workflow, { model: "echo:x" }).result;
+  const project = await openProject({ directory, env, skills, models: { echo: model }, store: memoryStore() });
+  await project.run(workflow, { model: "echo:x", input }).result.catch(() => undefined);
   const [first] = prompts;
   if (!first) throw new Error("no model was asked");
   return first;

@@ -132,13 +132,12 @@ describe("a model's text", () => {
 describe("blocks", () => {
   const schema = slack.tools.find((tool) => tool.name === "send_message")?.input_schema;
   const mrkdwn = (text: string) => ({ type: "mrkdwn", text });
+  const plain = (text: string) => ({ type: "plain_text", text });
 
   it.each([
     ["an unknown type", { type: "video", title: "x" }],
     ["an image", { type: "image", image_url: "https://evil.example/?secret", alt_text: "x" }],
     ["a button", { type: "actions", elements: [{ type: "button", text: mrkdwn("x"), url: "https://evil.example" }] }],
-    ["a heading in mrkdwn", { type: "header", text: mrkdwn("x") }],
-    ["a heading of 151 characters", { type: "header", text: { type: "plain_text", text: "x".repeat(151) } }],
     ["an empty text", { type: "section", text: mrkdwn("") }],
     ["eleven fields", { type: "section", fields: Array.from({ length: 11 }, () => mrkdwn("x")) }],
     ["a member of its own", { type: "divider", block_id: "x" }],
@@ -148,6 +147,11 @@ describe("blocks", () => {
 
   it.each([
     ["a section without text", { type: "section" }, "blocks[0]: a section needs text or fields."],
+    ["a divider with text", { type: "divider", text: mrkdwn("x") }, "blocks[0]: a divider has no text."],
+    ["a context with text in place of elements", { type: "context", text: mrkdwn("x") }, "a context has no text"],
+    ["a heading in mrkdwn", { type: "header", text: mrkdwn("x") }, "blocks[0]: a header is plain_text."],
+    ["a heading of 151 characters", { type: "header", text: plain("x".repeat(151)) }, "longer than 150 characters"],
+    ["a field of 2001 characters", { type: "section", fields: [plain("x".repeat(2001))] }, "longer than 2000"],
     ["a text that escaping makes too long", { type: "section", text: mrkdwn("&".repeat(1000)) }, "longer than 3000"],
   ])("are refused before sending with %s", async (_, block, message) => {
     const context = await start("bot");
