@@ -43,12 +43,15 @@ export function fieldNames(fields: Fields): readonly string[] {
 export function shapeOf(text: string): string {
   const { format, fields }: LineRecord = STRUCTURED.test(text) ? parseRecord(text) : { format: "text", fields: {} };
   if (format === "text") return withErrors(masked(text.slice(0, LINE_SEEN)));
-  const ranks: string[][] = Array.from({ length: RANKS.length + 1 }, () => []);
-  for (const { name, value } of leavesOf(fields)) {
-    const { rank, isStatus } = natureOf(name);
-    if (rank !== undefined) ranks[rank]?.push(`${name}=${maskedValue(value, isStatus)}`);
+  const leaves = leavesOf(fields);
+  let shape = "";
+  for (let place = 0; place <= RANKS.length; place++) {
+    for (const { name, value } of leaves) {
+      const { rank, isStatus } = natureOf(name);
+      if (rank === place) shape += `${shape === "" ? "" : " "}${name}=${maskedValue(value, isStatus)}`;
+    }
   }
-  return withErrors(ranks.flat().join(" "));
+  return withErrors(shape);
 }
 
 const STRUCTURED = /^\s*(?:\{|[A-Za-z_@][\w.@/-]*=)|\}\s*$/;
