@@ -4,6 +4,7 @@ import { benchExecutor } from "./executor-rows.ts";
 import { benchLogs } from "./logs.ts";
 import { type BenchRow, row } from "./measure.ts";
 import { benchServe } from "./serve.ts";
+import { benchTokens } from "./tokens.ts";
 
 /** Every promise about speed and memory, each measured beside what a user would compare it with, in one run. */
 
@@ -35,6 +36,7 @@ const PARTS: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   "command-line": benchCommandLine,
   hello: helloRows,
   serve: benchServe,
+  tokens: async () => benchTokens(),
   logs: async () => benchLogs(1_000_000_000),
 };
 
