@@ -18,7 +18,8 @@ and around the steepest rise), **by change** (deploys, history, diff of the last
 service** (shapes of troubled lines, a sample of each log, errors, metrics, deploys), **by search** (the alert's words).
 
 A **needle** is a text that proves the cause, a **decoy** one that points elsewhere: both are found when they stand in a
-tool's result as a model would see it. **Tokens** are the characters of the tools' results, divided by four.
+tool's result as a model would see it. **Tokens** are the characters of the tools' results, divided by four and rounded to
+two digits.
 
 ## In all
 
@@ -36,7 +37,7 @@ ${missed(incidents, scores)}
 }
 
 function scoreRow({ needles, decoys, calls, tokens }: Score): string[] {
-  return [share(needles), share(decoys), String(calls), thousands(tokens)];
+  return [share(needles), share(decoys), String(calls), rounded(tokens)];
 }
 
 function totals(incidents: readonly Incident[], scores: readonly Score[]): string[][] {
@@ -90,9 +91,9 @@ function share(met: readonly boolean[]): string {
   return `${met.filter(Boolean).length} of ${met.length}`;
 }
 
-/** To the hundred: a tool whose wording changes by a few characters is no other tool. */
-function thousands(tokens: number): string {
-  return (Math.round(tokens / 100) * 100).toLocaleString("en-US");
+/** To two digits: a tool whose wording changes by a few characters is no other tool. */
+function rounded(tokens: number): string {
+  return Number(tokens.toPrecision(2)).toLocaleString("en-US");
 }
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
