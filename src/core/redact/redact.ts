@@ -42,6 +42,7 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
   const keys = formsOf(searched.filter(({ value }) => !MAYBE_A_NAME.test(value)));
   const text = (given: string) => redactText(given, stained);
   const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(keys));
+  const inNumbers = searched.some(({ value }) => MAYBE_A_NUMBER.test(value));
   const cleaned = lately();
   return {
     text,
@@ -49,7 +50,7 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
     value(value) {
       if (typeof value === "string") return text(value) as typeof value;
       if (typeof value !== "object" || value === null || cleaned.has(value)) return value;
-      const redacted = redactValue(value, { stained, text, key });
+      const redacted = redactValue(value, { stained, text, key, inNumbers });
       cleaned.add(redacted as object);
       return redacted;
     },
@@ -73,6 +74,7 @@ function lately() {
 }
 
 const NO_WORDS: ReadonlySet<string> = new Set();
+const MAYBE_A_NUMBER = /^\s*-?\d[\d.]*\s*$/;
 const MAYBE_A_NAME = /^[A-Za-z]+(?:[-_. :/][A-Za-z]+)*$/;
 
 function whyUnsearched(name: string, value: string, words: ReadonlySet<string>): Unsearched[] {
@@ -194,6 +196,8 @@ interface Means {
   readonly stained: StainFinder;
   text(text: string): string;
   key(name: string): string;
+  /** Whether a number may be a secret: then it counts as the text that it is written as. */
+  readonly inNumbers: boolean;
 }
 
 type Container = Extract<Json, object>;
@@ -216,7 +220,7 @@ function redactValue<Value extends Json>(root: Value, means: Means): Value {
 }
 
 function redactOnce(root: Container, means: Means): Container {
-  const { leaves, containers, names } = walk(root);
+  const { leaves, containers, names } = walk(root, means.inNumbers);
   const joined = leaves.map(({ text }) => text).join("");
   const stains = means.stained(joined);
   const isClean = stains.length === 0 && !leaves.some(({ text }) => OPEN_ESCAPE.test(text.slice(-LONGEST_ESCAPE)));
@@ -265,7 +269,7 @@ interface Walked {
 }
 
 /** Without recursion, as JSON from outside may be very deep; what stands in several places is looked at once. */
-function walk(root: Container): Walked {
+function walk(root: Container, inNumbers = false): Walked {
   const leaves: Leaf[] = [];
   const containers: Container[] = [];
   const names: string[] = [];
@@ -283,6 +287,8 @@ function walk(root: Container): Walked {
     const child = (frame.owner as JsonObject)[key];
     if (typeof child === "string") {
       if (child !== "") leaves.push({ owner: frame.owner, key, text: child });
+    } else if (inNumbers && typeof child === "number") {
+      leaves.push({ owner: frame.owner, key, text: String(child) });
     } else if (typeof child === "object" && child !== null && !seen.has(child)) {
       seen.add(child);
       open.push(frameOf(child));

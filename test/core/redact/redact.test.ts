@@ -262,6 +262,13 @@ describe("values", () => {
     expect(redactor.value({ kept, secret: TOKEN.value }).kept).toBe(kept);
   });
 
+  test("a number that is written as a secret is replaced, and no other", () => {
+    const { value } = createRedactor([{ name: "PIN", value: "9182736450123" }]);
+    const given = { pin: 9182736450123, list: [9182736450123, 918273645, 0.5], text: "9182736450123" };
+    const mark = "[redacted:PIN]";
+    expect(value(given)).toEqual({ pin: mark, list: [mark, 918273645, 0.5], text: mark });
+  });
+
   test("a key named __proto__ stays a plain key", () => {
     const value: Json = JSON.parse(`{"__proto__": ${JSON.stringify(TOKEN.value)}}`);
     expect(JSON.stringify(redactor.value(value))).toBe('{"__proto__":"[redacted:TOKEN]"}');
