@@ -4,6 +4,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { RunRecord } from "../core/event.ts";
 import { describeReading } from "../core/own/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
+import type { ReadResult } from "../core/own/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../core/own/tool-maker.ts";
 import { EXECUTOR, type Tool, type ToolContext } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
@@ -12,6 +13,7 @@ import type { ScriptWanted } from "../loaders/folder/skill-script.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";
 import { BLOB_READERS } from "../run/blob-tools.ts";
 import type { Handler } from "../run/call.ts";
+import { readResult } from "../run/read-result.ts";
 import type { Workspace } from "./host.ts";
 import type { SkillEntries } from "./skills/entries.ts";
 
@@ -33,6 +35,8 @@ export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
 
 function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   const { skill, name } = call.tool;
+  const { again } = call;
+  if (again) return (input: JsonObject) => readResult(again, checkedAs<ReadResult>(input), world.blobs);
   const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
   if (carry) return (input: JsonObject, context: ToolContext) => carry(input, world, context);
   const maker = skill === TOOL_MAKER ? world.entries.get(TOOL_MAKER) : undefined;

@@ -15,6 +15,8 @@ export interface Call {
   readonly input: Json;
   /** The tool, defined by the run itself, that it runs or removes. */
   readonly made?: MadeTool;
+  /** The call whose result it reads again. */
+  readonly again?: RecordedCall;
 }
 
 /** A call that was announced, and what it came to. */

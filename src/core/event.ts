@@ -112,6 +112,7 @@ const toolDescriptorSchema = z.object({
     .literal("team")
     .optional()
     .describe("written by the team's own systems; absent: whoever causes an event writes it"),
+  live: z.boolean().optional().describe("the same call again is carried out again"),
   dialect: z.enum(INPUT_DIALECTS).optional(),
   settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
 });

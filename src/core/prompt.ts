@@ -54,6 +54,30 @@ export function resultText(output: Json): string {
   return typeof output === "string" ? output : JSON.stringify(output);
 }
 
+/** The turns as texts, for a model that may call no tool any more and is to answer (workflow-format D66). */
+export function closingTurns(turns: readonly Turn[], most: number): readonly Turn[] {
+  const texts = turns.map((turn): Turn => {
+    if (turn.role === "user") return turn;
+    if (turn.role === "tools") return { role: "user", text: turn.results.map(answerText).join("\n\n") };
+    return {
+      role: "assistant",
+      parts: turn.parts.flatMap((part) => (part.type === "opaque" ? [] : [{ type: "text", text: partText(part) }])),
+    };
+  });
+  const text = `The limit of ${most} turns is reached: no tool can be called any more. Give your answer now, from what you have.`;
+  return [...texts, { role: "user", text }];
+}
+
+function partText(part: Exclude<Part, { type: "opaque" }>): string {
+  if (part.type === "text") return part.text;
+  return `(called ${part.tool} with ${part.type === "call" ? JSON.stringify(part.input) : part.text})`;
+}
+
+/** A tool's answer as a model reads it: its reference, then its result. */
+export function answerText({ ref, output }: Pick<ToolAnswer, "ref" | "output">): string {
+  return `${ref === undefined ? "" : `[${ref}]\n`}${resultText(output)}`;
+}
+
 /** A piece of a reply, in order. Opaque parts belong to a provider (signed reasoning) and are sent back as they came. */
 export type Part =
   | { readonly type: "text"; readonly text: string }

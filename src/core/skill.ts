@@ -80,6 +80,8 @@ export interface Tool {
   readonly effect: Effect;
   /** May be repeated by the executor after an unclear failure. */
   readonly idempotent?: boolean;
+  /** Answers otherwise from one moment to the next: the same call again in a visit is carried out again (D66). */
+  readonly live?: boolean;
   /** Config fields without which this one tool is left out, beside those that its skill requires. */
   readonly needs?: readonly string[];
   /**
@@ -224,6 +226,7 @@ export interface ToolDescriptor {
   readonly idempotent: boolean;
   /** Absent: a stranger's. */
   readonly origin?: "team";
+  readonly live?: boolean;
   readonly dialect?: InputDialect;
   /** Parameters that config settles: a call may give them, and the model is not told of them. */
   readonly settled?: string[];
@@ -248,6 +251,7 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
     ...(tool.output_schema ? { output_schema: tool.output_schema } : {}),
     effect: tool.effect,
     idempotent: tool.idempotent ?? tool.effect === "read",
+    ...(tool.live ? { live: true } : {}),
     ...(tool.dialect ? { dialect: tool.dialect } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
+  answerText,
   openingOf,
   type Part,
   type Prompt,
@@ -14,7 +15,6 @@ import type { Service } from "./faults.ts";
 import { shapeText } from "./shapes.ts";
 import {
   type Answer,
-  answerText,
   callPart,
   concede,
   countOf,

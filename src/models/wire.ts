@@ -1,6 +1,6 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { ModelCall } from "../core/ports.ts";
-import { type Part, resultText, type ToolAnswer, type Usage } from "../core/prompt.ts";
+import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "../core/prompt.ts";
 import { defined, isObject, parseJson } from "../core/values.ts";
 import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
@@ -87,12 +87,7 @@ export function callPart(id: string, tool: string, text: string): Part {
   return input === undefined ? { type: "broken_call", id, tool, text } : { type: "call", id, tool, input };
 }
 
-/** A tool's answer as the model reads it: its reference, then its result. */
-export function answerText({ ref, output }: Pick<ToolAnswer, "ref" | "output">): string {
-  return `${ref === undefined ? "" : `[${ref}]\n`}${resultText(output)}`;
-}
-
-/** The same for services without a mark for failed calls: an object that tells its error speaks for itself. */
+/** A tool's answer for services without a mark for failed calls: an object that tells its error speaks for itself. */
 export function markedText({ ref, output, failed }: ToolAnswer): string {
   const isTold = !failed || (isObject(output) && "error" in output);
   return answerText({ ...defined("ref", ref), output: isTold ? output : `Error: ${resultText(output)}` });

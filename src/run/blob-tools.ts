@@ -42,7 +42,10 @@ export async function readBlob(blobs: Blobs, wanted: ReadBlob): Promise<JsonObje
   };
 }
 
-async function known(blobs: Blobs, id: string): Promise<BlobInfo> {
+/** What is read of blobs. */
+export type Readable = Pick<Blobs, "info" | "read">;
+
+async function known(blobs: Readable, id: string): Promise<BlobInfo> {
   const info = await blobs.info(id);
   if (info) return info;
   throw new SkillflowError("blob.unknown", `there is no blob ${id}`);
@@ -85,7 +88,7 @@ interface Line {
 }
 
 /** The lines that hold a text or match a pattern, in order, and how many there are in all. */
-export async function searchBlob(blobs: Blobs, wanted: SearchBlob): Promise<JsonObject> {
+export async function searchBlob(blobs: Readable, wanted: SearchBlob): Promise<JsonObject> {
   const info = await known(blobs, wanted.blob_id);
   const find = finderOf(wanted);
   const most = wanted.max_matches ?? MOST_MATCHES;
@@ -168,7 +171,7 @@ function readPattern(source: string, flags: string): RegExp {
   }
 }
 
-async function* linesOf(blobs: Blobs, info: BlobInfo): AsyncGenerator<readonly Line[]> {
+async function* linesOf(blobs: Readable, info: BlobInfo): AsyncGenerator<readonly Line[]> {
   let rest: Uint8Array = new Uint8Array();
   let number = 1;
   let start = 0;

@@ -180,7 +180,7 @@ describe("a model over the wire", () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const denied = await runHere(["run", "flow.yml", ...MODEL, "--writes", "deny", "--json"], { cwd, env });
     const offered = service.bodies.flatMap((body) => body.tools ?? []).map((tool) => tool.function.name);
-    const reading = ["desk_look", "desk_config", "desk_fetch", "desk_fail", "desk_burst", "desk_hang"];
+    const reading = ["read_result", "desk_look", "desk_config", "desk_fetch", "desk_fail", "desk_burst", "desk_hang"];
     expect(new Set(offered)).toEqual(new Set(reading));
     expect(linesOf(cwd, "posts.txt"), "a write that is named all the same reaches no handler").toEqual([]);
     expect(denied.stderr).toContain("error: no tool is named desk_post");

@@ -252,7 +252,7 @@ describe("what is thrown where nobody waits for it", () => {
 
 test("a turn carries out 64 calls, and answers the rest with an error", async () => {
   const ran: string[] = [];
-  const asked = Array.from({ length: 400 }, () => ({ tool: "ops_look", input: {} }));
+  const asked = Array.from({ length: 400 }, (_, n) => ({ tool: "ops_look", input: { n } }));
   const { events, state } = await drive(one(), {
     script: [{ calls: asked }, { text: "t" }],
     handlers: { look: (_, { callId }) => ran.push(callId) },
@@ -268,7 +268,7 @@ test("a turn carries out 64 calls, and answers the rest with an error", async ()
 test("a turn that asks for very many calls is through with them in time in proportion", async () => {
   const most = LONG ? 100_000 : 5000;
   const parts = Array.from({ length: most }, (_, index) => {
-    return { type: "call", id: `c${index}`, tool: "ops_look", input: {} } as const;
+    return { type: "call", id: `c${index}`, tool: "ops_look", input: { index } } as const;
   });
   const { state } = await drive(one(), {
     model: {
@@ -316,7 +316,7 @@ describe("tool calls", () => {
   });
 
   test("that are over within one turn of the process are one record", async () => {
-    const calls = [1, 2, 3].map(() => ({ tool: "ops_look", input: {} }));
+    const calls = [1, 2, 3].map((n) => ({ tool: "ops_look", input: { n } }));
     const { events } = await drive(one(), {
       script: [{ calls }, { text: "t" }],
       handlers: { look: async () => "seen" },

@@ -1,4 +1,4 @@
-import type { MadeTool } from "../call.ts";
+import type { MadeTool, RecordedCall } from "../call.ts";
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
 import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
 import { defined, type JsonObject } from "../values.ts";
@@ -97,6 +97,7 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
     key: `${state.visits}:${node}`,
     node,
     iteration,
+    recorded: [],
     ...freshAttempt(state, 0),
   };
 }
@@ -197,7 +198,9 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
 
 function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
   const { ref, node, tool, input } = event;
-  state.calls.set(ref, { ref, node, tool, input, outcome: undefined });
+  const recorded: RecordedCall = { ref, node, tool, input, outcome: undefined };
+  state.calls.set(ref, recorded);
+  state.visit?.recorded.push(recorded);
   const call = pendingOf(state.visit, event.id);
   if (call) Object.assign(call, { announced: event.epoch, ref });
 }
@@ -208,6 +211,7 @@ function foldResult(state: State, event: EventOf<"tool:result">): void {
   if (blobs) state.holdsBlobs = true;
   const outcome = error === undefined ? { output } : { error };
   const recorded = ref === undefined ? undefined : state.calls.get(ref);
+  if (recorded) state.hasResults = true;
   if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
   const call = pendingOf(visit, event.id);
   if (!visit || !call) return;
@@ -215,7 +219,7 @@ function foldResult(state: State, event: EventOf<"tool:result">): void {
   call.outcome = outcome;
   if (visit.unanswered > 0) return;
   visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
-  for (const answered of visit.pending) visit.calls.push(toolCallOf(answered));
+  for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
   visit.pending = [];
 }
 
@@ -250,7 +254,11 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   state.steps.push({ node, status: "failed", iteration, retryAttempt: visit.attempt });
   Object.assign(
     visit,
-    freshAttempt(state, event.attempt, { answer: visit.answer?.text ?? "", feedback: event.preamble }),
+    freshAttempt(state, event.attempt, {
+      answer: visit.answer?.text ?? "",
+      feedback: event.preamble,
+      calls: visit.calls,
+    }),
   );
 }
 

@@ -53,8 +53,19 @@ export function reflectPrompt(attempt: {
 const MOST_OF_ANSWER = 8192;
 
 /** The first section of a fresh attempt: what the last one came to, and what to learn from it (D36, D65). */
-export function previousAttempt(answer: string, feedback: string): string {
-  return `## Your previous attempt\n\nIts answer:\n\n${cutText(answer, MOST_OF_ANSWER)}\n\nWhat failed:\n\n${feedback}`;
+export function previousAttempt({ answer, feedback, calls }: Attempt): string {
+  const named = calls.slice(-MOST_NAMED).flatMap(({ ref, tool, error }) => {
+    return ref === undefined ? [] : [`- ${ref}: ${tool}${error === undefined ? "" : " (failed)"}`];
+  });
+  const results =
+    named.length === 0 ? "" : `\n\nIts results, which \`read_result\` gives again:\n\n${named.join("\n")}`;
+  return `## Your previous attempt\n\nIts answer:\n\n${cutText(answer, MOST_OF_ANSWER)}\n\nWhat failed:\n\n${feedback}${results}`;
+}
+
+interface Attempt {
+  readonly answer: string;
+  readonly feedback: string;
+  readonly calls: readonly ToolCall[];
 }
 
 /** What a fresh attempt is told when nobody diagnosed the last one (N34). */

@@ -7,7 +7,7 @@ import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { parseSkillReference } from "../skill-reference.ts";
 import { parseCondition } from "../workflow/condition.ts";
 import type { Condition, Edge, NodeSources, ValueRule, WorkflowNode } from "../workflow.ts";
-import { inOrder, selectTools } from "./offer.ts";
+import { citesResults, inOrder, selectTools } from "./offer.ts";
 import type { NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
 
 /** Joins a run's record into a program. */
@@ -35,16 +35,17 @@ export function linkProgram(record: RunRecord): Program {
   /** All that tells the tools of one node from those of another. */
   const choiceOf = oncePerNode((id) => {
     const { tools, effects, disallowed_tools } = nodeOf(id);
-    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools]);
+    const isCiting = citesResults(nodeOf(id), available(id));
+    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, isCiting]);
   });
 
   const place = toolOrder(workflow.nodes);
-  const tools = (id: string, { settings, made, holdsBlobs }: Offering) => {
-    if (latest?.id === id && isSameOffering(latest.now, { settings, made, holdsBlobs })) return latest.set;
-    const now = { settings, made, holdsBlobs };
+  const tools = (id: string, { settings, made, holdsBlobs, hasResults }: Offering) => {
+    if (latest?.id === id && isSameOffering(latest.now, { settings, made, holdsBlobs, hasResults })) return latest.set;
+    const now = { settings, made, holdsBlobs, hasResults };
     const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
     toolSets.set(made, sets);
-    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)}`;
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)}`;
     const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), available(id), now).set, place);
     sets.set(key, set);
     latest = { id, now, set };
@@ -110,7 +111,9 @@ function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value 
 }
 
 function isSameOffering(a: Offering, b: Offering): boolean {
-  return a.settings === b.settings && a.made === b.made && a.holdsBlobs === b.holdsBlobs;
+  return (
+    a.settings === b.settings && a.made === b.made && a.holdsBlobs === b.holdsBlobs && a.hasResults === b.hasResults
+  );
 }
 
 /** A skill that a node lists under several references is one: the first counts. */
@@ -150,7 +153,7 @@ function toolWarnings(
   { settings }: RunRecord,
 ): string[] {
   if (skills.length === 0) return [];
-  return selectTools(node, skills, { settings, made: [], holdsBlobs: false }).warnings.map(
+  return selectTools(node, skills, { settings, made: [], holdsBlobs: false, hasResults: false }).warnings.map(
     (warning) => `node ${id}: ${warning}`,
   );
 }

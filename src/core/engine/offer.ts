@@ -2,6 +2,7 @@ import type { SkillRecord } from "../event.ts";
 import { BLOB_TOOLS } from "../own/blob.ts";
 import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
+import { READ_RESULT_TOOL } from "../own/results.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import { schemaAsTold } from "../schema/told-schema.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
@@ -55,13 +56,20 @@ function isReadOnly({ effects }: WorkflowNode, { writes }: Offering["settings"])
   return effects === "read" || writes === "deny";
 }
 
+/** Whose prompt says how results are cited, and who may read them again (extensions 7, References; D25). */
+export function citesResults(node: WorkflowNode, skills: readonly SkillRecord[]): boolean {
+  return skills.length > 0 || (node.eval ?? []).some(({ kind }) => kind === "evidence");
+}
+
 /** `allow` does not hide them: it is about the tools of skills (N9). `deny` and `disallowed_tools` do (N10). */
-function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs }: Offering) {
-  if (skills.length === 0) return [];
+function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs, hasResults }: Offering) {
+  const isOffered = (tool: ToolDescriptor) => !node.disallowed_tools?.includes(tool.name);
+  const results = hasResults && citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
+  if (skills.length === 0) return results.filter(isOffered);
   const reader = readSkillTool(skills, settings.context_mode);
   const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");
-  const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : [])];
-  return own.filter((tool) => !node.disallowed_tools?.includes(tool.name));
+  const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : []), ...results];
+  return own.filter(isOffered);
 }
 
 /** Those that the run itself defined belong to the skill that defines. */

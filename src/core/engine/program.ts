@@ -33,6 +33,8 @@ export interface Offering {
   readonly settings: Pick<Settings, "writes" | "context_mode">;
   readonly made: State["made"];
   readonly holdsBlobs: boolean;
+  /** Whether a call of the run was answered. */
+  readonly hasResults: boolean;
 }
 
 export interface ToolSet {

@@ -49,6 +49,8 @@ export interface State {
   modelError: RunError | undefined;
   /** Whether a result so far is kept as a blob. */
   holdsBlobs: boolean;
+  /** Whether a call was answered. */
+  hasResults: boolean;
   readonly warned: Set<string>;
   /** `text` is its `at` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
@@ -97,6 +99,8 @@ export interface Visit {
   attemptFrom: number;
   /** Of the attempt before. */
   lesson: Lesson | undefined;
+  /** The calls that were announced, of all attempts. */
+  readonly recorded: RecordedCall[];
   turns: Turn[];
   /** Model invocations of this attempt that were answered (N6). */
   replies: number;
@@ -123,6 +127,8 @@ export interface Visit {
 export interface Lesson {
   readonly answer: string;
   readonly feedback: string;
+  /** The calls whose results it had. */
+  readonly calls: readonly ToolCall[];
 }
 
 /** A call of the latest turn, in the order in which the model made them. */
@@ -206,6 +212,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     end: undefined,
     modelError: undefined,
     holdsBlobs: false,
+    hasResults: false,
     warned: new Set(),
     lastEvent: undefined,
   };

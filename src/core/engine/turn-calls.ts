@@ -1,9 +1,10 @@
-import type { Call } from "../call.ts";
+import type { Call, RecordedCall } from "../call.ts";
 import type { EventBody } from "../event.ts";
-import { answerFromAbove, readingProblem } from "../own/disclosure.ts";
+import { answerFromAbove, isReadSkill, readingProblem } from "../own/disclosure.ts";
+import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../own/results.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
-import { defined, type Json } from "../values.ts";
+import { checkedAs, deepEqual, defined, type Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
@@ -28,11 +29,14 @@ export function carryOut(scene: Scene): Step {
   const tools = toolsHere(scene);
   const most = mostTurns(scene);
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
-    const message = `the limit of ${most} turns was reached; ${visit.pending.length} requested tool calls were not carried out`;
-    return leaveFailed(visit, node, { message });
+    const message = `the limit of ${most} turns was reached`;
+    if (visit.replies > most) return leaveFailed(visit, node, { message });
+    const failure: Failure = { error: `${message}: this call was not carried out`, code: "limit.reached" };
+    const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
+    return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };
   }
   const group = nextGroup(visit.pending, tools.find);
-  const unannounced = group.filter((call) => call.announced === undefined);
+  const unannounced = group.filter((call) => call.announced === undefined && !readAgain(scene, call, tools));
   if (unannounced.length > 0) return announce(scene, unannounced);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
@@ -44,9 +48,8 @@ export function carryOut(scene: Scene): Step {
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
     const made = tool && madeFor(tool, call.input, state.made);
-    return tool
-      ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...defined("made", made) }]
-      : [];
+    const own = { ...defined("made", made), ...defined("again", readAgain(scene, call, tools)) };
+    return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
   });
   return { kind: "call", key, node: visit.node, calls };
 }
@@ -73,28 +76,77 @@ function nextGroup(pending: readonly PendingCall[], find: (name: string) => Tool
   return group.filter((call) => !call.outcome);
 }
 
-/** D41: rejected calls are announced and answered like others, and reach no handler. */
+/** D41: rejected calls are announced and answered like others, and reach no handler. What the run knows already is not. */
 function announce(scene: Scene, calls: readonly PendingCall[]): Step {
-  const { visit } = scene;
+  const { state, visit } = scene;
   const { node } = visit;
   const tools = toolsHere(scene);
-  const named = calls.map((call, index) => ({ ...call, ref: `r${scene.state.calls.size + index + 1}` }));
-  const bodies: EventBody[] = named.map(({ key, ref, tool, input }) => {
-    return { type: "tool:call", node, tool, input, ref, id: key };
-  });
+  const announced: (PendingCall & { readonly ref: string })[] = [];
+  const results: EventBody[] = [];
   const sound: PendingCall[] = [];
-  for (const call of named) {
-    const tool = tools.find(call.tool);
-    const complaint = call.index >= MOST_CALLS ? BEYOND_MOST : rejection(call, tool, tools);
+  for (const pending of calls) {
+    const { tool: name, input, key } = pending;
+    const tool = tools.find(name);
+    const complaint = pending.index >= MOST_CALLS ? BEYOND_MOST : rejection(pending, tool, tools);
+    if (tool && isReadResult(tool)) {
+      results.push(refused(visit, pending, complaint ?? unknownRef(scene, input)));
+      continue;
+    }
+    const same = complaint || !tool ? undefined : sameAs(scene, { name, tool, input }, sound, tools);
+    if (same !== undefined) {
+      results.push({ type: "tool:result", node, tool: name, output: `same as ${same}`, id: key });
+      continue;
+    }
+    const call = { ...pending, ref: `r${state.calls.size + announced.length + 1}` };
+    announced.push(call);
     const known = complaint === undefined && tool ? seenAbove(scene, { call, tool, sound }) : undefined;
-    if (complaint !== undefined) bodies.push(refused(visit, call, complaint));
+    if (complaint !== undefined) results.push(refused(visit, call, complaint));
     else sound.push(call);
     if (known !== undefined) {
-      bodies.push({ type: "tool:result", node, tool: call.tool, output: known, ref: call.ref, id: call.key });
+      results.push({ type: "tool:result", node, tool: name, output: known, ref: call.ref, id: key });
     }
   }
+  const bodies = announced.map(({ key: id, ref, tool, input }): EventBody => {
+    return { type: "tool:call", node, tool, input, ref, id };
+  });
   const isRepeatable = !sound.some((call) => tools.find(call.tool)?.effect === "write");
-  return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies, isRepeatable };
+  return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies: [...bodies, ...results], isRepeatable };
+}
+
+/** The call that a sound call of `read_result` reads; it is not announced itself (extensions 7, References). */
+function readAgain({ state }: Scene, call: PendingCall, tools: ToolSet): RecordedCall | undefined {
+  const tool = tools.find(call.tool);
+  if (!tool || !isReadResult(tool) || call.index >= MOST_CALLS || rejection(call, tool, tools)) return undefined;
+  return state.calls.get(plainRef(checkedAs<ReadResult>(call.input).ref));
+}
+
+function unknownRef({ state }: Scene, input: Json): Failure {
+  const { ref } = checkedAs<ReadResult>(input);
+  return { error: `no result is called ${ref}: there are r1 to r${state.calls.size}`, code: "input.invalid" };
+}
+
+interface Asked {
+  readonly name: string;
+  readonly tool: ToolDescriptor;
+  readonly input: Json;
+}
+
+/** The earlier call of the visit that asked the same, unless something was written since (workflow-format D66). */
+function sameAs({ visit }: Scene, { name, tool, input }: Asked, sound: readonly PendingCall[], tools: ToolSet) {
+  if (tool.effect !== "read" || tool.live || isReadSkill(tool)) return undefined;
+  const isSame = (call: { readonly tool: string; readonly input: Json }) => {
+    return call.tool === name && deepEqual(call.input, input);
+  };
+  const beside = sound.find(isSame)?.ref;
+  if (beside !== undefined) return beside;
+  const inThisAttempt = new Set(visit.calls.map(({ ref }) => ref));
+  const canReadAgain = tools.find(READ_RESULT) !== undefined;
+  for (const call of visit.recorded.toReversed()) {
+    if (tools.all.find(({ exposed }) => exposed === call.tool)?.effect === "write") return undefined;
+    const isAnswered = call.outcome !== undefined && !("error" in call.outcome);
+    if (isAnswered && isSame(call)) return inThisAttempt.has(call.ref) || canReadAgain ? call.ref : undefined;
+  }
+  return undefined;
 }
 
 const BEYOND_MOST: Failure = {

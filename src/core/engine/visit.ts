@@ -1,10 +1,11 @@
 import type { EventBody, NodeResult } from "../event.ts";
-import { type Prompt, sectioned } from "../prompt.ts";
+import { closingTurns, type Prompt, sectioned } from "../prompt.ts";
 import { checkValues } from "../workflow/value-rule.ts";
 import { readAnswer } from "./answer.ts";
 import { previousAttempt } from "./judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
+import { citesResults } from "./offer.ts";
 import { contextFor, skillsAt } from "./route.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { Visit } from "./state.ts";
@@ -39,30 +40,32 @@ function unmetRequirement({ program, state, visit, node: { requires } }: Scene):
 function askTurn(scene: Scene): Step {
   const { state, visit, node } = scene;
   const most = mostTurns(scene);
-  if (visit.replies >= most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
+  if (visit.replies > most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
   const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
   return ask(state, { key, purpose: "work", node: visit.node, model: modelHere(scene), prompt: workPrompt(scene) });
 }
 
 const CITE = "Claims cite results by their reference, e.g. r7.";
 
-/** Whose prompt says how results are cited (extensions 7, References). */
 function mayCite({ program, visit, node }: Scene): boolean {
-  return program.skills(visit.node).length > 0 || (node.eval ?? []).some(({ kind }) => kind === "evidence");
+  return citesResults(node, program.skills(visit.node));
 }
 
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */
 function workPrompt(scene: Scene): Prompt {
   const { program, state, visit, node } = scene;
   const { lesson } = visit;
-  const past = lesson ? [{ text: previousAttempt(lesson.answer, lesson.feedback), trusted: false }] : [];
+  const most = mostTurns(scene);
+  const isLast = visit.replies >= most;
+  const past = lesson ? [{ text: previousAttempt(lesson), trusted: false }] : [];
   const asked = program.instruction(visit.node) + (mayCite(scene) ? `\n\n${CITE}` : "");
   const instruction = { text: asked, trusted: true };
   return {
     ...sectioned([...past, ...program.preface(visit.node, state), instruction]),
     context: state.context,
-    turns: [...visit.turns],
-    tools: toolsHere(scene).told,
+    ...(isLast
+      ? { turns: closingTurns(visit.turns, most), tools: [] }
+      : { turns: [...visit.turns], tools: toolsHere(scene).told }),
     ...(node.output ? { output: node.output } : {}),
   };
 }
@@ -78,6 +81,9 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
   }
   const { data, problems } = readAnswer(node, answer.text);
   const silent = answer.text.trim() === "";
+  if (silent && visit.replies > mostTurns(scene)) {
+    return leaveFailed(visit, node, { message: `the limit of ${mostTurns(scene)} turns was reached` });
+  }
   if (problems.length > 0 || silent) {
     if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems));
     if (silent) return noteSilence(scene);

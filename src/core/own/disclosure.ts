@@ -129,7 +129,7 @@ function bodyRead(input: Json): string | undefined {
   return isObject(input) && input.path === undefined ? String(input.skill_name) : undefined;
 }
 
-function isReadSkill(tool: ToolDescriptor): boolean {
+export function isReadSkill(tool: ToolDescriptor): boolean {
   return tool.skill === EXECUTOR && tool.name === READ_SKILL;
 }
 

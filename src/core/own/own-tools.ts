@@ -1,5 +1,6 @@
 import { alike, EXECUTOR, exposedName } from "../skill.ts";
 import { BLOB_TOOLS } from "./blob.ts";
+import { READ_RESULT } from "./results.ts";
 
 /** The executor's own tools: core describes them, `src/app/own-tools.ts` carries them out. */
 
@@ -7,12 +8,16 @@ export const READ_SKILL = "read_skill";
 export const RUN_SCRIPT = "run_script";
 
 /** Offered under these very names, under which no skill's tool may be offered. */
-export const OWN_TOOLS: readonly string[] = [READ_SKILL, RUN_SCRIPT, ...BLOB_TOOLS.map((tool) => tool.exposed)];
+export const OWN_TOOLS: readonly string[] = [
+  READ_SKILL,
+  RUN_SCRIPT,
+  READ_RESULT,
+  ...BLOB_TOOLS.map((tool) => tool.exposed),
+];
 
 /** The bare names that no skill's tool may have (skill-formats 7.2). */
 export const RESERVED_TOOLS: readonly string[] = [
   ...OWN_TOOLS,
-  "read_result",
   "run_code",
   "define_tool",
   "remove_tool",

@@ -326,7 +326,7 @@ function checkOrder(events: readonly RunEvent[]): void {
     }
     if (event.type === "tool:call") open.set(event.id, event.tool);
     if (event.type === "tool:result") {
-      expect(open.get(event.id)).toBe(event.tool);
+      expect(open.get(event.id)).toBe(event.ref === undefined ? undefined : event.tool);
       expect("output" in event).toBe(event.error === undefined);
       open.delete(event.id);
     }

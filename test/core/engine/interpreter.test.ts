@@ -187,9 +187,10 @@ describe("requires (N13, N14)", () => {
 
 describe("turns (N6)", () => {
   test("the cap ends the node as failed, the work kept", () => {
-    const looking = { parts: [...says("half done").parts, ...calls("ops_look").parts] };
-    const played = one({ max_turns: 3 }, { answers: () => looking });
-    expect(played.asks).toHaveLength(3);
+    let n = 0;
+    const looking = () => ({ parts: [...says("half done").parts, ...calls(["ops_look", { n: n++ }]).parts] });
+    const played = one({ max_turns: 3 }, { answers: looking });
+    expect(played.asks).toHaveLength(4);
     const { status, data, toolCalls } = resultAt(played, "a");
     expect(status).toBe("failed");
     expect(data).toMatchObject({ summary: "half done" });
@@ -206,7 +207,7 @@ describe("turns (N6)", () => {
 
   test("without a cap of its own the executor's counts", () => {
     const played = one({}, { answers: () => calls("ops_look") }, { settings: { max_turns: 4 } });
-    expect(played.asks).toHaveLength(4);
+    expect(played.asks).toHaveLength(5);
     expect(resultAt(played, "a").status).toBe("failed");
   });
 
@@ -513,12 +514,7 @@ describe("a model that does not answer", () => {
 
 describe("fail soft (N39, N40)", () => {
   test.each<[string, PlayOptions, NodeParts, string]>([
-    [
-      "the turn cap",
-      { answers: () => calls("ops_look") },
-      { max_turns: 1 },
-      "the limit of 1 turns was reached; 1 requested tool calls were not carried out",
-    ],
+    ["the turn cap", { answers: () => calls("ops_look") }, { max_turns: 1 }, "the limit of 1 turns was reached"],
     ["a model that cannot be reached", { answers: [breaks("model.unreachable", "no route")] }, {}, "no route"],
     ["a refusal", { answers: [says("no", { stop: "refusal" })] }, {}, "the model refused: no"],
     ["silence", { answers: () => says("") }, {}, "the model answered nothing"],

@@ -9,6 +9,8 @@ import {
   play,
   recordOf,
   resultAt,
+  skillOf,
+  toolOf,
   workflowOf,
 } from "../../harness.ts";
 
@@ -63,4 +65,112 @@ describe("references (G10)", () => {
     expect(texts).toEqual([`do a\n\n${line}`, `do b\n\n${line}`, "do c"]);
     expect(one({ skills: ["gone"] }).asks[0]?.prompt.text).toBe("do a");
   });
+});
+
+describe("the same call again (D66)", () => {
+  const again = (options: PlayOptions = {}) =>
+    one({}, { answers: [calls("ops_look"), calls("ops_look"), "done"], ...options });
+
+  test("is answered by the reference of the first, and neither announced nor carried out", () => {
+    const played = again();
+    expect(refs(played)).toEqual(["r1"]);
+    expect(played.called).toHaveLength(1);
+    expect(eventsOf(played.events, "tool:result")[1]).toMatchObject({ tool: "ops_look", output: "same as r1" });
+    expect(played.asks[2]?.prompt.turns.at(-1)).toMatchObject({ results: [{ output: "same as r1", failed: false }] });
+    expect(resultAt(played, "a").toolCalls).toHaveLength(1);
+  });
+
+  test("within one turn too", () => {
+    const played = one({}, { answers: [calls("ops_look", "ops_peek", "ops_look"), "done"] });
+    expect(refs(played)).toEqual(["r1", "r2"]);
+    expect(eventsOf(played.events, "tool:result")[0]).toMatchObject({ output: "same as r1" });
+  });
+
+  test.each<[string, PlayOptions, number]>([
+    ["the first failed", { tools: () => ({ error: "boom", code: "tool.failed" }) }, 2],
+    ["its input differs", { answers: [calls("ops_look"), calls(["ops_look", { q: 1 }]), "done"] }, 2],
+    ["it writes", { answers: [calls("ops_act"), calls("ops_act"), "done"] }, 2],
+    ["something was written since", { answers: [calls("ops_look"), calls("ops_act"), calls("ops_look"), "done"] }, 3],
+  ])("is carried out where %s", (_, options, count) => {
+    expect(again(options).called).toHaveLength(count);
+  });
+
+  test("is carried out where its tool is live, and in another visit", () => {
+    const live = skillOf("ops", [toolOf("ops", "look", { live: true })]);
+    const alive = recordOf(workflowOf({ a: { skills: ["ops"] } }), { skills: [live] });
+    expect(play(alive, { answers: [calls("ops_look"), calls("ops_look"), "done"] }).called).toHaveLength(2);
+    expect(playFlow({ answers: [calls("ops_look"), "a", calls("ops_look"), "b"] }).called).toHaveLength(2);
+  });
+});
+
+describe("the cap of turns", () => {
+  test("is followed by one turn without tools that asks for the answer, which counts like any other (D66)", () => {
+    const played = one({ max_turns: 2 }, { answers: [calls("ops_look"), calls("ops_peek"), "the answer"] });
+    const last = played.asks.at(-1)?.prompt;
+    expect(played.asks).toHaveLength(3);
+    expect(played.called).toHaveLength(1);
+    expect(last?.tools).toEqual([]);
+    expect(last?.turns.at(-1)).toMatchObject({ text: expect.stringContaining("limit of 2 turns") });
+    expect(JSON.stringify(last?.turns)).toContain("[r1]\\nok");
+    expect(last?.turns.every(({ role }) => role !== "tools")).toBe(true);
+    expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { summary: "the answer" } });
+  });
+
+  test("ends the node where even that turn asks for tools, or says nothing", () => {
+    for (const last of [calls("ops_look"), ""]) {
+      const played = one({ max_turns: 1 }, { answers: [calls("ops_peek"), last] });
+      expect(resultAt(played, "a")).toMatchObject({
+        status: "failed",
+        data: { error: "the limit of 1 turns was reached" },
+      });
+      expect(played.called).toEqual([]);
+    }
+  });
+});
+
+describe("read_result (G11)", () => {
+  const offered = ({ asks }: ReturnType<typeof play>) =>
+    asks.map(({ prompt }) => prompt.tools.some(({ name }) => name === "read_result"));
+
+  test("is offered once the run has results, at nodes with skills or with an evidence evaluator", () => {
+    const checks: NodeParts = {
+      eval: [{ name: "e", kind: "evidence", rule: { claims: "claims[*]", min_supported: 0 } }],
+    };
+    const workflow = workflowOf({ a: { skills: ["ops"] }, b: {}, c: checks }, ["a -> b", "b -> c"]);
+    const played = play(recordOf(workflow, { skills: [OPS] }), { answers: [calls("ops_look"), "a", "b", "c"] });
+    expect(offered(played)).toEqual([false, true, false, true]);
+    expect(offered(one({ disallowed_tools: ["read_result"] }, { answers: [calls("ops_look"), "a"] }))).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  test("hands the recorded call over, under no reference of its own", () => {
+    const answers = [calls("ops_look"), "a", calls(["read_result", { ref: "[r1]" }], "ops_peek"), "b"];
+    const played = playFlow({ answers });
+    expect(refs(played)).toEqual(["r1", "r2"]);
+    const [reading] = played.called.filter(({ tool }) => tool.name === "read_result");
+    expect(reading).toMatchObject({ again: { ref: "r1", tool: "ops_look", outcome: { output: "ok" } } });
+    expect(reading?.ref).toBeUndefined();
+    expect(resultAt(played, "b").toolCalls.map(({ tool }) => tool)).toEqual(["ops_peek"]);
+  });
+
+  test.each([
+    ["no result of the run", { ref: "r9" }, /no result is called r9: there are r1 to r1/],
+    ["no reference", { ref: "the first" }, /invalid input/],
+  ])("is answered with an error for %s", (_, input, why) => {
+    const played = playFlow({ answers: [calls("ops_look"), calls(["read_result", input]), "a"] });
+    expect(eventsOf(played.events, "tool:result")[1]?.error).toMatch(why);
+    expect(played.called).toHaveLength(1);
+  });
+});
+
+test("the next attempt is told the references of the results before (D65)", () => {
+  const rule: NodeParts["eval"] = [{ name: "e", kind: "function", rule: { all_tools_called: ["ops_put"] } }];
+  const answers = [calls("ops_look", "nope"), "no", calls("ops_look"), calls("ops_put"), "yes"];
+  const played = one({ eval: rule, retry: { max: 1 } }, { answers });
+  expect(played.asks[2]?.prompt.text).toContain(
+    "Its results, which `read_result` gives again:\n\n- r1: ops_look\n- r2: nope (failed)",
+  );
+  expect(eventsOf(played.events, "tool:result").map(({ output }) => output)).toContain("same as r1");
 });
