@@ -22,6 +22,7 @@ export const monitorTools = [
     name: "list_monitors",
     description: "Lists uptime monitors and their states.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({
       name: z.string().min(1).max(200).optional().describe("Whole name."),
       url: z.string().min(1).max(2000).optional().describe("Whole address."),
@@ -44,6 +45,7 @@ export const monitorTools = [
     name: "get_monitor",
     description: "Reads one monitor: what it checks, how often, from where, what counts as an error.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {

@@ -9,6 +9,7 @@ export const metricTools = [
     name: "query_metrics",
     description: "Reads metrics: of each series minimum, maximum, average, last value, points over time.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({
       query: query.describe("Such as sum:trace.http.request.errors{service:checkout} by {env}.as_count()."),
       from,

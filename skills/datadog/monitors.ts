@@ -12,6 +12,7 @@ export const monitorTools = [
     name: "list_monitors",
     description: "Searches monitors and their states.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({
       query: query.optional().describe('Such as status:alert tag:"service:checkout" or muted:true.'),
       limit,
@@ -49,6 +50,7 @@ export const monitorTools = [
     name: "get_monitor",
     description: "Reads one monitor: query, message, thresholds, downtimes, groups that are not OK.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {

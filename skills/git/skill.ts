@@ -42,6 +42,7 @@ export default defineSkill({
       name: "log",
       description: "Lists commits, newest first, with author, date and message",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({
         repository,
         from: from.optional().describe("Leave out this commit and all before it"),
@@ -64,6 +65,7 @@ export default defineSkill({
       name: "show",
       description: "Shows one commit: message, changed files and diff",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({
         repository,
         commit: name("Commit id, branch or tag"),
@@ -76,6 +78,7 @@ export default defineSkill({
       name: "diff",
       description: "Shows the difference between two commits, branches or tags",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
       handler: showDiff,
     }),
@@ -84,6 +87,7 @@ export default defineSkill({
       description:
         "Lists the files changed between two commits with added and deleted lines, and the commits between them",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
       handler: showChangedFiles,
     }),
@@ -91,6 +95,7 @@ export default defineSkill({
       name: "blame",
       description: "Tells for each line of a part of a file which commit last changed it",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({
         repository,
         path: onePath,
@@ -104,6 +109,7 @@ export default defineSkill({
       name: "read_file",
       description: "Reads a file as it was at a commit, with line numbers",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({
         repository,
         path: onePath,
@@ -117,6 +123,7 @@ export default defineSkill({
       name: "refs",
       description: "Lists branches and tags, newest first, with the commits they stand for",
       effect: "read",
+      origin: "team",
       input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
       handler: showRefs,
     }),

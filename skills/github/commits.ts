@@ -8,6 +8,7 @@ export const commitTools = [
     name: "list_commits",
     description: "Lists commits, newest first, of a branch or a path.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({
       repository,
       ref: ref.optional(),
@@ -30,6 +31,7 @@ export const commitTools = [
     name: "get_commit",
     description: "Reads one commit: whole message and patch by file.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -50,6 +52,7 @@ export const commitTools = [
     name: "compare_commits",
     description: "Reads the commits and files between two refs. Files come with page 1 only.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({
       repository,
       base: ref.describe("The older side."),

@@ -33,6 +33,7 @@ export const deliveryTools = [
     name: "list_deployments",
     description: "Lists deployments, newest first, each with its latest status.",
     effect: "read",
+    origin: "team",
     input_schema: z.strictObject({
       repository,
       environment: z.string().max(255).optional(),

@@ -109,7 +109,7 @@ const toolDescriptorSchema = z.object({
   effect: z.enum(["read", "write"]),
   idempotent: z.boolean(),
   origin: z
-    .literal("team")
+    .enum(["team", "stranger"])
     .optional()
     .describe("written by the team's own systems; absent: whoever causes an event writes it"),
   live: z.boolean().optional().describe("the same call again is carried out again"),

@@ -80,6 +80,11 @@ export interface Tool {
   readonly effect: Effect;
   /** May be repeated by the executor after an unclear failure. */
   readonly idempotent?: boolean;
+  /**
+   * Who writes what it gives: the team's own systems (commits, deploys, metrics), or whoever causes an event, a stranger
+   * (logs, issues, messages). Unknown counts as a stranger's.
+   */
+  readonly origin?: "team" | "stranger";
   /** Answers otherwise from one moment to the next: the same call again in a visit is carried out again (D66). */
   readonly live?: boolean;
   /** Config fields without which this one tool is left out, beside those that its skill requires. */
@@ -225,7 +230,7 @@ export interface ToolDescriptor {
   readonly effect: Effect;
   readonly idempotent: boolean;
   /** Absent: a stranger's. */
-  readonly origin?: "team";
+  readonly origin?: "team" | "stranger";
   readonly live?: boolean;
   readonly dialect?: InputDialect;
   /** Parameters that config settles: a call may give them, and the model is not told of them. */
@@ -251,6 +256,7 @@ function describeTool(skill: Skill, tool: Tool, exposed: string): ToolDescriptor
     ...(tool.output_schema ? { output_schema: tool.output_schema } : {}),
     effect: tool.effect,
     idempotent: tool.idempotent ?? tool.effect === "read",
+    ...(tool.origin === "team" ? { origin: tool.origin } : {}),
     ...(tool.live ? { live: true } : {}),
     ...(tool.dialect ? { dialect: tool.dialect } : {}),
   };

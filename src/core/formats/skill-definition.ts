@@ -24,6 +24,8 @@ const toolSchema = z.looseObject({
   output_schema: z.unknown().refine(isSchema, "must be a JSON Schema").meta({ type: "object" }).optional(),
   effect: z.enum(["read", "write"]).optional().describe("unknown counts as write"),
   idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
+  origin: z.enum(["team", "stranger"]).optional().describe("who writes what it gives; unknown counts as a stranger's"),
+  live: z.boolean().optional().describe("the same call again is carried out again, not answered by the first"),
   needs: z.array(text).optional().describe("config fields without which this one tool is left out"),
   settled_by: z
     .record(z.string(), text)
