@@ -22,13 +22,14 @@ export async function openPlain(path: string): Promise<{ readonly file: FileHand
 }
 
 /** The same at once, and for writing too where that is said. */
-export function openPlainNow(path: string, access: "r" | "r+" = "r"): number {
-  const descriptor = openDescriptor(path, access === "r" ? constants.O_RDONLY : constants.O_RDWR);
+export function openPlainNow(path: string, access: "r" | "r+" = "r"): { readonly file: number; readonly stats: Stats } {
+  const file = openDescriptor(path, access === "r" ? constants.O_RDONLY : constants.O_RDWR);
   try {
-    checkPlain(path, fstatSync(descriptor));
-    return descriptor;
+    const stats = fstatSync(file);
+    checkPlain(path, stats);
+    return { file, stats };
   } catch (error) {
-    closeSync(descriptor);
+    closeSync(file);
     throw error;
   }
 }

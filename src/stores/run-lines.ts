@@ -107,7 +107,7 @@ export function reading<Value>(path: string, work: (file: number) => Value): Val
 
 export function openStored(path: string, access: "r" | "r+"): number {
   try {
-    return openPlainNow(path, access);
+    return openPlainNow(path, access).file;
   } catch (error) {
     throw storeError(error, `${path} cannot be ${access === "r" ? "read" : "written"}`);
   }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -19,6 +19,8 @@ export interface SkillFolder {
   readonly name: string;
   /** Names of what lies directly in it. */
   readonly names: ReadonlySet<string>;
+  /** Whether what lies directly in it under a name was a link when the folder was read. */
+  isLink(name: string): boolean;
   /** All that its code is; not read before it is asked for. */
   readonly contents: Contents;
   /** A file of it as text; undefined where there is none. Throws why it cannot be read: too large, no UTF-8, a link that leads out. */
@@ -40,14 +42,15 @@ export function openRealFolder(directory: string, name: string): SkillFolder {
     if (entries.get(file)?.isFile()) return readPlain(directory, file);
     return entries.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined;
   };
-  return { directory, name, names: new Set(entries.keys()), contents: openContents({ path: directory }), read };
+  const isLink = (entry: string) => entries.get(entry)?.isSymbolicLink() === true;
+  return { directory, name, names: new Set(entries.keys()), isLink, contents: openContents({ path: directory }), read };
 }
 
 /** A file that was no link when the folder was read; one that has become a link since is not opened. */
 function readPlain(directory: string, file: string): string {
-  const descriptor = openPlainNow(join(directory, file));
+  const { file: descriptor, stats } = openPlainNow(join(directory, file));
   try {
-    if (fstatSync(descriptor).size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
+    if (stats.size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
     return decode(file, readFileSync(descriptor));
   } finally {
     closeSync(descriptor);

@@ -6,11 +6,12 @@ import { runsOf } from "../../long.ts";
 
 describe("plain YAML", () => {
   test("is what most documents are", () => {
-    const text = `name: count-words\ndescription: Counts words, e.g. a README's (all of them)\nlicense: "MIT"\nmetadata:\n  author: someone\n  version: '1.10'`;
+    const text = `name: count-words\ndescription: Counts words, e.g. a README's (all of them)\nlicense: "MIT"\ntags: [counting, word-lists]\nmetadata:\n  author: someone\n  version: '1.10'`;
     expect(parsePlainYaml(text)).toEqual({
       name: "count-words",
       description: "Counts words, e.g. a README's (all of them)",
       license: "MIT",
+      tags: ["counting", "word-lists"],
       metadata: { author: "someone", version: "1.10" },
     });
   });
@@ -20,7 +21,13 @@ describe("plain YAML", () => {
     "name",
     "name: 7",
     "name: true",
-    "name: [a]",
+    "name: []",
+    "name: [a, 1]",
+    "name: [a, null]",
+    "name: [a,, b]",
+    "name: [a: b]",
+    "name: [a b]",
+    "m:\n  a: [b]",
     "name: >",
     "name: a: b",
     "name: a #b",
@@ -49,6 +56,8 @@ describe("plain YAML", () => {
     const piece = fc.constantFrom(
       ..."abz: #-\n'\"[]{}&*!|>%@`,?~.\\\t".split(""),
       "key: ",
+      "[a",
+      ", b",
       "\n  ",
       "\nk: ",
       "true",

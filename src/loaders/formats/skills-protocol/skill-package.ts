@@ -26,6 +26,7 @@ import type { LoaderHost } from "../../folder/host.ts";
 import { keepMade, runPackage } from "../../folder/package-run.ts";
 import { type SkillFolder, skipped } from "../../folder/skill-folder.ts";
 import { splitFrontmatter } from "../../text/frontmatter.ts";
+import { parsePlainYaml } from "../../text/plain-yaml.ts";
 import { readYaml } from "../../text/yaml-text.ts";
 
 /** A folder with a skill.toml: a Skills Protocol package. */
@@ -153,7 +154,7 @@ interface TomlManifest {
 function readToml(folder: SkillFolder): TomlManifest | Diagnostic {
   const file = join(folder.directory, MANIFEST);
   try {
-    if (lstatSync(file).isSymbolicLink()) return skipped(file, "it is a link");
+    if (folder.isLink(MANIFEST)) return skipped(file, "it is a link");
     const text = folder.read(MANIFEST);
     if (text === undefined) return skipped(file, "it is no file");
     const value = parse(text);
@@ -300,7 +301,9 @@ function readDocument(folder: SkillFolder): PackageDocument & Faulty {
     const text = folder.read("SKILL.md");
     if (text === undefined) return { ...nothing, findings: [finding("error", "a package needs a SKILL.md")] };
     const parts = splitFrontmatter(text);
-    const frontmatter: unknown = parts ? readYaml(parts.frontmatter, "metadata") : {};
+    const frontmatter: unknown = parts
+      ? (parsePlainYaml(parts.frontmatter) ?? readYaml(parts.frontmatter, "metadata"))
+      : {};
     if (!isObject(frontmatter)) throw new Error("its frontmatter is no map");
     const { name, short_description, tags } = frontmatter;
     const isTold = typeof short_description === "string" && short_description.trim() !== "";
