@@ -43,7 +43,7 @@ function* byChange({ deploys, repository, at }: Alert): ReturnType<Investigator>
   const [from, to] = deployed.slice(-2);
   if (from && to) yield [{ tool: "git_diff", input: { repository, from, to } }];
   const shown = subjectsOf(logged).filter(({ subject }) => !subject.startsWith("Release "));
-  yield shown.slice(0, 5).map(({ id }) => ({ tool: "git_show", input: { repository, commit: id } }));
+  yield shown.slice(0, 5).map(({ id }) => ({ tool: "git_show", input: { repository, commits: [id] } }));
 }
 
 /** Who fails, with what, what does every source say, and what do the metrics? */

@@ -3,7 +3,7 @@ import { shortened } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, resolveCommit } from "./revision.ts";
 import { faultOf, type Git, type GitOutput } from "./run-git.ts";
-import { fitting, ID_SHOWN, shallowNote } from "./text.ts";
+import { fitting, ID_SHOWN, shallowNote, utc } from "./text.ts";
 
 interface LinesInput {
   readonly repository?: string | undefined;
@@ -143,7 +143,7 @@ function parseBlame(text: string): { readonly lines: readonly BlameLine[]; reado
       commits.set(id, current);
       number = Number(head[2]);
     } else if (line.startsWith("author ")) current.author = line.slice(7);
-    else if (line.startsWith("author-time ")) current.date = new Date(Number(line.slice(12)) * 1000).toISOString();
+    else if (line.startsWith("committer-time ")) current.date = utc(line.slice(15));
     else if (line.startsWith("summary ")) current.subject = line.slice(8);
   }
   return { lines, commits: [...commits.values()] };

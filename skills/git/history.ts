@@ -1,9 +1,11 @@
 import { type Git, PLAIN_DIFF } from "./run-git.ts";
+import { utc } from "./text.ts";
 
 export interface Commit {
   readonly id: string;
   readonly parents: readonly string[];
   readonly author: string;
+  /** When it was committed. */
   readonly date: string;
   readonly subject: string;
   readonly body: string;
@@ -12,7 +14,7 @@ export interface Commit {
 /** Commits as `git log` gives them for these arguments. */
 export async function readCommits(git: Git, args: readonly string[]): Promise<readonly Commit[]> {
   // Names and messages cannot hold NUL, so nobody can forge a field.
-  const format = ["%H", "%P", "%an <%ae>", "%cI", "%s", "%b"].join("%x00");
+  const format = ["%H", "%P", "%an <%ae>", "%ct", "%s", "%b"].join("%x00");
   // A search for text reads the files like a diff does.
   const options = ["-z", "--no-patch", "--no-show-signature", "--encoding=UTF-8", `--format=${format}`, ...PLAIN_DIFF];
   const { text } = await git(["log", ...options, ...args]);
@@ -20,7 +22,8 @@ export async function readCommits(git: Git, args: readonly string[]): Promise<re
   const commits: Commit[] = [];
   for (let at = 0; at + 5 < parts.length; at += 6) {
     const [id = "", parents = "", author = "", date = "", subject = "", body = ""] = parts.slice(at, at + 6);
-    commits.push({ id, parents: parents.split(" ").filter(Boolean), author, date, subject, body: body.trim() });
+    const commit = { id, parents: parents.split(" ").filter(Boolean), author, date: utc(date), subject };
+    commits.push({ ...commit, body: body.trim() });
   }
   return commits;
 }

@@ -1,4 +1,5 @@
 import type { Git } from "./run-git.ts";
+import { utc } from "./text.ts";
 
 /** The full id of the commit that a name stands for. Throws an Error that tells which names there are. */
 export async function resolveCommit(git: Git, name: string): Promise<string> {
@@ -11,17 +12,28 @@ export async function resolveCommit(git: Git, name: string): Promise<string> {
   throw new Error(`no commit, branch or tag named ${name}. ${await whatIsThere(git)}`);
 }
 
-/** Branches and tags, newest first. */
+/** Branches and tags that stand for commits, newest first. */
 export async function listRefs(git: Git, limit: number): Promise<readonly Ref[]> {
-  const format = "%(refname)%00%(objectname:short=12)%00%(creatordate:iso-strict)";
+  // What an annotated tag stands for is told with a star; a branch, and a plain tag, stand for a commit themselves.
+  const fields = [
+    "refname",
+    "objecttype",
+    "objectname:short=12",
+    "*objecttype",
+    "*objectname:short=12",
+    "creatordate:unix",
+  ];
+  const format = fields.map((field) => `%(${field})`).join("%00");
   const args = ["for-each-ref", "--sort=-creatordate", `--count=${limit}`, `--format=${format}`];
   const { text } = await git([...args, "refs/heads", "refs/tags", "refs/remotes"]);
   return text
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => {
-      const [ref = "", commit = "", date = ""] = line.split("\0");
-      return { name: ref.replace(/^refs\/(?:heads|tags|remotes)\//, ""), kind: kindOf(ref), id: commit, date };
+    .flatMap((line) => {
+      const [ref = "", type = "", id = "", peeledType = "", peeledId = "", date = ""] = line.split("\0");
+      const commit = type === "commit" ? id : peeledType === "commit" ? peeledId : undefined;
+      const name = ref.replace(/^refs\/(?:heads|tags|remotes)\//, "");
+      return commit === undefined ? [] : [{ name, kind: kindOf(ref), id: commit, date: utc(date) }];
     });
 }
 

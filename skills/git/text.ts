@@ -7,6 +7,12 @@ export function shallowNote(shallow: boolean) {
   return shallow ? { shallow: "this clone has only the newest part of the history; older commits are not here" } : {};
 }
 
+/** A time of git's, in seconds since 1970, as UTC. */
+export function utc(seconds: string): string {
+  const date = new Date(Number(seconds) * 1000);
+  return Number.isNaN(date.getTime()) ? `${seconds} s after 1970` : date.toISOString().replace(".000Z", "Z");
+}
+
 /** Text cut with a mark. */
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… [cut; ${text.length} characters]` : text;

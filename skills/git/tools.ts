@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
+import { type Commit, type Comparison, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, resolveCommit } from "./revision.ts";
 import type { Git } from "./run-git.ts";
@@ -15,6 +15,7 @@ interface Range {
 }
 
 const PATCH_SHOWN = 12 * 1024;
+const LOG_PATCH_SHOWN = 3 * 1024;
 const FILES_SHOWN = 50;
 
 interface LogInput extends Input, Range {
@@ -24,6 +25,7 @@ interface LogInput extends Input, Range {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly files?: boolean | undefined;
+  readonly patch?: boolean | undefined;
   readonly limit?: number | undefined;
   readonly skip?: number | undefined;
 }
@@ -34,9 +36,15 @@ export function showLog(input: LogInput, context: ToolContext) {
     const args = [`--max-count=${limit + 1}`, `--skip=${skip}`, ...filtersOf(input), ...(await rangeOf(git, input))];
     const found = await readCommits(git, args);
     const commits = [];
+    let bytes = 0;
     for (const commit of found.slice(0, limit)) {
       const files = input.files ? await readChangedFiles(git, changeOf(commit)) : undefined;
-      commits.push({ ...summary(commit), ...(files ? someFiles(files, 20) : {}) });
+      const patch = input.patch ? await shortPatch(git, commit, pathOf(input)) : {};
+      const told = { ...summary(commit), ...(files ? someFiles(files, 20) : {}), ...patch };
+      commits.push(told);
+      // More would not be shown.
+      bytes += JSON.stringify(told).length;
+      if (bytes > BYTES_SHOWN) break;
     }
     const shown = fitting(commits);
     const truncated = shown.length < found.length;
@@ -52,29 +60,42 @@ export function showLog(input: LogInput, context: ToolContext) {
 }
 
 interface ShowInput extends Input {
-  readonly commit: string;
+  readonly commits: readonly string[];
   readonly path?: string | undefined;
   readonly context_lines?: number | undefined;
   readonly from_line?: number | undefined;
 }
 
-export function showCommit(input: ShowInput, context: ToolContext) {
+/** Several share the room of one. */
+export function showCommits(input: ShowInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
-    const commit = await readCommit(git, await resolveCommit(git, input.commit));
-    const files = await readChangedFiles(git, changeOf(commit), pathOf(input));
-    const patch = await boundedPatch(git, changeOf(commit), input);
-    const message = commit.body === "" ? commit.subject : `${commit.subject}\n\n${commit.body}`;
-    return {
-      id: commit.id,
-      parents: commit.parents,
-      author: commit.author,
-      date: commit.date,
-      message: cut(message, 3000),
-      ...(commit.parents.length > 1 ? { note: "a merge; the change is against its first parent" } : {}),
-      ...someFiles(files, FILES_SHOWN),
-      ...patch,
-    };
+    const ids = await Promise.all(input.commits.map((name) => resolveCommit(git, name)));
+    const wanted = [...new Set(ids)];
+    if (wanted.length > 1 && input.from_line !== undefined) throw new Error("`from_line` goes with one commit only");
+    const commits = [];
+    for (const id of wanted) commits.push(await showCommit(git, id, input, wanted.length));
+    return { commits };
   });
+}
+
+async function showCommit(git: Git, id: string, input: ShowInput, sharing: number) {
+  const commit = await readCommit(git, id);
+  const files = await readChangedFiles(git, changeOf(commit), pathOf(input));
+  const { diff, nextLine } = await boundedPatch(git, changeOf(commit), input, Math.floor(PATCH_SHOWN / sharing));
+  const more = sharing > 1 ? "show this commit alone, or with `path`" : readOn(nextLine);
+  const message = commit.body === "" ? commit.subject : `${commit.subject}\n\n${commit.body}`;
+  return {
+    id: commit.id,
+    parents: commit.parents,
+    author: cut(commit.author, 200),
+    date: commit.date,
+    message: cut(message, Math.floor(3000 / sharing)),
+    ...(commit.parents.length > 1 ? { note: "a merge; the change is against its first parent" } : {}),
+    ...someFiles(files, Math.ceil(FILES_SHOWN / sharing), sharing),
+    diff,
+    truncated: nextLine !== undefined,
+    ...(nextLine === undefined ? {} : { more }),
+  };
 }
 
 interface DiffInput extends Input {
@@ -89,11 +110,14 @@ export function showDiff(input: DiffInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
     const files = await readChangedFiles(git, change, pathOf(input));
+    const { diff, nextLine } = await boundedPatch(git, change, input, PATCH_SHOWN);
     return {
       from: change[0],
       to: change[1],
       ...someFiles(files, FILES_SHOWN),
-      ...(await boundedPatch(git, change, input)),
+      diff,
+      truncated: nextLine !== undefined,
+      ...(nextLine === undefined ? {} : { more: readOn(nextLine) }),
     };
   });
 }
@@ -185,11 +209,20 @@ interface PatchInput {
   readonly from_line?: number | undefined;
 }
 
-async function boundedPatch(git: Git, change: Parameters<typeof readPatch>[1], input: PatchInput) {
-  const options = { path: pathOf(input), context: input.context_lines, fromLine: input.from_line, most: PATCH_SHOWN };
-  const { text, nextLine } = await readPatch(git, change, options);
-  const more = `call again with from_line: ${nextLine}, or with \`path\` for one file`;
-  return { diff: text, truncated: nextLine !== undefined, ...(nextLine === undefined ? {} : { more }) };
+async function boundedPatch(git: Git, change: Comparison, input: PatchInput, most: number) {
+  const options = { path: pathOf(input), context: input.context_lines, fromLine: input.from_line, most };
+  const { text: diff, nextLine } = await readPatch(git, change, options);
+  return { diff, nextLine };
+}
+
+function readOn(line: number | undefined): string {
+  return `call again with from_line: ${line}, or with \`path\` for one file`;
+}
+
+/** A commit's change as a list of commits shows it; `show` has all of it. */
+async function shortPatch(git: Git, commit: Commit, path: string | undefined) {
+  const { text, nextLine } = await readPatch(git, changeOf(commit), { path, most: LOG_PATCH_SHOWN });
+  return { diff: text, ...(nextLine === undefined ? {} : { diff_truncated: true }) };
 }
 
 function summary(commit: Commit) {
@@ -208,7 +241,7 @@ function oneLine(commit: Commit): string {
   return `${commit.id.slice(0, ID_SHOWN)} ${commit.date} ${cut(commit.author, 100)}: ${cut(commit.subject, 200)}`;
 }
 
-function someFiles<T>(files: readonly T[], most: number) {
-  const shown = fitting(files.slice(0, most), BYTES_SHOWN / 4);
+function someFiles<T>(files: readonly T[], most: number, sharing = 1) {
+  const shown = fitting(files.slice(0, most), BYTES_SHOWN / 4 / sharing);
   return { files: shown, ...(shown.length < files.length ? { files_changed: files.length } : {}) };
 }

@@ -34,8 +34,12 @@ interface Result {
   readonly text: string;
   readonly lines: readonly string[];
   readonly files: readonly object[];
-  readonly refs: readonly { readonly name: string }[];
+  readonly refs: readonly { readonly name: string; readonly id: string; readonly date: string }[];
   readonly commits: readonly {
+    readonly id: string;
+    readonly date: string;
+    readonly diff: string;
+    readonly more?: string;
     readonly subject: string;
     readonly author: string;
     readonly body?: string;
@@ -79,7 +83,7 @@ describe("reading history", () => {
   });
 
   test("show gives message, files and diff", async () => {
-    const result = await call("show", { commit: "v1.1" });
+    const [result] = (await call("show", { commits: ["v1.1"] })).commits;
     expect(result).toMatchObject({
       id: ids["v1.1"],
       author: "Eve <eve@example.org>",
@@ -87,7 +91,49 @@ describe("reading history", () => {
       files: [{ path: "src/pay.ts", added: 1, deleted: 1 }],
       truncated: false,
     });
-    expect(result.diff).toContain("-const LIMIT = 5;\n+const LIMIT = 50;");
+    expect(result?.diff).toContain("-const LIMIT = 5;\n+const LIMIT = 50;");
+  });
+
+  test("show gives several commits, each once, and leaves where to read on to one alone", async () => {
+    const { commits } = await call("show", { commits: ["v1.1", "v1.0", "v1.0^{commit}"] });
+    expect(commits.map(({ id }) => id)).toEqual([ids["v1.1"], ids["v1.0"]]);
+    expect(commits.map(({ diff }) => diff)).toEqual([
+      expect.stringContaining("+const LIMIT = 50;"),
+      expect.stringContaining("+const LIMIT = 5;"),
+    ]);
+    await expect(call("show", { commits: ["v1.1", "v1.0"], from_line: 2 })).rejects.toThrow("with one commit only");
+  });
+
+  test("log shows the diff of each commit on demand, of one path where one is given", async () => {
+    const { commits } = await call("log", { from: "v1.0", to: "v1.1", patch: true });
+    expect(commits.map(({ diff }) => diff)).toEqual([expect.stringContaining("-const LIMIT = 5;\n+const LIMIT = 50;")]);
+    const { commits: narrow } = await call("log", { path: "README.md", patch: true });
+    expect(narrow.map(({ diff }) => diff)).toEqual([expect.stringContaining("+Payments")]);
+    expect(narrow[0]?.diff).not.toContain("pay.ts");
+  });
+
+  test("all times are UTC, and blame and log tell the same of a commit", async () => {
+    const zones = newRepository("zones");
+    commit(zones, "One", { "a.txt": "a\n" }, "2024-03-01T01:30:00+05:30");
+    run(zones, "tag", "-a", "-m", "First", "v1");
+    const [logged] = (await call("log", {}, { workDir: zones })).commits;
+    const [blamed] = (await call("blame", { path: "a.txt" }, { workDir: zones })).commits;
+    expect(logged?.date).toBe("2024-02-29T20:00:00Z");
+    expect(blamed?.date).toBe(logged?.date);
+    for (const { date } of (await call("refs", {}, { workDir: zones })).refs) expect(date).toMatch(/T\d\d:\d\d:\d\dZ$/);
+  });
+
+  test("refs give the commit that an annotated tag stands for, and leave out what stands for none", async () => {
+    const tags = newRepository("annotated");
+    commit(tags, "One", { "a.txt": "a\n" });
+    run(tags, "tag", "-a", "-m", "First", "v1");
+    run(tags, "tag", "a-tree", "HEAD^{tree}");
+    const { refs } = await call("refs", {}, { workDir: tags });
+    const head = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { cwd: tags, encoding: "utf8" }).trim();
+    expect(refs.map(({ name, id }) => [name, id])).toEqual([
+      ["v1", head],
+      ["main", head],
+    ]);
   });
 
   test("diff compares two releases, also for one path", async () => {
@@ -198,8 +244,10 @@ describe("bounds", () => {
   });
 
   test.each([
-    ["show", { commit: "HEAD~3" }],
+    ["show", { commits: ["HEAD~3"] }],
+    ["show", { commits: ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3"] }],
     ["log", {}],
+    ["log", { patch: true, files: true }],
     ["read_file", { path: "big.txt" }],
     ["read_file", { path: "long.txt" }],
     ["blame", { path: "big.txt", end_line: 5000 }],
@@ -211,9 +259,10 @@ describe("bounds", () => {
   test("a long diff is read on line by line without a gap", async () => {
     const pieces: string[] = [];
     for (let next: number | undefined = 1; next !== undefined; ) {
-      const result = await call("show", { commit: "HEAD~3", path: "big.txt", from_line: next }, { workDir: big });
-      pieces.push(result.diff);
-      const more: string | undefined = /from_line: (\d+)/.exec(result.more ?? "")?.[1];
+      const input: object = { commits: ["HEAD~3"], path: "big.txt", from_line: next };
+      const [result] = (await call("show", input, { workDir: big })).commits;
+      pieces.push(result?.diff ?? "");
+      const more: string | undefined = /from_line: (\d+)/.exec(result?.more ?? "")?.[1];
       next = more === undefined ? undefined : Number(more);
     }
     const added = pieces
@@ -249,7 +298,7 @@ describe("bounds", () => {
 
 describe("errors tell what to change", () => {
   test.each([
-    ["show", { commit: "v9" }, "The newest tags are: v1.1, v1.0. The newest branches are: "],
+    ["show", { commits: ["v9"] }, "The newest tags are: v1.1, v1.0. The newest branches are: "],
     ["diff", { from: "v1.0..v1.1" }, "is a range; give its two ends"],
     ["read_file", { path: "src" }, "src is a directory. src holds: src/"],
     ["read_file", { path: "src/nope.ts" }, "src holds: src/"],
@@ -276,7 +325,7 @@ describe("hostile input", () => {
     "v1.0:README.md",
   ];
   test.each(names)("the name %j is refused everywhere", async (name) => {
-    await expect(call("show", { commit: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
+    await expect(call("show", { commits: [name] })).rejects.toThrow(/is no commit|no commit, branch or tag/);
     await expect(call("diff", { from: "v1.0", to: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
     await expect(call("log", { from: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
     await expect(call("read_file", { path: "README.md", ref: name })).rejects.toThrow(
@@ -307,7 +356,7 @@ describe("hostile input", () => {
       fc.asyncProperty(
         fc.string({ minLength: 1, unit: fc.constantFrom("-", "v", "1", ".", "^", "@", "~", "{", "}", "/", ":") }),
         async (name) => {
-          const result = await call("show", { commit: name }).catch((error: Error) => error.message);
+          const result = await call("show", { commits: [name] }).catch((error: Error) => error.message);
           if (typeof result === "string") expect(result).toMatch(/no commit, branch or tag|is a range/);
           else expect(result.id).toMatch(/^[0-9a-f]{40}$/);
         },
@@ -321,7 +370,7 @@ describe("hostile input", () => {
     const everything = [
       ["log", { files: true }],
       ["log", { changes_text: "two" }],
-      ["show", { commit: "HEAD" }],
+      ["show", { commits: ["HEAD"] }],
       ["diff", { from: "HEAD~1" }],
       ["changed_files", { from: "HEAD~1" }],
       ["blame", { path: "a.txt" }],
@@ -348,7 +397,7 @@ describe("hostile input", () => {
     }
     rmSync(join(hostile, ".git/objects", blob.slice(0, 2), blob.slice(2)), { force: true });
     await expect(call("read_file", { path: "a.txt" }, { workDir: hostile })).rejects.toThrow("partial or damaged");
-    await expect(call("show", { commit: "HEAD" }, { workDir: hostile })).rejects.toThrow("git failed");
+    await expect(call("show", { commits: ["HEAD"] }, { workDir: hostile })).rejects.toThrow("git failed");
     expect(existsSync(marker)).toBe(false);
   });
 

@@ -37,7 +37,7 @@ describeSkill(git, {
   offline: git.tools.map((tool) => tool.name),
   inputs: {
     log: { repository, files: true, limit: 100 },
-    show: { repository, commit: "v1.14.0" },
+    show: { repository, commits: ["v1.14.0"] },
     diff: { repository, from: "v1.12.0", to: "v1.14.0" },
     changed_files: { repository, from: "v1.12.0", to: "v1.14.0" },
     blame: { repository, path: "src/orders.js", ref: "v1.14.0" },
