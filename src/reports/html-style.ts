@@ -96,6 +96,10 @@ dd > .list, td .list { padding-left: 1rem; }
 .records td:has(code, .list) { min-width: 9.5rem; }
 .records tr:last-child td { border-bottom: 0; }
 .records th:last-child, .records td:last-child { padding-right: 0; }
+.cites { margin: 0.3em 0 0; padding-left: 1.2em; }
+.cites q, .cites mark, .cites del { font-family: var(--mono); font-size: 0.86em; overflow-wrap: anywhere; }
+mark { background: #ffe9a8; color: #3a2c00; padding: 0 0.1em; border-radius: 2px; }
+del { color: var(--soft); }
 .cite { font-family: var(--mono); font-size: 0.86em; }
 
 .journey { display: grid; gap: 1.5rem 2.5rem; grid-template-columns: minmax(0, 1fr); align-items: start; }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
+import { markQuotes } from "./html-evidence.ts";
 import { html, type Markup } from "./markup.ts";
 import { cutText, formatCount, previewJson } from "./preview.ts";
 
@@ -8,6 +9,8 @@ export interface Showing {
   /** Whether a reference is that of a call on the page. */
   readonly cites: (ref: string) => boolean;
   readonly inTable?: true;
+  /** Quotes of claims, to be marked where they stand. */
+  readonly quotes?: ReadonlySet<string>;
 }
 
 /** A value for reading: objects as key and value, lists as lists, lists of objects as tables; no table in a table. */
@@ -15,17 +18,23 @@ export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
   if (showing.room.left <= 0) return html`<span class="cut">… cut, see the trace</span>`;
   if (typeof value === "string") return textHtml(value, showing);
   if (value === null || typeof value !== "object") return scalarHtml(value, showing);
-  if (depth >= DEEPEST) return html`<pre>${spend(previewJson(value, LONGEST_NESTED), showing)}</pre>`;
+  if (depth >= DEEPEST) return nestedHtml(value, showing);
   if (!Array.isArray(value)) return objectHtml(value as JsonObject, showing, depth);
   if (value.length === 0) return html`<span class="nil">none</span>`;
   return !showing.inTable && isTable(value) ? tableHtml(value, showing, depth) : listHtml(value, showing, depth);
 }
 
+const NO_QUOTES: ReadonlySet<string> = new Set();
 const DEEPEST = 4;
 const LONGEST_TEXT = 4000;
 const LONGEST_NESTED = 2000;
 const MOST_MEMBERS = 60;
 const MOST_COLUMNS = 7;
+
+function nestedHtml(value: Json, showing: Showing): Markup {
+  const text = spend(previewJson(value, LONGEST_NESTED), showing);
+  return html`<pre>${markQuotes(text, showing.quotes ?? NO_QUOTES, (piece) => html`${piece}`)}</pre>`;
+}
 
 function spend(text: string, { room }: Showing): string {
   const shown = cutText(text, Math.max(200, Math.min(LONGEST_TEXT, room.left)));
@@ -36,8 +45,9 @@ function spend(text: string, { room }: Showing): string {
 function textHtml(text: string, showing: Showing): Markup {
   if (text.trim() === "") return html`<span class="nil">${text === "" ? "empty" : "blank"}</span>`;
   const shown = spend(text, showing);
-  if (isVerbatim(text)) return html`<pre>${shown}</pre>`;
-  const linked = linkCited(shown, showing);
+  const quotes = showing.quotes ?? NO_QUOTES;
+  if (isVerbatim(text)) return html`<pre>${markQuotes(shown, quotes, (piece) => html`${piece}`)}</pre>`;
+  const linked = markQuotes(shown, quotes, (piece) => linkCited(piece, showing));
   return shown.includes("\n") ? html`<div class="prose">${linked}</div>` : linked;
 }
 

@@ -1,6 +1,7 @@
 import type { BlobInfo } from "../core/blobs.ts";
 import type { EvalResult, NodeResult } from "../core/event.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
+import { evidenceHtml, type Quotes, quotedHtml } from "./html-evidence.ts";
 import { type Showing, valueHtml } from "./html-value.ts";
 import { html, type Markup } from "./markup.ts";
 import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
@@ -24,17 +25,18 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
 interface VisitPage {
   readonly nameOf: (node: string) => string;
   readonly refs: References;
+  readonly quotes: Quotes;
   /** The folder of the run's blobs, seen from the page. */
   readonly blobs: string | undefined;
 }
 
 /** A visit in full: what came of it, how it was judged, what it did, and where it led. */
-export function visitHtml(visit: Visit, { nameOf, refs, blobs }: VisitPage): Markup {
+export function visitHtml(visit: Visit, { nameOf, refs, quotes, blobs }: VisitPage): Markup {
   const status = statusOf(visit);
   return html`<article class="visit" id="visit-${visit.number}">
 <header><span class="dot ${status}">${visit.number}</span><h3>${shortText(visit.name, 160)}</h3><span class="badge ${status}">${STATUS_WORDS[status]}</span>
 <p class="meta">${metaOf(visit)}</p></header>
-${complaintHtml(visit)}${resultHtml(visit.result, refs)}${evalsHtml(visit.result?.evals ?? [])}${retriesHtml(visit)}${callsHtml(visit.calls, blobs)}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
+${complaintHtml(visit)}${resultHtml(visit.result, refs)}${evalsHtml(visit.result?.evals ?? [])}${evidenceHtml(visit)}${retriesHtml(visit)}${callsHtml(visit.calls, { quotes, blobs })}${remarksHtml(visit)}${routeHtml(visit, nameOf)}
 </article>
 `;
 }
@@ -104,9 +106,11 @@ function retriesHtml({ retries }: Visit): Markup | undefined {
   return html`<section class="part"><h4>Retries</h4><ul class="checks">${items}</ul></section>`;
 }
 
-function callsHtml(calls: readonly VisitCall[], blobs: string | undefined): Markup | undefined {
+type CallPage = Pick<VisitPage, "quotes" | "blobs">;
+
+function callsHtml(calls: readonly VisitCall[], page: CallPage): Markup | undefined {
   if (calls.length === 0) return undefined;
-  const shown = calls.slice(0, MOST_CALLS).map((call) => callHtml(call, blobs));
+  const shown = calls.slice(0, MOST_CALLS).map((call) => callHtml(call, page));
   const left = calls.length - shown.length;
   const cut = left > 0 ? html`<p class="cut">and ${plural(left, "more call")}, see the trace</p>` : undefined;
   return html`<section class="part"><h4>${plural(calls.length, "tool call")}</h4><div class="calls">${shown}</div>${cut}</section>`;
@@ -114,15 +118,16 @@ function callsHtml(calls: readonly VisitCall[], blobs: string | undefined): Mark
 
 const MOST_CALLS = 100;
 
-function callHtml(call: VisitCall, blobs: string | undefined): Markup {
+function callHtml(call: VisitCall, { quotes, blobs }: CallPage): Markup {
   const { ref, tool, input, outcome, attempt, endedAt, startedAt } = call;
   const took = endedAt === undefined ? "" : formatDuration(durationOf({ startedAt, endedAt }));
+  const quoted = quotes.get(ref);
   const tried = attempt > 0 ? `attempt ${attempt + 1} · ` : "";
   return html`<details class="call" id="${ref}"><summary><span class="number">${ref}</span><code>${shortText(tool, 120)}</code>
 <span class="gist">${gistOf(input)}</span>${callBadge(call)}<span class="meta">${tried}${took}</span></summary>
-<div class="exchange"><h5>Input</h5>${valueHtml(input, showingCall())}
+<div class="exchange">${quotedHtml(quoted)}<h5>Input</h5>${valueHtml(input, showingCall())}
 ${outcome && "error" in outcome ? html`<h5>Error</h5><p class="complaint failed">${cutText(outcome.error, 4000)}</p>` : undefined}
-${outcome && "output" in outcome ? html`<h5>Output</h5>${valueHtml(outcome.output, showingCall())}` : undefined}${call.blobs.map((blob) => blobHtml(blob, blobs))}</div></details>
+${outcome && "output" in outcome ? html`<h5>Output</h5>${valueHtml(outcome.output, showingCall(quoted))}` : undefined}${call.blobs.map((blob) => blobHtml(blob, blobs))}</div></details>
 `;
 }
 
@@ -134,8 +139,8 @@ function blobHtml({ blob_id, kind, size_bytes }: BlobInfo, blobs: string | undef
   return html`<p class="meta">${link} · ${kind} · ${formatCount(size_bytes)} bytes</p>`;
 }
 
-function showingCall(): Showing {
-  return { room: { left: 12_000 }, cites: () => false };
+function showingCall(quotes: ReadonlySet<string> = new Set()): Showing {
+  return { room: { left: 12_000 }, cites: () => false, quotes };
 }
 
 function gistOf(input: Json): string {

@@ -1,6 +1,7 @@
 import type { RunEvent } from "../core/event.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { toJson } from "../core/values.ts";
+import { quotesOf } from "./html-evidence.ts";
 import { STYLE } from "./html-style.ts";
 import { valueHtml } from "./html-value.ts";
 import { dataHtml, referencesOf, STATUS_WORDS, visitHtml } from "./html-visit.ts";
@@ -194,7 +195,8 @@ function visitsSection({ visits, nameOf, blobs }: Page): Section | undefined {
   if (visits.length === 0) return undefined;
   const { head, left, tail } = ends(visits, 300);
   const refs = referencesOf(visits);
-  const show = (visit: Visit) => visitHtml(visit, { nameOf, refs, blobs });
+  const quotes = quotesOf(visits);
+  const show = (visit: Visit) => visitHtml(visit, { nameOf, refs, quotes, blobs });
   const gap =
     left > 0 ? html`<p class="cut">${formatCount(left)} visits are left out here, see the trace</p>` : undefined;
   return { id: "visits", title: "Node by node", body: html`${head.map(show)}${gap}${tail.map(show)}` };

@@ -21,6 +21,8 @@ export interface Visit {
   readonly iteration: number;
   readonly calls: VisitCall[];
   readonly retries: EventOf<"node:retry">[];
+  /** What code found of the claims of its answers, the last attempt's alone. */
+  evidence: EventOf<"evidence:checked">[];
   /** Warnings, limits, rejected answers and failed model calls, in the order they came. */
   readonly remarks: Remark[];
   readonly models: Set<string>;
@@ -121,8 +123,12 @@ function take(path: Path, event: RunEvent): void {
     case "tool:result":
       takeResult(path, event);
       break;
+    case "evidence:checked":
+      visit.evidence.push(event);
+      break;
     case "node:retry":
       visit.retries.push(event);
+      visit.evidence = [];
       break;
     case "node:exit":
       visit.result = event.result;
@@ -143,6 +149,7 @@ function enter({ record, visits }: Path, { node, iteration, at }: EventOf<"node:
     iteration,
     calls: [],
     retries: [],
+    evidence: [],
     remarks: [],
     models: new Set(),
     startedAt: at,

@@ -86,6 +86,36 @@ describe("the HTML report", () => {
     expect(text).toContain("What was found before");
   });
 
+  it("marks what claims quote at the calls that they cite, and strikes out what no result shows", () => {
+    const { record, events } = nice;
+    const exit = events.findIndex((event) => event.type === "node:exit");
+    const cite = (ref: string, quote: string) => ({ ref, quote });
+    const claims = [
+      {
+        claim: { claim: "The disk is <full>." },
+        supported: false,
+        cites: [{ ...cite("r9", "no space"), problem: "r9 is no result of this run" }],
+      },
+      { claim: { claim: "Errors began." }, supported: true, cites: [cite("r1", '"<b>quoted</b>"')] },
+    ];
+    const checked = {
+      type: "evidence:checked",
+      node: "gather",
+      evaluator: "claims_hold",
+      claims,
+      excerpts: {},
+    } as const;
+    const envelope = { seq: exit, at: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
+    const told = reportHtml(
+      reportOf(record, [...events.slice(0, exit), { ...checked, ...envelope }, ...events.slice(exit)]),
+    );
+    expect(told).toContain('<a class="cite" href="#r1">r1</a> <q>&#34;&lt;b&gt;quoted&lt;/b&gt;&#34;</q>');
+    expect(told).toContain("<li><mark>&#34;&lt;b&gt;quoted&lt;/b&gt;&#34;</mark></li>");
+    expect(told).toContain("<del>The disk is &lt;full&gt;.</del>");
+    expect(told).toContain('<del>no space</del> <span class="meta">r9 is no result of this run</span>');
+    expect(told.indexOf("Errors began.")).toBeLessThan(told.indexOf("<del>The disk"));
+  });
+
   it("shows lists of claims as tables whose evidence leads to the calls", () => {
     expect(page).toContain('<th scope="col">claim</th><th scope="col">evidence</th>');
     const targets = [...page.matchAll(/<a class="cite" href="#([\w-]+)"/g)].map(([, target]) => target ?? "");
