@@ -109,9 +109,9 @@ describe("the HTML report", () => {
     const told = reportHtml(
       reportOf(record, [...events.slice(0, exit), { ...checked, ...envelope }, ...events.slice(exit)]),
     );
-    expect(told).toContain('<a class="cite" href="#r1">r1</a> <q>&#34;&lt;b&gt;quoted&lt;/b&gt;&#34;</q>');
-    expect(told).toContain("<li><mark>&#34;&lt;b&gt;quoted&lt;/b&gt;&#34;</mark></li>");
-    expect(told).toContain("<del>The disk is &lt;full&gt;.</del>");
+    expect(told).toContain('<a class="cite" href="#r1">r1</a> <q>&#34;&#60;b&#62;quoted&#60;/b&#62;&#34;</q>');
+    expect(told).toContain("<li><mark>&#34;&#60;b&#62;quoted&#60;/b&#62;&#34;</mark></li>");
+    expect(told).toContain("<del>The disk is &#60;full&#62;.</del>");
     expect(told).toContain('<del>no space</del> <span class="meta">r9 is no result of this run</span>');
     expect(told.indexOf("Errors began.")).toBeLessThan(told.indexOf("<del>The disk"));
   });
