@@ -23,6 +23,7 @@ export {
   defineSkill,
   defineTool,
   type Logger,
+  type RunOutlook,
   type SkillDefinition as Skill,
   type ToolContext,
 } from "./core/skill.ts";

@@ -126,7 +126,7 @@ export type Fixtures = Readonly<Record<string, readonly Fixture[]>>;
  * with `no fixture for TOOL`. Throws a SkillflowError (`skill.invalid`) where there is no such skill, or a name is no tool of it.
  */
 export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): Promise<Skill> {
-  const { mcp: _, probe: __, ...real } = typeof skill === "string" ? await builtinSkill(skill) : skill;
+  const { mcp: _, probe: __, lacks: ____, ...real } = typeof skill === "string" ? await builtinSkill(skill) : skill;
   const names = new Set(real.tools.map((tool) => exposedName(real.id, tool.name)));
   const unknown = Object.keys(fixtures).find((name) => !names.has(name));
   if (unknown !== undefined) {

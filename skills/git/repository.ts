@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Inside, openInside, resolveInside, type ToolContext } from "skillflow";
+import { type Inside, openInside, type RunOutlook, resolveInside, type ToolContext } from "skillflow";
 import { checkOwn, elsewhere } from "./own-parts.ts";
 import { type Git, type Parts, withGit } from "./run-git.ts";
 
@@ -37,6 +37,35 @@ async function findParts(wanted: string | undefined, context: ToolContext): Prom
   const parts = await partsAt(place, name, context, (path) => placeInside(path, name, context));
   await checkOwn(parts, name, context.signal);
   return parts;
+}
+
+const MOST_NAMES = 5000;
+
+/** Why there is nothing to read in a run: none is configured, the working directory is none, and no text names one. */
+export async function lacksRepository({ config, workDir, texts }: RunOutlook): Promise<string | undefined> {
+  if (config["GIT_REPOSITORY"]) return undefined;
+  const words = texts.flatMap((text) => [
+    text,
+    ...text.split(/[\s"'`()<>,;]+/).map((word) => word.replace(/[.:]+$/, "")),
+  ]);
+  const names = [".", ...new Set(words)].filter((name) => name !== "" && name.length <= 500).slice(0, MOST_NAMES);
+  for (const name of names) if (await isRepository(workDir, name)) return undefined;
+  return "the working directory is no git repository, no text of the run names one, and GIT_REPOSITORY is not set";
+}
+
+async function isRepository(workDir: string, name: string): Promise<boolean> {
+  if (name.includes("\0") || !(await exists(resolve(workDir, name)))) return false;
+  const place = await resolveInside(workDir, name);
+  if (!place.inside) return false;
+  const looked = (await stat(place.path)).isFile() ? checkBundle(place, name) : checkDirectory(place.path, name);
+  return looked.then(
+    () => true,
+    () => false,
+  );
+}
+
+async function checkDirectory(path: string, name: string): Promise<void> {
+  if (!(await exists(join(path, ".git")))) await partsOf(path, name, anyPlace);
 }
 
 /** Where a path leads that the repository itself names. */

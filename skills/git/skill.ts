@@ -1,6 +1,7 @@
 import { defineSkill, defineTool } from "skillflow";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
+import { lacksRepository } from "./repository.ts";
 import { showChangedFiles, showCommits, showDiff, showLog, showRefs } from "./tools.ts";
 
 const name = (description: string) => z.string().min(1).max(200).describe(description);
@@ -30,12 +31,14 @@ export default defineSkill({
   category: "git",
   config: {
     GIT_REPOSITORY: {
-      description: "The repository's directory or bundle; default: the working directory.",
+      description:
+        "The repository's directory or bundle; default: the working directory. The skill is left out of a run that has neither, and whose input and texts name no repository or bundle below the working directory.",
       env: "GIT_REPOSITORY",
       secret: false,
     },
     PATH: { description: "Where the git program is looked for.", env: "PATH", secret: false },
   },
+  lacks: lacksRepository,
   tools: [
     defineTool({
       name: "log",

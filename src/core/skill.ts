@@ -116,6 +116,14 @@ export interface Skill {
   readonly version?: string;
   /** One read-only call that shows whether the config works (`doctor --live`); throws what is wrong, may say what it saw. */
   readonly probe?: (context: ToolContext) => Promise<string | undefined>;
+  /** Asked before a run starts: why the skill is of no use in it and is left out, as is said then; else undefined. */
+  readonly lacks?: (run: RunOutlook) => Promise<string | undefined>;
+}
+
+/** What a skill may know of a run that is about to start. */
+export interface RunOutlook extends Pick<ToolContext, "config" | "workDir"> {
+  /** The texts of the run's input, and of the instructions, rules and context of its nodes. */
+  readonly texts: readonly string[];
 }
 
 /** Carries a call out: its input fits the tool's schema. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   defineSkill,
@@ -10,6 +10,7 @@ import {
   type Prompt,
   type Skill,
 } from "skillflow";
+import { scriptedModel } from "skillflow/testing";
 import { describe, expect, test } from "vitest";
 import { openingTexts } from "../../src/core/prompt.ts";
 import { makeProject } from "../cli/program.ts";
@@ -61,6 +62,47 @@ test("a parameter that config settles is not told to the model, and a call may g
   ]);
 });
 
+describe("the git skill", () => {
+  const BUNDLE = readFileSync(join(root, "workflows/incidents/checkout-5xx/checkout.bundle"));
+  const prepared = (names: readonly string[]) => {
+    const directory = makeProject(Object.fromEntries(names.map((name) => [name, "x"])));
+    mkdirSync(join(directory, "evidence"), { recursive: true });
+    writeFileSync(join(directory, "evidence/shop.bundle"), BUNDLE);
+    return directory;
+  };
+  const offered = async (directory: string, parts: Partial<Asking> = {}, instruction = "Look.") => {
+    const prompt = await firstPrompt(lookingWith(["git"], instruction), { env: {}, directory, ...parts });
+    return prompt.tools.length > 0;
+  };
+
+  test("is left out where neither the working directory nor any text of the run is a repository", async () => {
+    expect(await offered(prepared([]))).toBe(false);
+    expect(await offered(prepared(["evidence/notes.txt"]), { input: { at: "evidence/notes.txt" } })).toBe(false);
+    const outside = { input: { repository: join(root, "workflows/incidents/checkout-5xx/checkout.bundle") } };
+    expect(await offered(prepared([]), outside)).toBe(false);
+  });
+
+  test("is offered in a repository, and where the input, a text or the config names one", async () => {
+    const bundle = "evidence/shop.bundle";
+    expect(await offered(prepared([]), { input: { alerts: [{ annotations: { repository: bundle } }] } })).toBe(true);
+    expect(await offered(prepared([]), {}, `Read \`${bundle}\`.`)).toBe(true);
+    expect(await offered(prepared([]), { env: { GIT_REPOSITORY: bundle } })).toBe(true);
+    expect(await offered(prepared([".git/HEAD"]))).toBe(true);
+  });
+
+  test("says why it is left out", async () => {
+    const project = await openProject({
+      directory: prepared([]),
+      env: {},
+      models: { echo: scriptedModel([{ text: "" }]) },
+    });
+    const run = project.run(lookingWith(["git"]), { model: "echo:x", input: {} });
+    const warnings = [];
+    for await (const event of run) if (event.type === "warning") warnings.push(event.message);
+    expect(warnings.join()).toMatch(/git.*the working directory is no git repository, no text of the run names one/);
+  });
+});
+
 describe("what a model is sent, at four characters a token", () => {
   const tokens = (value: unknown) => Math.round((typeof value === "string" ? value : JSON.stringify(value)).length / 4);
 
@@ -89,8 +131,8 @@ interface Asking {
   readonly call?: { readonly tool: string; readonly input: Json };
 }
 
-function lookingWith(skills: readonly string[]) {
-  const look = { name: "Look", instruction: "Look.", skills: [...skills] };
+function lookingWith(skills: readonly string[], instruction = "Look.") {
+  const look = { name: "Look", instruction, skills: [...skills] };
   return { id: "look", name: "Look", entry: "look", nodes: { look }, edges: [] };
 }
 

@@ -23,6 +23,7 @@ import { connectServers, withoutServers } from "../mcp-connections.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { gatherSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
+import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
 import {
   describeLikeSources,
@@ -76,7 +77,8 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
   const settings = settingsOf(workspace, read.workflow, choices);
   const serving = request.serving ?? (await openServing(settings.model, workspace));
   const sources = await readSources(workspace, read, request);
-  const opening = { ...read, ...reach, limitMs: settings.limits.timeout_ms };
+  const gathered = await leaveOutUseless(reach.gathered, workspace.host.cwd, { input: read.input, sources });
+  const opening = { ...read, ...reach, gathered, limitMs: settings.limits.timeout_ms };
   const servers = await openServers(workspace.host, opening, request);
   const { entries, spentMs, close } = servers;
   const { redactor, secrets } = reach;

@@ -70,8 +70,10 @@ export function definitionFaults(value: unknown): readonly DefinitionFault[] {
     : checked.error.issues.map((issue) => ({ path: issue.path, message: describeIssue(issue) }));
   const tools = isObject(value) && Array.isArray(value.tools) ? (value.tools as unknown[]) : [];
   faults.push(...tools.flatMap(checkTool), ...checkNames(tools));
-  if (isObject(value) && value.probe !== undefined && typeof value.probe !== "function") {
-    faults.push({ path: ["probe"], message: "probe is not a function" });
+  for (const key of ["probe", "lacks"]) {
+    const hook = isObject(value) ? value[key] : undefined;
+    if (hook !== undefined && typeof hook !== "function")
+      faults.push({ path: [key], message: `${key} is not a function` });
   }
   return faults;
 }

@@ -66,6 +66,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     ...defined("mcp", mcp),
     ...defined("version", own?.version),
     ...defined("probe", builtin?.probe ?? own?.probe),
+    ...defined("lacks", builtin?.lacks ?? own?.lacks),
   };
   const waiting = describeWithheld(id, held);
   const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
