@@ -72,7 +72,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** The rooms inside a room, lowest first: each knows itself and those before it. `.` are the files of the room itself. */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
-  core: [".", "address", "redact", "schema", "workflow", "formats", "own", "evidence", "engine", "record", "published.ts"],
+  core: [
+    ".",
+    "address",
+    "redact",
+    "schema",
+    "workflow",
+    "formats",
+    "own",
+    "evidence",
+    "engine",
+    "record",
+    "published.ts",
+  ],
   loaders: ["text", "folder", ".", "mcp", "formats", "registry", "own"],
 };
 /** Files that a room opens on. */
