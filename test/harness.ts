@@ -78,7 +78,7 @@ export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord
     run: "r1",
     kind: "run",
     at: "2026-01-01T00:00:00.000Z",
-    workflow: workflowSchema.parse(workflow),
+    workflow: workflowSchema().parse(workflow),
     input,
     sources: Object.fromEntries(sources),
     skills: [...(parts.skills ?? [])],

@@ -215,7 +215,7 @@ const add = (name: string, value: unknown) => (parent: Doc) => {
 
 /** The same without the text, which takes most of the time. */
 function quickFindings(doc: Doc): readonly { readonly code: string; readonly message: string }[] {
-  const checked = workflowSchema.safeParse(doc);
+  const checked = workflowSchema().safeParse(doc);
   if (!checked.success) return checked.error.issues;
   return checkWorkflow(checked.data, new Set()).filter((found) => FIELD_CODES.test(found.code) && isOurs(found));
 }

@@ -18,7 +18,7 @@ export function guardModel(prefix: string, model: Model): Model {
         if (error instanceof SkillflowError || call.signal.aborted) throw error;
         throw new SkillflowError("model.rejected", `the model ${prefix}: ${messageOf(error)}`, { cause: error });
       }
-      const checked = replySchema.safeParse(jsonOf(reply));
+      const checked = replySchema().safeParse(jsonOf(reply));
       if (checked.success) return checked.data;
       const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "the reply"}: ${message}`);
       throw new SkillflowError("model.garbled", `the model ${prefix} gave no reply: ${problems.join("; ")}`);

@@ -1,52 +1,57 @@
 import * as z from "zod";
 import { SkillflowError } from "./errors.ts";
 import type { ConfigField, Skill, Tool } from "./skill.ts";
-import { isObject } from "./values.ts";
+import { type Fitting, isObject, lazy } from "./values.ts";
 import { mcpServerSchema, workflowLimitsSchema } from "./workflow.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `.skillflow.yml`, in a project and per user (cli ".skillflow.yml"). */
-export const projectConfigSchema = z.strictObject({
-  model: z.string().min(1).optional(),
-  writes: z.enum(["allow", "plan", "deny"]).optional(),
-  limits: workflowLimitsSchema.optional(),
-  skills: z
-    .strictObject({
-      extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),
-      modules: z
-        .array(z.string().min(1))
-        .optional()
-        .describe("plug-ins as code: a file or a folder, relative to this file, or an npm package"),
-      disabled: z.array(z.string()).optional(),
-      discover: z.boolean().optional(),
-      order: z.enum(["sweny", "skill-tools"]).optional().describe("which document's order of skill folders counts"),
-      contextMode: z.enum(["full", "readOnDemand"]).optional().describe("how skills' instructions reach the model"),
-      descriptor: z.enum(["current", "seed"]).optional().describe("how tools.json descriptors behave"),
-      allowScripts: z.boolean().optional().describe("resolveCommand scripts of descriptors; counts in the user's file"),
-      defineTool: z.boolean().optional().describe("the skill tool-maker; counts in the user's file"),
-      trust: z.array(z.string()).optional().describe("skills whose code may run; counts in the user's file"),
-      env: z
-        .record(z.string(), z.array(z.string().min(1)))
-        .optional()
-        .describe("skill -> variables handed to it, where its format cannot declare them; counts in the user's file"),
-    })
-    .optional(),
-  mcpServers: z
-    .record(z.string(), mcpServerSchema)
-    .optional()
-    .describe("skill id -> its MCP server; in a project's file it waits for trust"),
-  fetch: z
-    .strictObject({
-      auth: z
-        .record(z.string(), z.string())
-        .optional()
-        .describe("host -> name of the variable that holds its token; counts in the user's file"),
-    })
-    .optional(),
-});
-export type ProjectConfig = z.infer<typeof projectConfigSchema>;
+export const projectConfigSchema = lazy(() =>
+  z.strictObject({
+    model: z.string().min(1).optional(),
+    writes: z.enum(["allow", "plan", "deny"]).optional(),
+    limits: workflowLimitsSchema().optional(),
+    skills: z
+      .strictObject({
+        extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),
+        modules: z
+          .array(z.string().min(1))
+          .optional()
+          .describe("plug-ins as code: a file or a folder, relative to this file, or an npm package"),
+        disabled: z.array(z.string()).optional(),
+        discover: z.boolean().optional(),
+        order: z.enum(["sweny", "skill-tools"]).optional().describe("which document's order of skill folders counts"),
+        contextMode: z.enum(["full", "readOnDemand"]).optional().describe("how skills' instructions reach the model"),
+        descriptor: z.enum(["current", "seed"]).optional().describe("how tools.json descriptors behave"),
+        allowScripts: z
+          .boolean()
+          .optional()
+          .describe("resolveCommand scripts of descriptors; counts in the user's file"),
+        defineTool: z.boolean().optional().describe("the skill tool-maker; counts in the user's file"),
+        trust: z.array(z.string()).optional().describe("skills whose code may run; counts in the user's file"),
+        env: z
+          .record(z.string(), z.array(z.string().min(1)))
+          .optional()
+          .describe("skill -> variables handed to it, where its format cannot declare them; counts in the user's file"),
+      })
+      .optional(),
+    mcpServers: z
+      .record(z.string(), mcpServerSchema())
+      .optional()
+      .describe("skill id -> its MCP server; in a project's file it waits for trust"),
+    fetch: z
+      .strictObject({
+        auth: z
+          .record(z.string(), z.string())
+          .optional()
+          .describe("host -> name of the variable that holds its token; counts in the user's file"),
+      })
+      .optional(),
+  }),
+);
+export type ProjectConfig = Fitting<typeof projectConfigSchema>;
 
 const RESERVED_VARIABLE =
   /^(?:PATH|HOME|LANG|TMPDIR|TMP|TEMP|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS|REPL_EXTERNAL_MODULE|V8_COVERAGE)|PYTHON[A-Z]+|PERL(?:5?LIB|5OPT|5DB)|RUBY(?:OPT|LIB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GIT_(?:SSH.*|EXEC_PATH|CONFIG.*|PAGER|EDITOR|ASKPASS|EXTERNAL_DIFF|PROXY_COMMAND|TEMPLATE_DIR)|npm_config_.*|SKILLFLOW_.*)$/i;

@@ -1,284 +1,317 @@
 import * as z from "zod";
 import { CALL_CODES } from "./errors.ts";
 import { INPUT_DIALECTS } from "./skill.ts";
-import type { Json, JsonObject } from "./values.ts";
+import { type Fitting, type Json, type JsonObject, lazy } from "./values.ts";
 import { type Workflow, workflowSchema } from "./workflow.ts";
 
-const json: z.ZodType<Json> = z.json();
-const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+const json = lazy((): z.ZodType<Json> => z.json());
+const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
 
-export const resolvedSourceSchema = z.object({
-  content: z.string(),
-  kind: z.enum(["inline", "file", "url"]),
-  origin: json,
-  resolver: z.enum(["inline", "file", "fetch"]),
-  hash: z.string().describe("sha256 of the content, first 16 hexadecimal digits"),
-  fetchedAt: z.string().optional().describe("url only"),
-  sourcePath: z.string().optional().describe("file only, absolute"),
-});
-export type ResolvedSource = z.infer<typeof resolvedSourceSchema>;
+export const resolvedSourceSchema = lazy(() =>
+  z.object({
+    content: z.string(),
+    kind: z.enum(["inline", "file", "url"]),
+    origin: json(),
+    resolver: z.enum(["inline", "file", "fetch"]),
+    hash: z.string().describe("sha256 of the content, first 16 hexadecimal digits"),
+    fetchedAt: z.string().optional().describe("url only"),
+    sourcePath: z.string().optional().describe("file only, absolute"),
+  }),
+);
+export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;
 
-const evalResultSchema = z.object({
-  name: z.string(),
-  kind: z.enum(["value", "function", "evidence", "judge"]),
-  pass: z.boolean(),
-  reasoning: z.string().optional(),
-  score: z.number().optional(),
-});
-export type EvalResult = z.infer<typeof evalResultSchema>;
+const evalResultSchema = lazy(() =>
+  z.object({
+    name: z.string(),
+    kind: z.enum(["value", "function", "evidence", "judge"]),
+    pass: z.boolean(),
+    reasoning: z.string().optional(),
+    score: z.number().optional(),
+  }),
+);
+export type EvalResult = Fitting<typeof evalResultSchema>;
 
 /** Names a call's result: `r7` is of the run's seventh recorded call (extensions G10). */
-const ref = z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls");
+const ref = lazy(() => z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls"));
 
-const toolCallSchema = z.object({
-  ref: ref.optional().describe("absent where the call was not begun"),
-  tool: z.string(),
-  input: json,
-  output: json.optional().describe("absent on error"),
-  error: z.string().optional(),
-  planned: z.boolean().optional(),
-});
-export type ToolCall = z.infer<typeof toolCallSchema>;
+const toolCallSchema = lazy(() =>
+  z.object({
+    ref: ref().optional().describe("absent where the call was not begun"),
+    tool: z.string(),
+    input: json(),
+    output: json().optional().describe("absent on error"),
+    error: z.string().optional(),
+    planned: z.boolean().optional(),
+  }),
+);
+export type ToolCall = Fitting<typeof toolCallSchema>;
 
-export const evidenceCountsSchema = z.object({
-  claims: z.int().describe("before any is taken out"),
-  supported: z.int(),
-  dropped: z.int(),
-  cites: z.int().describe("before any is taken out"),
-  held: z.int().describe("cites whose quote stands in the result that they name"),
-});
-export type EvidenceCounts = z.infer<typeof evidenceCountsSchema>;
+export const evidenceCountsSchema = lazy(() =>
+  z.object({
+    claims: z.int().describe("before any is taken out"),
+    supported: z.int(),
+    dropped: z.int(),
+    cites: z.int().describe("before any is taken out"),
+    held: z.int().describe("cites whose quote stands in the result that they name"),
+  }),
+);
+export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;
 
-export const nodeResultSchema = z.object({
-  status: z.enum(["success", "skipped", "failed"]),
-  data: jsonObject,
-  toolCalls: z.array(toolCallSchema),
-  evals: z.array(evalResultSchema).optional(),
-  evidence: evidenceCountsSchema.optional(),
-});
-export type NodeResult = z.infer<typeof nodeResultSchema>;
+export const nodeResultSchema = lazy(() =>
+  z.object({
+    status: z.enum(["success", "skipped", "failed"]),
+    data: jsonObject(),
+    toolCalls: z.array(toolCallSchema()),
+    evals: z.array(evalResultSchema()).optional(),
+    evidence: evidenceCountsSchema().optional(),
+  }),
+);
+export type NodeResult = Fitting<typeof nodeResultSchema>;
 
-export const usageSchema = z.object({
-  inputTokens: z.int().describe("all input tokens, cached ones included"),
-  cachedTokens: z.int(),
-  outputTokens: z.int(),
-  costUsd: z.number().nullable().describe("null where a price or the token count is unknown"),
-});
-export type CallUsage = z.infer<typeof usageSchema>;
+export const usageSchema = lazy(() =>
+  z.object({
+    inputTokens: z.int().describe("all input tokens, cached ones included"),
+    cachedTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number().nullable().describe("null where a price or the token count is unknown"),
+  }),
+);
+export type CallUsage = Fitting<typeof usageSchema>;
 
-export const runErrorSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  hint: z.string().optional(),
-  node: z.string().optional(),
-});
-export type RunError = z.infer<typeof runErrorSchema>;
+export const runErrorSchema = lazy(() =>
+  z.object({
+    code: z.string(),
+    message: z.string(),
+    hint: z.string().optional(),
+    node: z.string().optional(),
+  }),
+);
+export type RunError = Fitting<typeof runErrorSchema>;
 
 export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-const limitsSchema = z.object({
-  max_cost_usd: z.number().optional(),
-  max_tokens: z.number().optional(),
-  max_steps: z.number().optional(),
-  timeout_ms: z.number().optional(),
-});
+const limitsSchema = lazy(() =>
+  z.object({
+    max_cost_usd: z.number().optional(),
+    max_tokens: z.number().optional(),
+    max_steps: z.number().optional(),
+    timeout_ms: z.number().optional(),
+  }),
+);
 
 /** What governs a run beside its workflow; recorded, and changeable by `resume`. Durations in milliseconds. */
-export const settingsSchema = z.object({
-  model: z.string().describe("provider:name"),
-  judge_model: z.string(),
-  writes: z.enum(["allow", "deny"]),
-  limits: limitsSchema,
-  max_turns: z.int(),
-  node_timeout_ms: z.number().optional(),
-  tool_timeout_ms: z.number(),
-  context_mode: z
-    .enum(["full", "readOnDemand"])
-    .describe("whether skills' instructions stand in the prompt, or a list of them that the model reads from"),
-});
-export type Settings = z.infer<typeof settingsSchema>;
+export const settingsSchema = lazy(() =>
+  z.object({
+    model: z.string().describe("provider:name"),
+    judge_model: z.string(),
+    writes: z.enum(["allow", "deny"]),
+    limits: limitsSchema(),
+    max_turns: z.int(),
+    node_timeout_ms: z.number().optional(),
+    tool_timeout_ms: z.number(),
+    context_mode: z
+      .enum(["full", "readOnDemand"])
+      .describe("whether skills' instructions stand in the prompt, or a list of them that the model reads from"),
+  }),
+);
+export type Settings = Fitting<typeof settingsSchema>;
 
-const toolDescriptorSchema = z.object({
-  skill: z.string(),
-  name: z.string(),
-  exposed: z.string(),
-  description: z.string(),
-  input_schema: jsonObject,
-  output_schema: jsonObject.optional(),
-  effect: z.enum(["read", "write"]),
-  idempotent: z.boolean(),
-  origin: z
-    .enum(["team", "stranger"])
-    .optional()
-    .describe("written by the team's own systems; absent: whoever causes an event writes it"),
-  live: z.boolean().optional().describe("the same call again is carried out again"),
-  dialect: z.enum(INPUT_DIALECTS).optional(),
-  settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
-});
+const toolDescriptorSchema = lazy(() =>
+  z.object({
+    skill: z.string(),
+    name: z.string(),
+    exposed: z.string(),
+    description: z.string(),
+    input_schema: jsonObject(),
+    output_schema: jsonObject().optional(),
+    effect: z.enum(["read", "write"]),
+    idempotent: z.boolean(),
+    origin: z
+      .enum(["team", "stranger"])
+      .optional()
+      .describe("written by the team's own systems; absent: whoever causes an event writes it"),
+    live: z.boolean().optional().describe("the same call again is carried out again"),
+    dialect: z.enum(INPUT_DIALECTS).optional(),
+    settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
+  }),
+);
 
-const purpose = z.enum(["work", "route", "judge", "reflect"]);
-const part = z.union([
-  z.object({ type: z.literal("text"), text: z.string() }),
-  z.object({ type: z.literal("call"), id: z.string(), tool: z.string(), input: json }),
-  z.object({ type: z.literal("broken_call"), id: z.string(), tool: z.string(), text: z.string() }),
-  z.object({ type: z.literal("opaque"), provider: z.string(), value: json }),
-]);
+const purpose = lazy(() => z.enum(["work", "route", "judge", "reflect"]));
+const part = lazy(() =>
+  z.union([
+    z.object({ type: z.literal("text"), text: z.string() }),
+    z.object({ type: z.literal("call"), id: z.string(), tool: z.string(), input: json() }),
+    z.object({ type: z.literal("broken_call"), id: z.string(), tool: z.string(), text: z.string() }),
+    z.object({ type: z.literal("opaque"), provider: z.string(), value: json() }),
+  ]),
+);
 
-const stop = z.enum(["end", "length", "refusal"]);
+const stop = lazy(() => z.enum(["end", "length", "refusal"]));
 /** What a model's reply has to be. */
-export const replySchema = z.object({
-  parts: z.array(part),
-  stop,
-  usage: usageSchema.omit({ costUsd: true }).nullable().default(null),
-});
+export const replySchema = lazy(() =>
+  z.object({
+    parts: z.array(part()),
+    stop: stop(),
+    usage: usageSchema().omit({ costUsd: true }).nullable().default(null),
+  }),
+);
 
-const blobInfoSchema = z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() });
+const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
 
 /** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
-const bodies = [
-  z.object({ type: z.literal("workflow:start"), workflow: z.string() }),
-  z.object({ type: z.literal("sources:resolved"), sources: z.record(z.string(), resolvedSourceSchema) }),
-  z.object({
-    type: z.literal("node:enter"),
-    node: z.string(),
-    instruction: z.string(),
-    iteration: z.int().describe("visits of this node, from 1"),
-  }),
-  z.object({
-    type: z.literal("tool:call"),
-    node: z.string(),
-    tool: z.string(),
-    input: json,
-    ref,
-    id: z.string().describe("the call's step key"),
-  }),
-  z.object({
-    type: z.literal("tool:result"),
-    node: z.string(),
-    tool: z.string(),
-    output: json.optional(),
-    error: z.string().optional().describe("instead of output, when the call failed"),
-    code: z.enum(CALL_CODES).optional().describe("beside an error: why, for programs"),
-    blobs: z.array(blobInfoSchema).optional().describe("what of the output is kept as blobs, beside the run"),
-    ref: ref.optional().describe("absent where no tool:call went before"),
-    id: z.string(),
-  }),
-  z.object({
-    type: z.literal("node:retry"),
-    node: z.string(),
-    attempt: z.int().describe("the coming retryAttempt"),
-    reason: z.string(),
-    preamble: z.string(),
-  }),
-  z.object({
-    type: z.literal("node:exit"),
-    node: z.string(),
-    result: nodeResultSchema,
-    unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
-  }),
-  z.object({
-    type: z.literal("route"),
-    from: z.string(),
-    to: z.string(),
-    reason: z.string(),
-    edge: z.int().describe("index in the workflow's edges"),
-  }),
-  z.object({
-    type: z.literal("workflow:end"),
-    results: z.record(z.string(), nodeResultSchema),
-    status: z.enum(RUN_STATUSES),
-    reason: z.string(),
-    verdict: z.string().optional(),
-    error: runErrorSchema.optional(),
-  }),
-  z.object({
-    type: z.literal("model:reply"),
-    node: z.string(),
-    purpose,
-    model: z.string(),
-    parts: z.array(part),
-    stop,
-    usage: usageSchema.nullable(),
-    prompt: z.string().describe("sha256 of the prompt, first 16 hexadecimal digits"),
-  }),
-  z.object({
-    type: z.literal("model:error"),
-    node: z.string(),
-    purpose,
-    model: z.string(),
-    code: z.string(),
-    message: z.string(),
-    hint: z.string().optional(),
-  }),
-  z.object({
-    type: z.literal("tool:defined"),
-    node: z.string(),
-    tool: toolDescriptorSchema,
-    parameters: jsonObject.describe("as the definition gives them"),
-    code: z.string().describe("the body of its handler"),
-    persistent: z.boolean().describe("also kept as a skill of the project"),
-    id: z.string().describe("the defining call's step key"),
-  }),
-  z.object({
-    type: z.literal("evidence:checked"),
-    node: z.string(),
-    evaluator: z.string(),
-    claims: z.array(
+const bodies = lazy(
+  () =>
+    [
+      z.object({ type: z.literal("workflow:start"), workflow: z.string() }),
+      z.object({ type: z.literal("sources:resolved"), sources: z.record(z.string(), resolvedSourceSchema()) }),
       z.object({
-        claim: json.describe("as it was answered"),
-        supported: z.boolean(),
-        cites: z.array(
-          z.object({ ref: z.string(), quote: z.string(), problem: z.string().optional().describe("absent: it holds") }),
-        ),
+        type: z.literal("node:enter"),
+        node: z.string(),
+        instruction: z.string(),
+        iteration: z.int().describe("visits of this node, from 1"),
       }),
-    ),
-    missing: z.string().optional().describe("why there are no claims"),
-    excerpts: z.record(z.string(), z.string()).describe("what a judge sees of each result that is cited"),
-  }),
-  z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
-  z.object({
-    type: z.literal("reply:rejected"),
-    node: z.string(),
-    reason: z.string().describe("what went back to the model"),
-  }),
-  z.object({
-    type: z.literal("limit:reached"),
-    limit: z.enum(["max_cost_usd", "max_tokens", "max_steps", "timeout", "node_timeout"]),
-    message: z.string(),
-  }),
-  z.object({ type: z.literal("warning"), message: z.string(), node: z.string().optional() }),
-  z.object({ type: z.literal("run:interrupt"), reason: z.string() }),
-  z.object({
-    type: z.literal("run:fail"),
-    node: z.string(),
-    code: z.string(),
-    message: z.string().describe("what the run cannot go on without, whatever edges there are"),
-    hint: z.string().optional(),
-  }),
-  z.object({
-    type: z.literal("run:resume"),
-    from: z.string().optional().describe("the node to redo from"),
-    settings: settingsSchema.partial(),
-  }),
-] as const;
+      z.object({
+        type: z.literal("tool:call"),
+        node: z.string(),
+        tool: z.string(),
+        input: json(),
+        ref: ref(),
+        id: z.string().describe("the call's step key"),
+      }),
+      z.object({
+        type: z.literal("tool:result"),
+        node: z.string(),
+        tool: z.string(),
+        output: json().optional(),
+        error: z.string().optional().describe("instead of output, when the call failed"),
+        code: z.enum(CALL_CODES).optional().describe("beside an error: why, for programs"),
+        blobs: z.array(blobInfoSchema()).optional().describe("what of the output is kept as blobs, beside the run"),
+        ref: ref().optional().describe("absent where no tool:call went before"),
+        id: z.string(),
+      }),
+      z.object({
+        type: z.literal("node:retry"),
+        node: z.string(),
+        attempt: z.int().describe("the coming retryAttempt"),
+        reason: z.string(),
+        preamble: z.string(),
+      }),
+      z.object({
+        type: z.literal("node:exit"),
+        node: z.string(),
+        result: nodeResultSchema(),
+        unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
+      }),
+      z.object({
+        type: z.literal("route"),
+        from: z.string(),
+        to: z.string(),
+        reason: z.string(),
+        edge: z.int().describe("index in the workflow's edges"),
+      }),
+      z.object({
+        type: z.literal("workflow:end"),
+        results: z.record(z.string(), nodeResultSchema()),
+        status: z.enum(RUN_STATUSES),
+        reason: z.string(),
+        verdict: z.string().optional(),
+        error: runErrorSchema().optional(),
+      }),
+      z.object({
+        type: z.literal("model:reply"),
+        node: z.string(),
+        purpose: purpose(),
+        model: z.string(),
+        parts: z.array(part()),
+        stop: stop(),
+        usage: usageSchema().nullable(),
+        prompt: z.string().describe("sha256 of the prompt, first 16 hexadecimal digits"),
+      }),
+      z.object({
+        type: z.literal("model:error"),
+        node: z.string(),
+        purpose: purpose(),
+        model: z.string(),
+        code: z.string(),
+        message: z.string(),
+        hint: z.string().optional(),
+      }),
+      z.object({
+        type: z.literal("tool:defined"),
+        node: z.string(),
+        tool: toolDescriptorSchema(),
+        parameters: jsonObject().describe("as the definition gives them"),
+        code: z.string().describe("the body of its handler"),
+        persistent: z.boolean().describe("also kept as a skill of the project"),
+        id: z.string().describe("the defining call's step key"),
+      }),
+      z.object({
+        type: z.literal("evidence:checked"),
+        node: z.string(),
+        evaluator: z.string(),
+        claims: z.array(
+          z.object({
+            claim: json().describe("as it was answered"),
+            supported: z.boolean(),
+            cites: z.array(
+              z.object({
+                ref: z.string(),
+                quote: z.string(),
+                problem: z.string().optional().describe("absent: it holds"),
+              }),
+            ),
+          }),
+        ),
+        missing: z.string().optional().describe("why there are no claims"),
+        excerpts: z.record(z.string(), z.string()).describe("what a judge sees of each result that is cited"),
+      }),
+      z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
+      z.object({
+        type: z.literal("reply:rejected"),
+        node: z.string(),
+        reason: z.string().describe("what went back to the model"),
+      }),
+      z.object({
+        type: z.literal("limit:reached"),
+        limit: z.enum(["max_cost_usd", "max_tokens", "max_steps", "timeout", "node_timeout"]),
+        message: z.string(),
+      }),
+      z.object({ type: z.literal("warning"), message: z.string(), node: z.string().optional() }),
+      z.object({ type: z.literal("run:interrupt"), reason: z.string() }),
+      z.object({
+        type: z.literal("run:fail"),
+        node: z.string(),
+        code: z.string(),
+        message: z.string().describe("what the run cannot go on without, whatever edges there are"),
+        hint: z.string().optional(),
+      }),
+      z.object({
+        type: z.literal("run:resume"),
+        from: z.string().optional().describe("the node to redo from"),
+        settings: settingsSchema().partial(),
+      }),
+    ] as const,
+);
 
-const eventBodySchema = z.discriminatedUnion("type", bodies);
-export type EventBody = z.infer<typeof eventBodySchema>;
+const eventBodySchema = lazy(() => z.discriminatedUnion("type", bodies()));
+export type EventBody = Fitting<typeof eventBodySchema>;
 export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
 
-const envelope = {
+const envelope = lazy(() => ({
   seq: z.int().describe("position in the run, from 0"),
   at: z.string().describe("ISO 8601"),
   epoch: z.int().describe("how many times the run had been opened before"),
   key: z.string().describe("the step that this event belongs to"),
   more: z.literal(true).optional().describe("the record that this event is part of goes on with the next one"),
-};
+}));
 
 /** The published schema of one event. */
-export const eventSchema = z.discriminatedUnion(
-  "type",
-  bodies.map((body) => body.extend(envelope)) as unknown as [z.ZodObject<{ type: z.ZodLiteral<string> }>],
+export const eventSchema = lazy(() =>
+  z.discriminatedUnion(
+    "type",
+    bodies().map((body) => body.extend(envelope())) as unknown as [z.ZodObject<{ type: z.ZodLiteral<string> }>],
+  ),
 );
 
 export interface Envelope {
@@ -291,42 +324,46 @@ export interface Envelope {
 /** An event as it is recorded and observed. */
 export type RunEvent = EventBody & Envelope;
 
-export const skillRecordSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  format: z.string(),
-  available: z.boolean(),
-  reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
-  version: z.string().optional(),
-  description: z.string().optional(),
-  instruction: z.string().optional(),
-  files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),
-  scripts: z
-    .enum(["read", "write"])
-    .optional()
-    .describe("its scripts may be run, and what that may do; absent: there are none, or they are not trusted"),
-  tools: z.array(toolDescriptorSchema),
-});
+export const skillRecordSchema = lazy(() =>
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    format: z.string(),
+    available: z.boolean(),
+    reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
+    version: z.string().optional(),
+    description: z.string().optional(),
+    instruction: z.string().optional(),
+    files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),
+    scripts: z
+      .enum(["read", "write"])
+      .optional()
+      .describe("its scripts may be run, and what that may do; absent: there are none, or they are not trusted"),
+    tools: z.array(toolDescriptorSchema()),
+  }),
+);
 /** A referenced skill as a run knows it: its tools without their handlers. */
-export type SkillRecord = z.infer<typeof skillRecordSchema>;
+export type SkillRecord = Fitting<typeof skillRecordSchema>;
 
 const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
 
-export const runRecordSchema = z.object({
-  schema: z.literal("skillflow.run/1"),
-  run: z.string(),
-  kind: z.enum(RUN_KINDS),
-  at: z.string(),
-  file: z.string().optional().describe("where the workflow document was"),
-  workflow: workflowSchema,
-  input: jsonObject,
-  sources: z.record(z.string(), resolvedSourceSchema),
-  skills: z.array(skillRecordSchema),
-  settings: settingsSchema,
-  warnings: z.array(z.string()).describe("said once, when the run starts"),
-});
+export const runRecordSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.run/1"),
+    run: z.string(),
+    kind: z.enum(RUN_KINDS),
+    at: z.string(),
+    file: z.string().optional().describe("where the workflow document was"),
+    workflow: workflowSchema(),
+    input: jsonObject(),
+    sources: z.record(z.string(), resolvedSourceSchema()),
+    skills: z.array(skillRecordSchema()),
+    settings: settingsSchema(),
+    warnings: z.array(z.string()).describe("said once, when the run starts"),
+  }),
+);
 /** The first line of a run's file: all that decides it, so that no later edit can change a run under way. */
-export interface RunRecord extends Omit<z.infer<typeof runRecordSchema>, "workflow"> {
+export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow"> {
   readonly workflow: Workflow;
 }
 

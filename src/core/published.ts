@@ -14,12 +14,12 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
     return { $schema, title, ...rest };
   };
   return new Map([
-    ["workflow", titled(workflowSchema, "A workflow document")],
-    ["skill", titled(skillDefinitionSchema, "A skill, without the handlers of its tools")],
+    ["workflow", titled(workflowSchema(), "A workflow document")],
+    ["skill", titled(skillDefinitionSchema(), "A skill, without the handlers of its tools")],
     ["tools", titled(toolsManifestSchema, "A skill folder's tools.json")],
-    ["result", titled(z.union([resultSchema, refusalSchema]), "What a run came to (skillflow.result/1)")],
-    ["event", titled(eventSchema, "One event of a run")],
-    ["record", titled(runRecordSchema, "The first line of a run's file (skillflow.run/1)")],
-    ["config", titled(projectConfigSchema, "A .skillflow.yml")],
+    ["result", titled(z.union([resultSchema(), refusalSchema()]), "What a run came to (skillflow.result/1)")],
+    ["event", titled(eventSchema(), "One event of a run")],
+    ["record", titled(runRecordSchema(), "The first line of a run's file (skillflow.run/1)")],
+    ["config", titled(projectConfigSchema(), "A .skillflow.yml")],
   ]);
 }

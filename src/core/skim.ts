@@ -9,7 +9,7 @@ import {
   skillRecordSchema,
   usageSchema,
 } from "./event.ts";
-import { isObject } from "./values.ts";
+import { type Fitting, isObject, lazy } from "./values.ts";
 import { workflowSchema } from "./workflow.ts";
 
 /** As much of a run as its line in a list tells; no more than that is checked of what a store gives for it. */
@@ -26,27 +26,38 @@ export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
 
 type NodeOutlines = { readonly [id: string]: { readonly skills?: readonly string[] | undefined } };
 
-const moment = { at: z.string(), epoch: z.int() };
+const moment = lazy(() => ({ at: z.string(), epoch: z.int() }));
 
-const tellingSchema = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("node:enter"), ...moment, node: z.string() }),
-  z.object({ type: z.literal("model:reply"), ...moment, usage: usageSchema.nullable() }),
-  z.object({
-    type: z.literal("workflow:end"),
-    ...moment,
-    status: z.enum(RUN_STATUSES),
-    verdict: z.string().optional(),
-    error: runErrorSchema.optional(),
-  }),
-  z.object({ type: z.literal("run:resume"), ...moment, settings: settingsSchema.pick({ model: true }).partial() }),
-]);
+const tellingSchema = lazy(() =>
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("node:enter"), ...moment(), node: z.string() }),
+    z.object({ type: z.literal("model:reply"), ...moment(), usage: usageSchema().nullable() }),
+    z.object({
+      type: z.literal("workflow:end"),
+      ...moment(),
+      status: z.enum(RUN_STATUSES),
+      verdict: z.string().optional(),
+      error: runErrorSchema().optional(),
+    }),
+    z.object({
+      type: z.literal("run:resume"),
+      ...moment(),
+      settings: settingsSchema().pick({ model: true }).partial(),
+    }),
+  ]),
+);
 
-const otherSchema = z.object({ type: z.string().transform(() => "other" as const), ...moment });
+const otherSchema = lazy(() => z.object({ type: z.string().transform(() => "other" as const), ...moment() }));
 
 /** What a summary takes of an event; of most the time alone. */
-export type Skimmed = z.infer<typeof tellingSchema> | z.infer<typeof otherSchema>;
+export type Skimmed = Fitting<typeof tellingSchema> | Fitting<typeof otherSchema>;
 
-const TELLING: ReadonlySet<unknown> = new Set(tellingSchema.options.map(({ shape }) => shape.type.value));
+const TELLING: ReadonlySet<unknown> = new Set<Fitting<typeof tellingSchema>["type"]>([
+  "node:enter",
+  "model:reply",
+  "workflow:end",
+  "run:resume",
+]);
 
 export function isTelling(type: unknown): boolean {
   return TELLING.has(type);
@@ -54,27 +65,31 @@ export function isTelling(type: unknown): boolean {
 
 /** Undefined for what is no event, as far as a summary needs to know. */
 export function skimEvent(event: object): Skimmed | undefined {
-  const schema = "type" in event && isTelling(event.type) ? tellingSchema : otherSchema;
+  const schema = "type" in event && isTelling(event.type) ? tellingSchema() : otherSchema();
   return schema.safeParse(event).data;
 }
 
 /** Undefined for what is no run's record, as far as a summary needs to know. */
 export function skimRecord(record: object): RunOutline | undefined {
-  return outlineSchema.safeParse(record).data;
+  return outlineSchema().safeParse(record).data;
 }
 
 /** By hand: a workflow has many nodes, and a list many workflows. */
-const nodesSchema = z.custom<NodeOutlines>(
-  (nodes) => isObject(nodes) && Object.values(nodes).every((node) => isObject(node) && areTexts(node.skills)),
+const nodesSchema = lazy(() =>
+  z.custom<NodeOutlines>(
+    (nodes) => isObject(nodes) && Object.values(nodes).every((node) => isObject(node) && areTexts(node.skills)),
+  ),
 );
 
 function areTexts(skills: unknown): boolean {
   return skills === undefined || (Array.isArray(skills) && skills.every((skill) => typeof skill === "string"));
 }
 
-const outlineSchema = z.object({
-  ...runRecordSchema.pick({ schema: true, run: true, kind: true, at: true }).shape,
-  workflow: z.object({ ...workflowSchema.pick({ id: true, name: true }).shape, nodes: nodesSchema }),
-  skills: z.array(skillRecordSchema.pick({ id: true, available: true, reason: true })),
-  settings: settingsSchema.pick({ model: true }),
-});
+const outlineSchema = lazy(() =>
+  z.object({
+    ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
+    workflow: z.object({ ...workflowSchema().pick({ id: true, name: true }).shape, nodes: nodesSchema() }),
+    skills: z.array(skillRecordSchema().pick({ id: true, available: true, reason: true })),
+    settings: settingsSchema().pick({ model: true }),
+  }),
+);

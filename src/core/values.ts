@@ -1,3 +1,5 @@
+import type * as z from "zod";
+
 /** JSON values: the only data that crosses a boundary of this program. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -242,3 +244,15 @@ export function cutText(text: string, most: number): string {
   const tail = most - head - 100;
   return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
 }
+
+/** What is made when it is first asked for: a command needs few of our schemas, and to make them all takes its time. */
+export function lazy<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** What fits such a schema. */
+export type Fitting<Schema extends () => z.ZodType> = z.infer<ReturnType<Schema>>;

@@ -86,7 +86,7 @@ function readConfig(path: string): ProjectConfig {
   } catch (error) {
     throw new SkillflowError("config.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
   }
-  const checked = projectConfigSchema.safeParse(value, PARSED_ONCE);
+  const checked = projectConfigSchema().safeParse(value, PARSED_ONCE);
   if (checked.success) return checked.data;
   const problems = checked.error.issues.flatMap((issue) => {
     if (issue.code !== "unrecognized_keys") return [() => `${fieldPath(issue.path as string[])}: ${issue.message}`];
@@ -102,7 +102,7 @@ function readConfig(path: string): ProjectConfig {
 const MOST_TOLD = 20;
 
 function suggest(key: string): string {
-  const shape = projectConfigSchema.shape;
+  const shape = projectConfigSchema().shape;
   const known = [...Object.keys(shape), ...Object.values(shape).flatMap(keysOf)];
   const near = nearest(key, known);
   return near ? ` (did you mean "${near}"?)` : "";

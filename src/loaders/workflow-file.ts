@@ -82,7 +82,7 @@ export function checkWorkflowValue(value: unknown, knownSkills: KnownSkills): Lo
     const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
     return { workflow: undefined, diagnostics: [{ severity: "error", code: "SCHEMA", path: [], message }] };
   }
-  const checked = workflowSchema.safeParse(value, PARSED_ONCE);
+  const checked = workflowSchema().safeParse(value, PARSED_ONCE);
   const issues = checked.success ? [] : checked.error.issues;
   const structure = checked.success
     ? checkWorkflow(checked.data, knownSkills)
@@ -284,7 +284,7 @@ function valueAt(root: unknown, path: Diagnostic["path"]): unknown {
 
 /** The fields that the schema knows at a place, for suggestions. */
 function knownKeys(path: Diagnostic["path"]): string[] {
-  let schema: z.ZodType | undefined = workflowSchema;
+  let schema: z.ZodType | undefined = workflowSchema();
   for (const key of path) schema = memberOf(schema, key);
   return alternatives(schema).flatMap((option) => (option instanceof z.ZodObject ? Object.keys(option.shape) : []));
 }

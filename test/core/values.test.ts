@@ -4,6 +4,7 @@ import {
   deepEqual,
   isNestedBeyond,
   isObject,
+  lazy,
   nearest,
   parseDuration,
   parseJson,
@@ -186,4 +187,32 @@ describe("the nearest word", () => {
   ])("%o suggests %o", (word, near) => {
     expect(nearest(word, ["collect", "assess", "instruction"])).toBe(near);
   });
+});
+
+test("what is lazy is made when it is first asked for, and once", () => {
+  let made = 0;
+  const counted = lazy(() => ({ made: ++made }));
+  expect(made).toBe(0);
+  expect(counted()).toBe(counted());
+  expect(made).toBe(1);
+});
+
+test("what is lazy and nothing is made once too", () => {
+  let made = 0;
+  const nothing = lazy(() => {
+    made++;
+  });
+  nothing();
+  nothing();
+  expect(made).toBe(1);
+});
+
+test("what could not be made is tried again", () => {
+  let tries = 0;
+  const second = lazy(() => {
+    if (++tries === 1) throw new Error("not yet");
+    return tries;
+  });
+  expect(second).toThrow("not yet");
+  expect(second()).toBe(2);
 });

@@ -285,7 +285,7 @@ function idOf(workspace: Workspace, given: ReturnType<typeof documentOf>): strin
 
 function choicesOf({ model, writes, limits = {} }: RunSettings) {
   if (model !== undefined && typeof model !== "string") throw wrong("model: write PROVIDER:NAME");
-  const checked = workflowLimitsSchema.safeParse(limits);
+  const checked = workflowLimitsSchema().safeParse(limits);
   if (!checked.success) {
     const [issue] = checked.error.issues;
     const near = issue?.code === "unrecognized_keys" ? nearest(issue.keys[0] ?? "", LIMITS) : undefined;
@@ -305,4 +305,4 @@ function choicesOf({ model, writes, limits = {} }: RunSettings) {
   };
 }
 
-const LIMITS = Object.keys(workflowLimitsSchema.shape);
+const LIMITS = Object.keys(workflowLimitsSchema().shape);

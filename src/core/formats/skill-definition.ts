@@ -2,52 +2,61 @@ import * as z from "zod";
 import { fieldPath } from "../diagnostic.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { CATEGORIES, type SkillDefinition } from "../skill.ts";
-import { isObject } from "../values.ts";
+import { isObject, lazy } from "../values.ts";
 import { mcpServerSchema, PARSED_ONCE } from "../workflow.ts";
 
 /** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
 
-const text = z.string().min(1);
+const text = lazy(() => z.string().min(1));
 const isSchema = (value: unknown) => isObject(value);
 
-const configFieldSchema = z.looseObject({
-  description: z.string(),
-  required: z.boolean().optional().describe("unresolved: the skill is unavailable; default false"),
-  env: text.optional().describe("the environment variable to read"),
-  secret: z.boolean().optional().describe("false: its value may be seen; default true"),
-});
+const configFieldSchema = lazy(() =>
+  z.looseObject({
+    description: z.string(),
+    required: z.boolean().optional().describe("unresolved: the skill is unavailable; default false"),
+    env: text().optional().describe("the environment variable to read"),
+    secret: z.boolean().optional().describe("false: its value may be seen; default true"),
+  }),
+);
 
-const toolSchema = z.looseObject({
-  name: text.describe("unique in its skill"),
-  description: z.string(),
-  input_schema: z.unknown().refine(isSchema, "must be a JSON Schema or a zod schema").meta({ type: "object" }),
-  output_schema: z.unknown().refine(isSchema, "must be a JSON Schema").meta({ type: "object" }).optional(),
-  effect: z.enum(["read", "write"]).optional().describe("unknown counts as write"),
-  idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
-  origin: z.enum(["team", "stranger"]).optional().describe("who writes what it gives; unknown counts as a stranger's"),
-  live: z.boolean().optional().describe("the same call again is carried out again, not answered by the first"),
-  needs: z.array(text).optional().describe("config fields without which this one tool is left out"),
-  settled_by: z
-    .record(z.string(), text)
-    .optional()
-    .describe("optional parameter -> config field: while that is set, the model is not told of the parameter"),
-});
+const toolSchema = lazy(() =>
+  z.looseObject({
+    name: text().describe("unique in its skill"),
+    description: z.string(),
+    input_schema: z.unknown().refine(isSchema, "must be a JSON Schema or a zod schema").meta({ type: "object" }),
+    output_schema: z.unknown().refine(isSchema, "must be a JSON Schema").meta({ type: "object" }).optional(),
+    effect: z.enum(["read", "write"]).optional().describe("unknown counts as write"),
+    idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
+    origin: z
+      .enum(["team", "stranger"])
+      .optional()
+      .describe("who writes what it gives; unknown counts as a stranger's"),
+    live: z.boolean().optional().describe("the same call again is carried out again, not answered by the first"),
+    needs: z.array(text()).optional().describe("config fields without which this one tool is left out"),
+    settled_by: z
+      .record(z.string(), text())
+      .optional()
+      .describe("optional parameter -> config field: while that is set, the model is not told of the parameter"),
+  }),
+);
 
 /** Handlers are no data: `checkSkillDefinition` asks for them. */
-export const skillDefinitionSchema = z.looseObject({
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "must be letters, digits, dots, hyphens and underscores")
-    .max(64),
-  name: text,
-  description: z.string(),
-  category: z.enum(CATEGORIES),
-  config: z.record(z.string(), configFieldSchema),
-  tools: z.array(toolSchema),
-  instruction: z.string().optional(),
-  mcp: mcpServerSchema.optional(),
-  version: text.optional(),
-});
+export const skillDefinitionSchema = lazy(() =>
+  z.looseObject({
+    id: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "must be letters, digits, dots, hyphens and underscores")
+      .max(64),
+    name: text(),
+    description: z.string(),
+    category: z.enum(CATEGORIES),
+    config: z.record(z.string(), configFieldSchema()),
+    tools: z.array(toolSchema()),
+    instruction: z.string().optional(),
+    mcp: mcpServerSchema().optional(),
+    version: text().optional(),
+  }),
+);
 
 /** The definition, or everything that keeps a value from being one. */
 export function checkSkillDefinition(
@@ -64,7 +73,7 @@ export interface DefinitionFault {
 }
 
 export function definitionFaults(value: unknown): readonly DefinitionFault[] {
-  const checked = skillDefinitionSchema.safeParse(value, PARSED_ONCE);
+  const checked = skillDefinitionSchema().safeParse(value, PARSED_ONCE);
   const faults: DefinitionFault[] = checked.success
     ? []
     : checked.error.issues.map((issue) => ({ path: issue.path, message: describeIssue(issue) }));

@@ -34,7 +34,7 @@ interface Place {
 }
 
 function faultOfShape(kind: "record" | "event", value: unknown): string | undefined {
-  const checked = (kind === "record" ? runRecordSchema : eventSchema).safeParse(value);
+  const checked = (kind === "record" ? runRecordSchema() : eventSchema()).safeParse(value);
   return checked.success ? undefined : describe(checked.error);
 }
 

@@ -5,30 +5,33 @@ import { begin } from "../engine/state.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../errors.ts";
 import { runErrorSchema } from "../event.ts";
 import type { StoredRun } from "../ports.ts";
+import { type Fitting, lazy } from "../values.ts";
 import { describeResult, type RunResult } from "./result.ts";
 
 /** The result document of what could not begin: `skillflow.result/1` too (cli "run"). */
-export const refusalSchema = z.object({
-  schema: z.literal("skillflow.result/1"),
-  run: z.null(),
-  workflow: z.string().nullable(),
-  status: z.literal("refused"),
-  exitCode: z.int(),
-  error: runErrorSchema,
-  diagnostics: z.array(
-    z.object({
-      severity: z.enum(["error", "warning"]),
-      code: z.string(),
-      message: z.string(),
-      hint: z.string().optional(),
-      field: z.string().optional(),
-      file: z.string().optional(),
-      line: z.int().optional(),
-      column: z.int().optional(),
-    }),
-  ),
-});
-export type Refusal = z.infer<typeof refusalSchema>;
+export const refusalSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.result/1"),
+    run: z.null(),
+    workflow: z.string().nullable(),
+    status: z.literal("refused"),
+    exitCode: z.int(),
+    error: runErrorSchema(),
+    diagnostics: z.array(
+      z.object({
+        severity: z.enum(["error", "warning"]),
+        code: z.string(),
+        message: z.string(),
+        hint: z.string().optional(),
+        field: z.string().optional(),
+        file: z.string().optional(),
+        line: z.int().optional(),
+        column: z.int().optional(),
+      }),
+    ),
+  }),
+);
+export type Refusal = Fitting<typeof refusalSchema>;
 
 export function describeRefusal(error: unknown, workflow: string | undefined): Refusal {
   const { code, message, hint, diagnostics } =

@@ -12,45 +12,47 @@ import {
 } from "../event.ts";
 import { sumEvidence } from "../evidence/check.ts";
 import type { RunOutline } from "../skim.ts";
-import { defined } from "../values.ts";
+import { defined, type Fitting, lazy } from "../values.ts";
 
 /** The result document, `skillflow.result/1` (cli "run"). */
-export const resultSchema = z.object({
-  schema: z.literal("skillflow.result/1"),
-  run: z.string(),
-  workflow: z.string(),
-  status: z.enum(RUN_STATUSES),
-  exitCode: z.int(),
-  verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
-  degraded: z.array(z.object({ skill: z.string(), node: z.string(), reason: z.string() })),
-  results: z.record(z.string(), nodeResultSchema),
-  trace: z.object({
-    steps: z.array(
-      z.object({
-        node: z.string(),
-        status: z.enum(["success", "skipped", "failed"]),
-        iteration: z.int(),
-        retryAttempt: z.int().optional(),
-      }),
-    ),
-    edges: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
-    sources: z.record(z.string(), resolvedSourceSchema),
-    skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
-    evidence: z.record(z.string(), evidenceCountsSchema).optional().describe("by node, where claims were checked"),
+export const resultSchema = lazy(() =>
+  z.object({
+    schema: z.literal("skillflow.result/1"),
+    run: z.string(),
+    workflow: z.string(),
+    status: z.enum(RUN_STATUSES),
+    exitCode: z.int(),
+    verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
+    degraded: z.array(z.object({ skill: z.string(), node: z.string(), reason: z.string() })),
+    results: z.record(z.string(), nodeResultSchema()),
+    trace: z.object({
+      steps: z.array(
+        z.object({
+          node: z.string(),
+          status: z.enum(["success", "skipped", "failed"]),
+          iteration: z.int(),
+          retryAttempt: z.int().optional(),
+        }),
+      ),
+      edges: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
+      sources: z.record(z.string(), resolvedSourceSchema()),
+      skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
+      evidence: z.record(z.string(), evidenceCountsSchema()).optional().describe("by node, where claims were checked"),
+    }),
+    evidence: evidenceCountsSchema().optional().describe("the sum of trace.evidence"),
+    usage: z.object({
+      modelCalls: z.int(),
+      inputTokens: z.int(),
+      cachedTokens: z.int(),
+      outputTokens: z.int(),
+      costUsd: z.number().nullable().describe("null when the price of any call is unknown"),
+      durationMs: z.int(),
+    }),
+    plan: z.array(z.json()),
+    error: runErrorSchema().optional(),
   }),
-  evidence: evidenceCountsSchema.optional().describe("the sum of trace.evidence"),
-  usage: z.object({
-    modelCalls: z.int(),
-    inputTokens: z.int(),
-    cachedTokens: z.int(),
-    outputTokens: z.int(),
-    costUsd: z.number().nullable().describe("null when the price of any call is unknown"),
-    durationMs: z.int(),
-  }),
-  plan: z.array(z.json()),
-  error: runErrorSchema.optional(),
-});
-export type RunResult = z.infer<typeof resultSchema>;
+);
+export type RunResult = Fitting<typeof resultSchema>;
 
 /** What a run came to, from its past alone. */
 export function describeResult(record: RunRecord, state: State): RunResult {

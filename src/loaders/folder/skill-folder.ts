@@ -123,7 +123,7 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
   const fault = nameFault(fields.name);
   const id = fault === undefined ? String(fields.name) : folder.name;
   if (fault !== undefined && !isSkillId(id)) return refuse("name", fault);
-  const server = mcp === undefined ? undefined : mcpServerSchema.safeParse(mcp);
+  const server = mcp === undefined ? undefined : mcpServerSchema().safeParse(mcp);
   if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
   const instruction = body.trim();
   const diagnostics = [

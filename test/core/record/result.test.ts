@@ -18,7 +18,7 @@ import {
 
 const resultOf = (record: Parameters<typeof play>[0], options: PlayOptions = {}) => {
   const result = describeResult(record, play(record, options).state);
-  expect(resultSchema.safeParse(result).error).toBeUndefined();
+  expect(resultSchema().safeParse(result).error).toBeUndefined();
   return result;
 };
 

@@ -223,7 +223,7 @@ function checkConfig({ fields: { config }, problem }: Document): Diagnostic[] {
 }
 
 function checkServer({ fields: { mcp }, problem }: Document): Diagnostic[] {
-  const found = checkShape({ value: mcp, problem }, mcpServerSchema, ["mcp"]);
+  const found = checkShape({ value: mcp, problem }, mcpServerSchema(), ["mcp"]);
   if (found.length > 0 || !isObject(mcp)) return found.map((fault) => ({ ...fault, code: "SKILL_MCP" }));
   const { command, url, type } = mcp;
   const refuse = (key: string, message: string) => [problem("error", "SKILL_MCP", ["mcp", key], message)];

@@ -124,7 +124,7 @@ function readTool({ value, finding }: Manifest): Binding | Diagnostic {
 
 function readMcp({ value, finding }: Manifest): Binding | Diagnostic {
   const { tool, ...server } = isObject(value.mcp) ? value.mcp : {};
-  const parsed = mcpServerSchema.safeParse(server);
+  const parsed = mcpServerSchema().safeParse(server);
   if (!parsed.success) return finding(["mcp"], "needs an mcp server with a command or a url, and a tool");
   if (typeof tool !== "string" || tool === "") return finding(["mcp"], "needs the tool of the mcp server");
   return { kind: "mcp", server: parsed.data, tool };
