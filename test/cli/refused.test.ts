@@ -109,12 +109,23 @@ describe("a place where nothing can be written", () => {
   });
 });
 
-it("a working directory that is gone is told, without a stack trace", async () => {
-  const cwd = makeProject({ "in/it.txt": "" });
+describe("a working directory that is gone", () => {
   const leave = ["sh", "-c", 'cd in && rm -r ../in && exec "$0" "$@"'];
-  const ended = await runProgram(["doctor"], { cwd, through: leave });
-  expect(ended).toMatchObject({ code: 4, stdout: "" });
-  expect(ended.stderr).toBe("error: the working directory is gone\n  change into one that is there\n");
+  const runThere = (argv: readonly string[]) =>
+    runProgram(argv, { cwd: makeProject({ "in/it.txt": "" }), through: leave });
+
+  it("is told, without a stack trace", async () => {
+    const ended = await runThere(["doctor"]);
+    expect(ended).toMatchObject({ code: 4, stdout: "" });
+    expect(ended.stderr).toBe("error: the working directory is gone\n  change into one that is there\n");
+  });
+
+  it.each(["--help", "run --help", "--version"])("is no matter for %s, which reads nothing of it", async (words) => {
+    const cwd = makeProject();
+    const { stdout } = await runProgram(words.split(" "), { cwd });
+    expect(stdout).not.toBe("");
+    expect(await runThere(words.split(" "))).toMatchObject({ code: 0, stdout, stderr: "" });
+  });
 });
 
 describe("a slip of the hand", () => {
