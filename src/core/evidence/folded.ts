@@ -17,9 +17,15 @@ const NUMBER = 0xe102;
 const NUMBER_END = 0xe103;
 /** The characters of a marker's name, so that no quote matches inside of one. */
 const NAME = 0xe200;
+const NAME_END = 0xe300;
 
 export function foldText(text: string): Folded {
   return fold(text, Number.POSITIVE_INFINITY).codes;
+}
+
+/** The characters of a folded text that say something: of a number its digits, of a marker nothing. */
+export function shownIn(folded: Folded): number {
+  return folded.reduce((count, code) => count + (code === SPACE || (code >= MARKER && code < NAME_END) ? 0 : 1), 0);
 }
 
 /** Where in a text the place of its folded form begins. */

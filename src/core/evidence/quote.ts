@@ -1,4 +1,4 @@
-import { type Folded, foldText, markerAt } from "./folded.ts";
+import { type Folded, foldText, markerAt, shownIn } from "./folded.ts";
 
 /** What was quoted: pieces that have to occur in this order, or one whole field. */
 export type Quote =
@@ -10,7 +10,7 @@ export type Quote =
 const LEAST_OF_QUOTE = 8;
 const LEAST_OF_PIECE = 4;
 
-/** Ellipses, white space and redaction markers count towards no length. */
+/** Ellipses, white space, redaction markers and what does not show count towards no length. */
 export function readQuote(text: string): Quote {
   const pieces = text.split(/…|\.{3,}/).filter((piece) => piece.trim() !== "");
   const sizes = pieces.map(sizeOf);
@@ -28,22 +28,24 @@ export function readQuote(text: string): Quote {
 
 /** A field's value as whole fields are compared; what was redacted is never one. */
 export function fieldText(value: string): string {
-  return String.fromCharCode(...foldText(value.trim()));
+  return foldText(value.trim()).reduce((text, code) => text + String.fromCharCode(code), "");
 }
 
 /** No short quote is as long as this, however it is folded. */
 export const MOST_OF_FIELD = 64;
 
 export function hasMarker(text: string): boolean {
-  return sizeOf(text) < text.replace(/\s+/g, "").replace(/…|\.{3,}/g, "").length;
+  for (let at = text.indexOf("["); at >= 0; at = text.indexOf("[", at + 1)) if (markerAt(text, at)) return true;
+  return false;
 }
 
+/** Neither what folds to less than was written counts, such as `1.000000`, nor what folds to more, such as `1e9`. */
 function sizeOf(text: string): number {
-  let size = 0;
+  let written = 0;
   for (let at = 0; at < text.length; ) {
     const marker = text[at] === "[" ? markerAt(text, at) : undefined;
-    if (marker === undefined && /\S/.test(text[at] ?? "")) size++;
+    if (marker === undefined && /\S/.test(text[at] ?? "")) written++;
     at += marker?.length ?? 1;
   }
-  return size;
+  return Math.min(written, shownIn(foldText(text)));
 }

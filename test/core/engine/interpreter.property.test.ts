@@ -6,9 +6,10 @@ import { linkProgram } from "../../../src/core/engine/link.ts";
 import { begin } from "../../../src/core/engine/state.ts";
 import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
-import type { JsonObject } from "../../../src/core/values.ts";
+import type { Outcome } from "../../../src/core/skill.ts";
+import type { Json, JsonObject } from "../../../src/core/values.ts";
 import { checkWorkflow } from "../../../src/core/workflow/check.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
+import type { Condition, Workflow } from "../../../src/core/workflow.ts";
 import {
   type Answer,
   type AskStep,
@@ -39,6 +40,8 @@ const MAKING: readonly [Making, ...Making[]] = [
   ["tool-maker_define_tool", { name: "look", description: "taken", code: "return 3;" }],
   ["tool-maker_remove_tool", { name: "made" }],
   ["read_skill", { skill_name: "ops" }],
+  ["read_result", { ref: "r1" }],
+  ["read_result", { ref: "[r3]", search: "result" }],
 ];
 type Making = readonly [tool: string, input: JsonObject];
 
@@ -53,6 +56,22 @@ const evaluator = fc.oneof(
     kind: fc.constant("function" as const),
     rule: fc.constant({ any_tool_called: ["look"] }),
   }),
+  fc.record(
+    {
+      name: fc.constantFrom("e", "f"),
+      kind: fc.constant("evidence" as const),
+      rule: fc.record(
+        {
+          claims: fc.constantFrom("claims[*]", "any:claims[*]", "claims", "__proto__[*]"),
+          min_supported: fc.integer({ min: 0, max: 2 }),
+          independent: fc.boolean(),
+        },
+        { requiredKeys: ["claims"] },
+      ),
+      on_unsupported: fc.constantFrom("fail" as const, "drop" as const, "mark" as const),
+    },
+    { requiredKeys: ["name", "kind", "rule"] },
+  ),
   fc.record({ name: fc.constantFrom("e", "f"), kind: fc.constant("judge" as const), rubric: fc.constant("good?") }),
 );
 
@@ -78,12 +97,23 @@ const node = fc.record(
   { requiredKeys: [] },
 );
 
+const condition: fc.Arbitrary<Condition> = fc.constantFrom<Condition[]>(
+  "a.x = 1",
+  "a.claims exists",
+  "a.evals.e.pass != true",
+  "any:a.claims[*].supported = true",
+  "input.id in [1, 2]",
+  "a.error exists",
+  { output_required: ["a.summary"], output_matches: [{ path: "input.id", at_least: 1, not: true }] },
+);
+
 const edge = (ids: readonly string[]) =>
   fc.record(
     {
       from: fc.constantFrom(...ids),
       to: fc.constantFrom(...ids),
       when: fc.constantFrom("good", "bad", " "),
+      if: condition,
       max_iterations: fc.integer({ min: 1, max: 2 }),
     },
     { requiredKeys: ["from", "to"] },
@@ -112,8 +142,8 @@ const workflow: fc.Arbitrary<Workflow> = fc
 /** At most one unconditional edge out of a node, so that few graphs have to be thrown away. */
 function soundEdges(edges: readonly Workflow["edges"][number][]): Workflow["edges"] {
   const seen = new Set<string>();
-  return edges.filter(({ from, when }) => {
-    if (when?.trim()) return true;
+  return edges.filter(({ from, when, if: condition }) => {
+    if (when?.trim() || condition !== undefined) return true;
     if (seen.has(from)) return false;
     return seen.add(from);
   });
@@ -146,6 +176,17 @@ function hash(text: string, seed: number): number {
 const pick = <Value>(list: readonly [Value, ...Value[]], number: number): Value =>
   list[number % list.length] ?? list[0];
 
+const cite = (ref: string, quote: Json) => ({ ref, quote });
+const claim = (...evidence: Json[]) => ({ claim: "so it is", evidence });
+const CLAIMS: readonly [Json, ...Json[]] = [
+  [claim(cite("r1", "result number 4"), cite("r2", "result number 5")), claim(cite("r9", "the disk is full"))],
+  [claim(cite("[r2]", "result number … of many"), cite("r1", 4)), "no claim", null, [claim()]],
+  [claim(cite("r1", "result number"), cite("r01", "result number"), cite("R1", "result number"))],
+  [claim(cite("r3", "kept beside the run"), cite("r2", "kept beside the run"))],
+  claim(cite("r1", "result number")),
+  [],
+];
+
 function behaviour(seed: number, troubles: boolean) {
   return (step: AskStep): Answer | Broken => {
     const number = hash(step.key.replace(/~\d+$/, ""), seed);
@@ -168,21 +209,37 @@ function behaviour(seed: number, troubles: boolean) {
     const other = pick(["ops_peek", ...TOOLS], number >>> 12);
     const making = pick(MAKING, number >>> 16);
     return pick(
-      [says("done"), gives({ x: 1 }), calls(tool, other), calls(making, tool), calls(tool), says(""), gives({ y: 1 })],
+      [
+        says("done"),
+        gives({ x: 1 }),
+        calls(tool, other),
+        calls(making, tool),
+        calls(tool),
+        says(""),
+        gives({ y: 1 }),
+        gives({ x: 1, claims: pick(CLAIMS, number >>> 8) }),
+      ],
       number >>> 4,
     );
   };
 }
 
-const tools = (seed: number) => (call: { readonly key: string }) =>
-  hash(call.key, seed) % 3 === 0
-    ? { error: "no", code: "tool.failed" as const }
-    : { output: hash(call.key, seed) % 10 };
+const KEPT = { blob_id: "blob:1", kind: "text/plain", size_bytes: 27 };
+const BLOBS: readonly [string, string][] = [[KEPT.blob_id, "a text kept beside the run\n"]];
+
+const tools =
+  (seed: number) =>
+  ({ key }: { readonly key: string }): Outcome => {
+    const number = hash(key, seed);
+    if (number % 3 === 0) return { error: "no", code: "tool.failed" };
+    if (number % 3 === 1) return { output: { ...KEPT }, blobs: [KEPT] };
+    return { output: `result number ${number % 10} of many` };
+  };
 
 const RUNS = { numRuns: runsOf(300) } as const;
 const runs = (troubles: boolean) => fc.record({ record, seed: fc.integer(), troubles: fc.constant(troubles) });
 const playing = ({ record, seed, troubles }: { record: RunRecord; seed: number; troubles: boolean }) =>
-  play(record, { answers: behaviour(seed, troubles), tools: tools(seed) });
+  play(record, { answers: behaviour(seed, troubles), tools: tools(seed), blobs: BLOBS });
 
 describe("any workflow under any behaviour", () => {
   test("ends, and says how", () => {
@@ -239,7 +296,8 @@ describe("any workflow under any behaviour", () => {
         const whole = playing(run);
         const cuts = recordEnds(whole.events);
         const past = whole.events.slice(0, cuts[at % cuts.length]);
-        const rest = play(run.record, { answers: behaviour(run.seed, false), tools: tools(run.seed), past, epoch: 0 });
+        const answers = behaviour(run.seed, false);
+        const rest = play(run.record, { answers, tools: tools(run.seed), blobs: BLOBS, past, epoch: 0 });
         expect(rest.events).toEqual(whole.events);
         expect(rest.state).toEqual(whole.state);
       }),
@@ -251,7 +309,7 @@ describe("any workflow under any behaviour", () => {
     const readOnly = record.map((made): RunRecord => ({ ...made, settings: { ...made.settings, writes: "deny" } }));
     fc.assert(
       fc.property(readOnly, fc.integer(), fc.nat(), (record, seed, at) => {
-        const options = { answers: behaviour(seed, false), tools: tools(seed) };
+        const options = { answers: behaviour(seed, false), tools: tools(seed), blobs: BLOBS };
         const whole = play(record, options);
         const cuts = recordEnds(whole.events);
         const past = whole.events.slice(0, cuts[at % cuts.length]);
@@ -273,6 +331,7 @@ describe("any workflow under any behaviour", () => {
           resume: { settings: { limits: { max_steps: 100 } } },
           answers: behaviour(seed, true),
           tools: tools(seed),
+          blobs: BLOBS,
         });
         expect(second.events.at(-1)?.type).toBe("workflow:end");
         const keys = [...first.steps, ...second.steps].map(({ key }) => key);

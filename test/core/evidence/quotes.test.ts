@@ -48,6 +48,10 @@ describe("a quote that stands in a result", () => {
 describe("a quote that does not", () => {
   test.each([
     ["of other words", "pool exhausted before 1500 ms", LOG],
+    ["that is as long as it has to be by what does not show", "\u200b\u200b\u200b\u200bpool", LOG],
+    ["of a redaction alone, and what does not show", "[redacted:KEY]\u00ad".repeat(8), "[redacted:KEY]".repeat(8)],
+    ["that is one number, written with many zeros", "000000010.000000", LOG],
+    ["of short numbers, written with many zeros", "10.000000", LOG],
     ["in another case", "POOL EXHAUSTED AFTER", LOG],
     ["with another number", "exhausted after 1501 ms", LOG],
     ["with the beginning of a number", "exhausted after 15", LOG],
@@ -75,6 +79,11 @@ describe("a quote that does not", () => {
   ])("%s", (_, quote, ...texts) => {
     expect(stands(quote, ...texts)).toBe(false);
   });
+});
+
+test("a few characters and a million dots are a quote that is too short", () => {
+  expect(stands(`x${"…".repeat(1_000_000)}`, LOG)).toBe(false);
+  expect(stands(`x${".".repeat(1_000_000)}`, LOG)).toBe(false);
 });
 
 test("what stands in a text is found, wherever it is, and its place is told", () => {
