@@ -600,6 +600,39 @@ interface Result {
   readonly files: readonly object[];
 }
 
+describe("what was written to be slow or to break", () => {
+  const DEEP = 20_000;
+  const nest = "[".repeat(DEEP) + "]".repeat(DEEP);
+
+  test.each([
+    ["deep.json", nest],
+    ["deep-rows.json", `[{"a": 1}, ${nest}]`],
+    ["deep.jsonl", `{"a": 1}\n{"a": ${nest}}\n`],
+  ])("JSON that is nested too deep to be written again stays text: %s", async (name, text) => {
+    put(name, text);
+    await expect(call("search", { files: name, where: { a: 2 } })).resolves.toMatchObject({ matched: 0 });
+    await expect(call("count_by", { files: name, by: "a" })).resolves.toBeDefined();
+    await expect(call("files", { files: name })).resolves.toMatchObject({ matched: 1 });
+  });
+
+  test("a table of a hundred thousand columns is read, those of one name told apart", () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => `column${index % 99_999}`);
+    const convert = convertCsv("a.csv");
+    const rows = [...convert.push(`${names.join(",")}\n${"1,".repeat(99_999)}2\n`), ...convert.end()];
+    expect(rows.map((row) => JSON.parse(row))).toMatchObject([{ column0: 1, column99998: 1, "column0#100000": 2 }]);
+  });
+
+  test("a line of a table is gone through once, in however many pieces it comes", () => {
+    const convert = convertCsv("a.csv");
+    const piece = `${"x".repeat(1000)},`.repeat(10);
+    const rows = [...convert.push("a,b\n")];
+    for (let index = 0; index < 2000; index++) rows.push(...convert.push(piece));
+    rows.push(...convert.push("end\n"), ...convert.end());
+    expect(rows).toHaveLength(1);
+    expect(Object.keys(JSON.parse(rows[0] ?? ""))).toHaveLength(20_001);
+  });
+});
+
 async function call(tool: string, input: object): Promise<Result> {
   const found = skill.tools.find((each) => each.name === tool);
   if (!found) throw new Error(`no tool ${tool}`);

@@ -190,14 +190,33 @@ function nested(value: unknown): unknown {
   return typeof value === "string" && /^\s*\{"/.test(value) ? parseJson(value) : undefined;
 }
 
-/** The value of a JSON text; undefined when it is none. */
+/** The value of a JSON text; undefined when it is none, or nested deeper than it could be written again. */
 export function parseJson(text: string): unknown {
+  if (text.length >= 2 * MOST_DEPTH && isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+const MOST_DEPTH = 1000;
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === 92) at++;
+      else if (code === 34) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 123 || code === 91) {
+      if (++depth > MOST_DEPTH) return true;
+    } else if (code === 125 || code === 93) depth--;
+  }
+  return false;
 }
 
 function scalars(value: unknown): readonly string[] {

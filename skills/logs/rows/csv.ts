@@ -29,7 +29,8 @@ export function convertCsv(name: string): Convert {
   return {
     *push(text) {
       rest += text;
-      yield* read(false);
+      // No record ends without a line's end: a long line is not gone through again with each of its pieces.
+      if (/[\r\n]/.test(text)) yield* read(false);
     },
     *end() {
       yield* read(true);
@@ -106,9 +107,12 @@ function isHeader(cells: readonly string[]): boolean {
 }
 
 function distinct(names: readonly string[]): readonly string[] {
+  const seen = new Set<string>();
   return names.map((name, index) => {
     const clean = name.trim();
-    return names.findIndex((other) => other.trim() === clean) === index ? clean : `${clean}#${index + 1}`;
+    if (seen.has(clean)) return `${clean}#${index + 1}`;
+    seen.add(clean);
+    return clean;
   });
 }
 
