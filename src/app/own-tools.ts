@@ -2,7 +2,6 @@ import type { Blobs } from "../core/blobs.ts";
 import type { Call } from "../core/call.ts";
 import { SkillflowError } from "../core/errors.ts";
 import type { RunRecord } from "../core/event.ts";
-import { describeReading } from "../core/own/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
 import type { ReadResult } from "../core/own/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../core/own/tool-maker.ts";
@@ -35,7 +34,8 @@ export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
 
 function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   const { skill, name } = call.tool;
-  const { again } = call;
+  const { again, reading } = call;
+  if (reading !== undefined) return () => reading;
   if (again) return (input: JsonObject) => readResult(again, checkedAs<ReadResult>(input), world.blobs);
   const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
   if (carry) return (input: JsonObject, context: ToolContext) => carry(input, world, context);
@@ -58,14 +58,11 @@ const EXECUTORS: Readonly<Record<string, Carry>> = {
 
 interface ReadSkill {
   readonly skill_name: string;
-  readonly path?: string;
+  readonly path: string;
 }
 
-/** The instruction is the run's own, as it was when the run began; files are read as they are now. */
-async function readSkill({ skill_name, path }: ReadSkill, { record, entries }: OwnWorld): Promise<Json> {
-  const skill = record.skills.find(({ id }) => id === skill_name);
-  if (!skill) throw new SkillflowError("input.invalid", `unknown skill: ${skill_name}`);
-  if (path === undefined) return describeReading(skill);
+/** Files are read as they are now; the instruction is the run's own, as it was when the run began. */
+async function readSkill({ skill_name, path }: ReadSkill, { entries }: OwnWorld): Promise<Json> {
   const bundle = entries.get(skill_name)?.bundle;
   if (!bundle) throw new SkillflowError("input.invalid", `${skill_name} bundles no files`);
   const { readBundled } = await import("../loaders/folder/bundled-files.ts");

@@ -17,6 +17,8 @@ export interface Call {
   readonly made?: MadeTool;
   /** The call whose result it reads again. */
   readonly again?: RecordedCall;
+  /** The instruction that it reads, as it is at its node. */
+  readonly reading?: string;
 }
 
 /** A call that was announced, and what it came to. */

@@ -5,10 +5,11 @@ import type { SkillEntry } from "../app/workspace.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { describeMisfit } from "../core/formats/contract.ts";
 import { BLOB_TOOLS } from "../core/own/blob.ts";
+import { nameTools } from "../core/own/disclosure.ts";
 import type { Observer } from "../core/ports.ts";
 import { createRedactor, type Redactor } from "../core/redact/redact.ts";
 import { schemaProblems } from "../core/schema/schema.ts";
-import { numberNames, type Outcome, type ToolDescriptor } from "../core/skill.ts";
+import { describeTools, numberNames, type Outcome, type ToolDescriptor } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { linkTo } from "./mcp-resources.ts";
 import {
@@ -70,13 +71,20 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
   const entries = offered.map(({ entry }) => entry);
   return {
     tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
-    skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, entry])),
+    skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, withToolNames(entry)])),
     redactor: createRedactor(secretsOf(workspace.host.env, entries, workspace)),
     warnings: [
       ...warnings,
       ...renamed.map(([name, { name: own, from }]) => `${own} of ${from} is offered as ${name}: the name is taken`),
     ],
   };
+}
+
+/** Its instruction names its tools as they are offered. */
+function withToolNames(entry: SkillEntry): SkillEntry {
+  const { skill } = entry;
+  const instruction = nameTools(skill.instruction ?? "", describeTools(skill, skill.tools));
+  return { ...entry, skill: { ...skill, instruction } };
 }
 
 /** A tool under the name that it would have alone. */

@@ -4,6 +4,7 @@ import type { SkillEntry } from "../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { isBlobKind, wholeText } from "../core/own/blob.ts";
+import { nameTools } from "../core/own/disclosure.ts";
 import { describeTools } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
@@ -93,14 +94,21 @@ async function describeSkill({ catalog, execution }: Service, params: JsonObject
   const detail = choice(params, "detail", ["summary", "manifest", "full"]);
   const found = await catalog.find(...wanted);
   const skill = { ...found, entry: await execution.withTools(found.entry, signal) };
-  const { frontmatter = {}, skill: own } = skill.entry;
+  const { frontmatter = {} } = skill.entry;
   return {
     skill: {
       manifest: manifestOf(skill),
       ...(detail === "manifest" ? {} : { frontmatter: frontmatter as JsonObject }),
-      ...(detail === "full" ? { document: own.instruction ?? "", files: skill.entry.bundle?.files ?? [] } : {}),
+      ...(detail === "full" ? { document: documentOf(skill), files: skill.entry.bundle?.files ?? [] } : {}),
     },
   };
+}
+
+/** Its tools are named as they are called here. */
+function documentOf({ name: action, entry: { skill } }: ServedSkill): string {
+  const isMany = skill.tools.length > 1 || skill.mcp !== undefined;
+  const tools = skill.tools.map(({ name }) => ({ name, exposed: isMany ? `${action}.${name}` : action }));
+  return nameTools(skill.instruction ?? "", tools);
 }
 
 function manifestOf(skill: ServedSkill): JsonObject {

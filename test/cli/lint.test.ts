@@ -76,6 +76,17 @@ describe("skills lint", () => {
     expect(problems).toMatchObject([{ severity: "warning", code: "SKILL_FILE_MISSING" }]);
   });
 
+  it("tells a text that names a tool that the skill has not", async () => {
+    const { code, problems } = await lint(["skills/tally"], {
+      "skills/tally/SKILL.md": "---\nname: tally\ndescription: Counts.\n---\nUse `{{count}}`, then `{{cuont}}`.\n",
+      "skills/tally/tools.json": JSON.stringify([{ name: "count", description: "Counts." }]),
+    });
+    expect(code).toBe(0);
+    expect(problems).toMatchObject([
+      { severity: "warning", code: "SKILL_TOOL_UNKNOWN", message: expect.stringContaining("{{cuont}}") },
+    ]);
+  });
+
   it("finds nothing wrong with the skills that come with the program", async () => {
     for (const id of ["git", "github", "linear", "logs", "notification", "slack", "supabase"]) {
       expect(await lint([id], {}), id).toMatchObject({ code: 0, problems: [] });

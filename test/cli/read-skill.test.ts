@@ -68,6 +68,24 @@ North is up: references/legend.md.
     expect(callsAt(ended, "b")).toEqual([maps, "unknown skill: notes", "missing skill_name"]);
   });
 
+  test("name their tools in what is read as the model sees them, those too that the run has not", async () => {
+    const module = `const tool = (name, more) => ({ name, description: name, input_schema: { type: "object" }, effect: "read", handler: () => 1, ...more });
+export default { id: "bench", name: "Bench", description: "d", category: "general",
+  config: { key: { description: "k" } }, tools: [tool("look"), tool("act", { needs: ["key"] })] };`;
+    const project = makeProject({
+      "flow.yml": FLOW.replaceAll("notes", "bench").replaceAll("maps", "bench"),
+      "skills/bench/skill.mjs": module,
+      "skills/bench/SKILL.md": "---\nname: bench\ndescription: d\n---\n`{{look}}` before `{{act}}`, not {{nope}}.\n",
+      "script.yml": scriptOf(reads("a", { skill_name: "bench" }), { text: "done" }, { text: "done" }),
+    });
+    const args = ["run", "flow.yml", "--model", "script:script.yml", "--context-mode", "readOnDemand", "--json"];
+    const ended = await runHere([...args, "--trust-skill", "bench"], { cwd: project });
+    expect(callsAt(ended, "a")).toEqual([
+      '<skill_content name="bench">\n`bench_look` before `bench_act`, not {{nope}}.\n</skill_content>',
+    ]);
+    expect(ended.stderr).toContain("its text names {{nope}}, which is none of its tools");
+  });
+
   test("give no file that is none for reading", async () => {
     const paths = ["../notes/SKILL.md", "SKILL.md", "tools/.secret", "references/photo.png", "/etc/passwd"];
     const { ended } = await start(

@@ -54,8 +54,9 @@ export function linkProgram(record: RunRecord): Program {
   /** A list to read from is of use only together with the tool that reads. */
   const told = (id: string, now: Offering) => {
     const { context_mode } = now.settings;
-    if (context_mode === "readOnDemand" && !tools(id, now).find(READ_SKILL)) return [];
-    return skillSections(available(id), context_mode);
+    const { all, find } = tools(id, now);
+    if (context_mode === "readOnDemand" && !find(READ_SKILL)) return [];
+    return skillSections(available(id), context_mode, all);
   };
 
   return {

@@ -1,6 +1,6 @@
 import type { Call, RecordedCall } from "../call.ts";
 import type { EventBody } from "../event.ts";
-import { answerFromAbove, isReadSkill, readingProblem } from "../own/disclosure.ts";
+import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from "../own/disclosure.ts";
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../own/results.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
@@ -25,7 +25,7 @@ const MOST_CALLS = 64;
 
 /** Side-by-side reads, or one write: announced in one record, then carried out. */
 export function carryOut(scene: Scene): Step {
-  const { state, visit, node } = scene;
+  const { program, state, visit, node } = scene;
   const tools = toolsHere(scene);
   const most = mostTurns(scene);
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
@@ -48,7 +48,11 @@ export function carryOut(scene: Scene): Step {
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
     const made = tool && madeFor(tool, call.input, state.made);
-    const own = { ...defined("made", made), ...defined("again", readAgain(scene, call, tools)) };
+    const own = {
+      ...defined("made", made),
+      ...defined("again", readAgain(scene, call, tools)),
+      ...defined("reading", tool && instructionRead(tool, call.input, program.skills(visit.node), tools.all)),
+    };
     return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
   });
   return { kind: "call", key, node: visit.node, calls };

@@ -72,10 +72,34 @@ function readableSkills(skills: readonly SkillRecord[], mode: Mode): readonly Sk
   return skills.filter(isReadable);
 }
 
-/** The skills' part of a prompt: each instruction, or the list that `read_skill` reads from. */
-export function skillSections(skills: readonly SkillRecord[], mode: Mode): string[] {
+/** The skills' part of a prompt: each instruction, or the list that `read_skill` reads from. `all`: the tools of the node. */
+export function skillSections(skills: readonly SkillRecord[], mode: Mode, all: readonly ToolDescriptor[]): string[] {
   if (mode === "readOnDemand") return catalogue(readableSkills(skills, mode));
-  return skills.flatMap(({ name, instruction }) => (instruction ? [`## Skill: ${name}\n\n${instruction}`] : []));
+  return skills.flatMap((skill) => {
+    return skill.instruction ? [`## Skill: ${skill.name}\n\n${instructionAt(skill, all)}`] : [];
+  });
+}
+
+/** Of names that two tools of the node would share, each skill's text has its own. */
+function instructionAt({ id, instruction = "" }: SkillRecord, all: readonly ToolDescriptor[]): string {
+  return nameTools(
+    instruction,
+    all.filter(({ skill }) => skill === id),
+  );
+}
+
+const TOOL_NAMED = /(?<![{$])\{\{ *([^\s{}]+) *\}\}(?!\})/g;
+
+/** A skill's text with `{{tool}}` as the name under which a model sees that tool; others stay as written (workflow-format D67). */
+export function nameTools(text: string, tools: readonly Pick<ToolDescriptor, "name" | "exposed">[]): string {
+  return text.replace(TOOL_NAMED, (written, name: string) => {
+    return tools.find((tool) => tool.name === name)?.exposed ?? written;
+  });
+}
+
+/** The tools that a skill's text names by `{{tool}}`, each once. */
+export function toolsNamed(text: string): string[] {
+  return [...new Set([...text.matchAll(TOOL_NAMED)].map(([, name = ""]) => name))];
 }
 
 const INTRO = `Skills tell how certain work is done. Only their descriptions stand here: read a skill with the tool \`${READ_SKILL}\` before you rely on it.`;
@@ -133,8 +157,20 @@ export function isReadSkill(tool: ToolDescriptor): boolean {
   return tool.skill === EXECUTOR && tool.name === READ_SKILL;
 }
 
+/** What a reading of a skill's instruction gives; undefined for other calls. */
+export function instructionRead(
+  tool: ToolDescriptor,
+  input: Json,
+  skills: readonly SkillRecord[],
+  all: readonly ToolDescriptor[],
+): string | undefined {
+  const read = isReadSkill(tool) ? bodyRead(input) : undefined;
+  const skill = skills.find(({ id }) => id === read);
+  return skill && describeReading(skill, instructionAt(skill, all));
+}
+
 /** The instruction of a skill as `read_skill` gives it: without frontmatter, marked as what it is. */
-export function describeReading({ id, instruction = "", files = [] }: SkillRecord): string {
+function describeReading({ id, files = [] }: SkillRecord, instruction: string): string {
   const list = files.map((file) => `  <file>${escapeXml(file)}</file>\n`).join("");
   const bundled = list === "" ? "" : `\n<skill_files>\n${list}</skill_files>\n`;
   return `<skill_content name="${escapeXml(id)}">\n${instruction}\n${bundled}</skill_content>`;

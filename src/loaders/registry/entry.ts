@@ -11,6 +11,7 @@ import {
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event.ts";
+import { nameTools } from "../../core/own/disclosure.ts";
 import {
   type ConfigField,
   describeTools,
@@ -18,6 +19,7 @@ import {
   type McpServerConfig,
   type Skill,
   type Tool,
+  type ToolDescriptor,
 } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
 import { defined, isObject } from "../../core/values.ts";
@@ -26,6 +28,7 @@ import type { SkillScripts } from "../folder/skill-script.ts";
 import { openServerContents } from "../mcp/contents.ts";
 import { leaveOutReserved } from "./discover.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
+import { unknownToolsNamed } from "./named-tools.ts";
 import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
 import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
 
@@ -73,6 +76,8 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const fields = resolveConfig(skill, options.overrides, options.env);
   const scripts = top && !builtin ? scriptsOf(top) : undefined;
   const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
+  const heldTools = held.code?.loaded.skill.tools ?? [];
+  const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
   const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
   return {
     skill,
@@ -87,7 +92,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
       : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
     withheld,
     heldBack: describeHeldBack(held),
-    heldTools: held.code?.loaded.skill.tools ?? [],
+    heldTools,
     frontmatter: top?.loaded.frontmatter,
     bundle: top && skill.instruction === own?.instruction ? bundleOf(top.path) : undefined,
     scripts: areTrusted ? scripts : undefined,
@@ -96,7 +101,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     package: builtin ? undefined : top?.loaded.package,
     contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
     mounts: builtin || !top ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
-    diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound],
+    diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound, ...misnamed],
   };
 }
 
@@ -232,11 +237,18 @@ export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRec
     ...(reason === undefined ? {} : { reason }),
     ...(skill.version === undefined ? {} : { version: skill.version }),
     ...(skill.description ? { description: skill.description } : {}),
-    ...(skill.instruction ? { instruction: skill.instruction } : {}),
+    ...(skill.instruction ? { instruction: nameTools(skill.instruction, leftOut(entry)) } : {}),
     ...(entry.bundle ? { files: [...entry.bundle.files] } : {}),
     ...(entry.scripts && unavailable === undefined ? { scripts: entry.scripts.effect } : {}),
     tools: unavailable === undefined ? recordTools(id, entry) : [],
   };
+}
+
+/** Tools that the skill has and the run has not: no node could tell their names. */
+function leftOut(entry: SkillEntry): ToolDescriptor[] {
+  const offered = offeredTools(entry);
+  const others = entry.skill.tools.filter((tool) => !offered.includes(tool));
+  return describeTools(entry.skill, [...others, ...entry.heldTools]);
 }
 
 function recordTools(id: string, entry: SkillEntry): SkillRecord["tools"] {

@@ -17,6 +17,7 @@ import { checkSkillsProtocol } from "../formats/skills-protocol/lint.ts";
 import { checkToolDescriptor } from "../formats/tool-descriptor/lint.ts";
 import { parseFrontmatter } from "../text/frontmatter.ts";
 import { loadFolder, skillFolders } from "./discover.ts";
+import { unknownToolsNamed } from "./named-tools.ts";
 
 export interface LintedSkill {
   /** Its id where it can be read, else its folder's name. */
@@ -59,11 +60,16 @@ export function foldersOf(levels: readonly SkillLevel[]): SkillFolder[] {
 
 function lintFolder(folder: SkillFolder, loaded: LoadedSkill | Diagnostic, options: LintOptions): LintedSkill {
   const format = formatOf(folder, loaded, options.formats);
-  const strict = [...CHECKS[format](folder, options.known), ...checkContents(folder)];
+  const strict = [...CHECKS[format](folder, options.known), ...checkContents(folder), ...checkNamed(folder, loaded)];
   const lenient = ("severity" in loaded ? [loaded] : loaded.diagnostics).filter(({ code }) => !ABOUT_RUNS.has(code));
   const problems = inOrder([...strict, ...lenient.filter((found) => !isTold(strict, found, folder)).map(strictly)]);
   const skill = "severity" in loaded ? folder.name : loaded.skill.id;
   return { skill, format, directory: folder.directory, problems };
+}
+
+function checkNamed(folder: SkillFolder, loaded: LoadedSkill | Diagnostic): Diagnostic[] {
+  if ("severity" in loaded || !folder.names.has("SKILL.md")) return [];
+  return unknownToolsNamed(loaded.skill, loaded.skill.tools, { file: join(folder.directory, "SKILL.md") });
 }
 
 const CHECKS: Readonly<Record<Format, (folder: SkillFolder, known: ReadonlySet<string>) => Diagnostic[]>> = {

@@ -86,6 +86,46 @@ describe("the tools of a node (O3)", () => {
   });
 });
 
+describe("the text of a skill names its tools as the model sees them", () => {
+  const text = "First `{{find}}`, then {{ drop }}; never {{nope}}, ${{find}} or {{{find}}}.";
+  const telling = [
+    { ...alpha, instruction: text },
+    { ...beta, instruction: text },
+  ];
+  const told = (node: NodeParts, skills: (typeof alpha)[] = telling) =>
+    link(node, skills)
+      .preface("a", now())
+      .map((section) => section.text);
+
+  test("each skill its own, and what is no tool of it stays as it is written", () => {
+    expect(told({ skills: ["beta", "alpha"] })).toEqual([
+      "## Skill: beta\n\nFirst `beta_find`, then beta_drop; never {{nope}}, ${{find}} or {{{find}}}.",
+      "## Skill: alpha\n\nFirst `alpha_find`, then alpha_drop; never {{nope}}, ${{find}} or {{{find}}}.",
+    ]);
+  });
+
+  test.each<[string, NodeParts]>([
+    ["allow", { tools: { allow: ["nope"] } }],
+    ["deny", { tools: { deny: ["find", "drop"] } }],
+    ["effects", { effects: "read" }],
+  ])("those too that %s keeps from the node", (_, parts) => {
+    expect(told({ skills: ["alpha"], ...parts })[0]).toContain("First `alpha_find`, then alpha_drop;");
+  });
+
+  test("those that are numbered, as they are numbered there", () => {
+    const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })], { instruction: "{{a.b_t}}" });
+    const second = skillOf("a.b", [toolOf("a.b", "t")], { instruction: "{{t}}" });
+    expect(told({ skills: ["a-b", "a.b"] }, [first, second])).toEqual([
+      "## Skill: a-b\n\na_b_t",
+      "## Skill: a.b\n\na_b_t_2",
+    ]);
+  });
+
+  test("the instruction of a node is not read so", () => {
+    expect(link({ skills: ["alpha"], instruction: "Use {{find}}." }, telling).instruction("a")).toBe("Use {{find}}.");
+  });
+});
+
 describe("warnings", () => {
   test.each<[string, NodeParts, string[]]>([
     [

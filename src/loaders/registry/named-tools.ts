@@ -1,0 +1,21 @@
+import type { Diagnostic } from "../../core/diagnostic.ts";
+import { toolsNamed } from "../../core/own/disclosure.ts";
+import type { Skill, Tool } from "../../core/skill.ts";
+import { nearest } from "../../core/values.ts";
+
+/** What a skill's text names by `{{tool}}` and is none of its tools; of a server's tools nobody can say before it is asked. */
+export function unknownToolsNamed(
+  { instruction = "", mcp }: Skill,
+  tools: readonly Pick<Tool, "name">[],
+  at: Pick<Diagnostic, "file" | "line" | "column">,
+): Diagnostic[] {
+  if (mcp || tools.length === 0) return [];
+  const names = tools.map(({ name }) => name);
+  const unknown = toolsNamed(instruction).filter((name) => !names.includes(name));
+  return unknown.map((name) => {
+    const message = `its text names {{${name}}}, which is none of its tools: it stays as it is written`;
+    const near = nearest(name, names);
+    const hint = near === undefined ? `its tools are ${names.join(", ")}` : `did you mean {{${near}}}?`;
+    return { severity: "warning", code: "SKILL_TOOL_UNKNOWN", path: [], message, hint, ...at };
+  });
+}
