@@ -52,6 +52,9 @@ function evidenceIn({ call, isTeam, blobs }: CitedResult, texts: ReadonlyMap<str
   if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) {
     return { problem: `${ref} failed`, isTeam };
   }
+  if (isObject(outcome.output) && outcome.output.planned === true) {
+    return { problem: `${ref} was planned, not carried out`, isTeam };
+  }
   const kept = blobs.flatMap(({ blob_id }) => texts.get(blob_id) ?? []);
   return { source: { texts: [resultText(outcome.output), ...kept] }, isTeam };
 }

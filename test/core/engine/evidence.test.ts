@@ -62,6 +62,16 @@ function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOpti
 const TRUE = claim("the pool ran dry", cite("r1", "pool exhausted after 1500 ms"));
 const FALSE = claim("the disk is full", cite("r1", "the disk of db-7 is full"));
 
+test("a call that was only planned is no evidence", () => {
+  const planned = { planned: true, operation: "restart of the orders service" };
+  const played = judged([claim("it was restarted", cite("r1", "restart of the orders service"))], checks(), {
+    tools: () => ({ output: planned }),
+  });
+  const result = resultAt(played, "a");
+  expect(result).toMatchObject({ status: "failed", evidence: { claims: 1, supported: 0, cites: 1, held: 0 } });
+  expect(JSON.stringify(result)).toContain("r1 was planned, not carried out");
+});
+
 describe("modes", () => {
   test("drop takes out claims that nothing supports, and cites that do not hold", () => {
     const mixed = claim("declined", cite("r1", "payment declined for order"), cite("r2", "payment declined for order"));
