@@ -45,7 +45,15 @@ function parseFlowValue(text: string): Read {
   if (/^[&*!|>%@`#,\]}=]/.test(text)) return { problem: `has a value that begins with ${text[0]}: write it in quotes` };
   const mayBeTyped = /^[-+.\w~]+$/.test(text) && !/^(-|---|\.\.\.)$/.test(text);
   const value: Value = mayBeTyped ? parseDocument(text, CORE).toJS() : text;
-  return typeof value === "number" && !Number.isFinite(value) ? { problem: "wants a finite number" } : { value };
+  return isInJson(value) ? { value } : { problem: NOT_FINITE };
+}
+
+const NOT_FINITE = "wants a finite number";
+
+/** What is read from a result is JSON, which holds no other number. */
+function isInJson(value: Json): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value !== "object" || value === null || Object.values(value).every((each) => isInJson(each as Json));
 }
 
 const CORE = { version: "1.2", schema: "core", logLevel: "silent" } as const;
@@ -56,7 +64,9 @@ function parseBracketed(text: string): Read {
     const { errors, contents } = document;
     if (errors[0]) return { problem: `has no sound value: ${errors[0].message.split("\n")[0]}` };
     const isFlow = isCollection(contents) ? contents.flow === true : isScalar(contents);
-    return isFlow ? { value: document.toJS() } : { problem: "has text after its value" };
+    if (!isFlow) return { problem: "has text after its value" };
+    const value: Value = document.toJS();
+    return isInJson(value) ? { value } : { problem: NOT_FINITE };
   } catch {
     return { problem: "has a value that is nested too deep, or repeats itself too often" };
   }

@@ -53,6 +53,8 @@ describe("the short form of a condition", () => {
     ["a in low, high", "wants a list after in"],
     ["a >= many", "wants a number after >="],
     ["a <= .inf", "wants a finite number"],
+    ["a in [1, .nan]", "wants a finite number"],
+    ["a = {b: [-.inf]}", "wants a finite number"],
     ['a = "b" c', "has no sound value"],
     ["a = [b] c", "has no sound value"],
     ["a = [b]: c", "has text after its value"],
