@@ -346,6 +346,21 @@ describe("a compromised model with every skill", () => {
 
 const ALERT = ["--input", JSON.stringify({ alert: "checkout answers 500", log: "app.log" })];
 
+const FORKED = JSON.stringify({
+  id: "forked",
+  name: "Forked",
+  entry: "say",
+  nodes: {
+    say: { name: "Say", instruction: "Say it.", skills: ["logs", "github"] },
+    left: { name: "Left", instruction: "Go left." },
+    right: { name: "Right", instruction: "Go right." },
+  },
+  edges: [
+    { from: "say", to: "left", when: "it is left" },
+    { from: "say", to: "right", when: "it is right" },
+  ],
+});
+
 describe.each(SHIPPED)("a compromised model at %s", (name) => {
   const workflow = readFileSync(join(ROOT, "workflows", name), "utf8");
 
@@ -370,7 +385,7 @@ describe.each(SHIPPED)("a compromised model at %s", (name) => {
 
   it("leads nowhere that the workflow does not: a choice that there is not ends the run", async () => {
     const attacked = await attack({
-      ...{ workflow, args: [...ALERT, "--writes", "deny"] },
+      ...{ workflow: FORKED, args: ["--writes", "deny"] },
       ...{ route: () => "apply", texts: "one", run: runInside },
     });
     const { ended, result, model } = attacked;
@@ -400,11 +415,19 @@ describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
   }, 60_000);
 
   it("is ended by the steps", async () => {
-    const args = [...ALERT, "--max-steps", "2", "--writes", "deny"];
+    const args = [...ALERT, "--max-steps", "1", "--writes", "deny"];
     const { ended, result } = await attack({ workflow, args, texts: "one", run: runInside });
     expect([ended.code, result.error?.code]).toEqual([5, "limit.reached"]);
-    expect(result.trace.steps).toHaveLength(2);
+    expect(result.trace.steps).toHaveLength(1);
   }, 60_000);
+
+  it("has its node fail where no result shows what it claims, and nothing follows", async () => {
+    const { ended, result, vendors } = await attack({ workflow, args: ALERT, texts: "one", run: runInside });
+    expect([ended.code, result.error?.code]).toEqual([1, "node.failed"]);
+    expect(result.trace.steps.map((step) => step.node)).toEqual(["gather", "diagnose", "diagnose"]);
+    expect(result.evidence).toMatchObject({ supported: 0 });
+    expect(JSON.stringify(vendors.requests)).not.toMatch(CHANGING);
+  }, 120_000);
 
   it("is ended by the clock, though it says nothing at all", async () => {
     const silent = () => ({ instead: "silence" }) as const;

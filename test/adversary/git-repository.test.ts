@@ -127,7 +127,7 @@ describe("objects of a repository outside of the working directory", () => {
     const bare = join(work, `${name}.git`);
     if (existsSync(gitDir) && existsSync(join(gitDir, "HEAD"))) {
       cpSync(gitDir, bare, { recursive: true, verbatimSymlinks: true });
-      expect(await outcome("show", { repository: `${name}.git`, commit: secretId })).not.toContain(SECRET);
+      expect(await outcome("show", { repository: `${name}.git`, commits: [secretId] })).not.toContain(SECRET);
     }
   });
 
@@ -135,14 +135,14 @@ describe("objects of a repository outside of the working directory", () => {
     const { name, gitDir } = hostile();
     alternates(join(gitDir, "objects"), join(secret, ".git/objects"));
     const config = { GIT_REPOSITORY: join(work, name) };
-    expect(JSON.stringify(await call("show", { commit: secretId }, config))).toContain(SECRET);
+    expect(JSON.stringify(await call("show", { commits: [secretId] }, config))).toContain(SECRET);
   });
 
   test("are not lent when the model names the operator's repository itself", async () => {
     const { name, gitDir } = hostile();
     alternates(join(gitDir, "objects"), join(secret, ".git/objects"));
     const config = { GIT_REPOSITORY: join(work, name) };
-    await expect(call("show", { commit: secretId, repository: name }, config)).rejects.toThrow("set GIT_REPOSITORY");
+    await expect(call("show", { commits: [secretId], repository: name }, config)).rejects.toThrow("set GIT_REPOSITORY");
   });
 });
 
@@ -227,14 +227,14 @@ describe("a repository's configuration runs nothing", () => {
     writeFileSync(join(dirname(gitDir), "a.txt"), "forged\n");
     const forged = commit(dirname(gitDir), "Forged");
     git(gitDir, "update-ref", `refs/replace/${idOf(dirname(gitDir), "HEAD~1")}`, forged);
-    expect(JSON.stringify(await call("show", { repository: name, commit: "HEAD~1" }))).toContain("mine");
+    expect(JSON.stringify(await call("show", { repository: name, commits: ["HEAD~1"] }))).toContain("mine");
   });
 
   test("a fault of git is told without git's own words", async () => {
     const { name, gitDir } = hostile();
     const tree = execFileSync("git", ["rev-parse", "HEAD^{tree}"], { cwd: dirname(gitDir), encoding: "utf8" }).trim();
     rmSync(join(gitDir, "objects", tree.slice(0, 2), tree.slice(2)));
-    await expect(call("show", { repository: name, commit: "HEAD" })).rejects.toThrow(
+    await expect(call("show", { repository: name, commits: ["HEAD"] })).rejects.toThrow(
       "git failed: an object of the repository is missing or damaged",
     );
   });
@@ -258,7 +258,7 @@ test("a working tree beside its repository in the working directory is read", as
 /** What the tools answer, errors too, when they are asked for the secret repository's commit and for the own ones. */
 async function everything(name: string): Promise<string> {
   const questions: readonly (readonly [string, object])[] = [
-    ["show", { commit: secretId }],
+    ["show", { commits: [secretId] }],
     ["read_file", { path: "code.txt", ref: secretId }],
     ["log", { to: secretId }],
     ["log", { changes_text: "more" }],
