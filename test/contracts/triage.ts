@@ -98,7 +98,12 @@ export function recordOf(run: string): RunRecord {
   };
 }
 
-const read = (...names: string[]) => ({ node: "gather", calls: names.map((name) => ({ tool: name, input: {} })) });
+/** No two calls alike, which would be answered by the first one's result. */
+const read = (...names: string[]) => ({
+  node: "gather",
+  calls: names.map((tool) => ({ tool, input: { at: place++ } })),
+});
+let place = 0;
 const answer = (complete: boolean) => ({ node: "gather", data: { complete } });
 
 const define = (name: string) => {

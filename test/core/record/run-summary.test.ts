@@ -21,7 +21,8 @@ test.each(CUTS)("the line of a run that got to its event %i says what its result
   const { usage, status, exitCode, degraded } = describeResult(record, past.reduce(fold, begin(record)));
   const { costUsd, inputTokens, outputTokens, durationMs } = usage;
   expect(summarizeRun({ record, events: skim(past) })).toMatchObject({
-    ...{ id: record.run, kind: "run", workflow: "incident-triage", name: "Incident triage", verdict: null },
+    ...{ id: record.run, kind: "run", workflow: "incident-triage", name: "Incident triage" },
+    verdict: length === events.length ? "incident" : null,
     ...{ status, exitCode, degraded, costUsd, inputTokens, outputTokens, durationMs },
     model: record.settings.model,
     startedAt: record.at,
@@ -42,5 +43,12 @@ test("a resumed run is under way again, with the model of the resume, and no tim
   } as unknown as RunEvent;
   const before = summarizeRun({ record, events: skim(events) });
   const after = summarizeRun({ record, events: skim([...events, again]) });
-  expect(after).toEqual({ ...before, status: "interrupted", exitCode: 130, endedAt: null, model: "m:x" });
+  expect(after).toEqual({
+    ...before,
+    status: "interrupted",
+    exitCode: 130,
+    endedAt: null,
+    verdict: null,
+    model: "m:x",
+  });
 });
