@@ -113,6 +113,8 @@ export interface RunContext {
 export interface ContextEntry {
   readonly node: string;
   readonly data: JsonObject;
+  /** The results that its claims rest on: `r7 (ops_logs)` (extensions G11). */
+  readonly cited?: readonly string[];
 }
 
 /** A prompt's text and its sections. */
@@ -154,7 +156,20 @@ export function renderContext(context: RunContext): string {
   for (const entry of context.entries.slice(0, context.length)) {
     lines.push(`${JSON.stringify(entry.node)}: ${jsonOnce(entry.data)}`);
   }
-  return `## Run Context\n\nThe input of this run and the results of the nodes before this one.\n\n{\n${lines.join(",\n")}\n}`;
+  const text = `## Run Context\n\nThe input of this run and the results of the nodes before this one.\n\n{\n${lines.join(",\n")}\n}`;
+  return [text, ...citedLines(context)].join("\n");
+}
+
+const MOST_CITED = 50;
+
+function citedLines({ entries, length }: RunContext): string[] {
+  const lines = entries.slice(0, length).flatMap(({ node, cited = [] }) => {
+    if (cited.length === 0) return [];
+    const left = cited.length - MOST_CITED;
+    const more = left > 0 ? [`${left} more`] : [];
+    return [`${JSON.stringify(node)} cited: ${[...cited.slice(0, MOST_CITED), ...more].join(", ")}`];
+  });
+  return lines.length === 0 ? [] : ["", ...lines];
 }
 
 /** The text parts of a reply, joined. */

@@ -1,10 +1,11 @@
 import type { MadeTool, RecordedCall } from "../call.ts";
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
-import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
-import { defined, type JsonObject } from "../values.ts";
+import { type ContextEntry, type Part, type ToolAnswer, textOf } from "../prompt.ts";
+import { defined } from "../values.ts";
 import {
   type Leaving,
   type Lesson,
+  type PathStep,
   type PendingCall,
   type State,
   toolCallOf,
@@ -270,7 +271,8 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;
-  keepResult(state, node, result);
+  step.cited = citedBy(state, visit);
+  keepResult(state, step);
   state.leaving = {
     node,
     failed: result.status === "failed",
@@ -288,13 +290,21 @@ function exitError(visit: Visit, result: NodeResult): RunError | undefined {
   return { code, message: String(result.data.error ?? "failed"), ...(hint ? { hint } : {}), node: visit.node };
 }
 
+/** The results that a visit's supported claims cite, each once (extensions G11). */
+function citedBy(state: State, { examined }: Visit): string[] {
+  const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
+  const held = claims.flatMap(({ cites }) => cites.flatMap(({ ref, problem }) => (problem === undefined ? ref : [])));
+  return [...new Set(held)].map((ref) => `${ref} (${state.calls.get(ref)?.tool})`);
+}
+
 /** Prompts under way hold a length, so the list of entries grows in place; only a second result of a node copies it. */
-function keepResult(state: State, node: string, result: NodeResult): void {
+function keepResult(state: State, { node, result, cited = [] }: PathStep): void {
+  if (!result) return;
   const { context } = state;
   const entries = state.results.has(node)
     ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
-    : (context.entries as { node: string; data: JsonObject }[]);
-  entries.push({ node, data: result.data });
+    : (context.entries as ContextEntry[]);
+  entries.push({ node, data: result.data, ...(cited.length > 0 ? { cited } : {}) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
 }
@@ -358,5 +368,5 @@ function redoFrom(state: State, position: number): void {
   }
   state.results.clear();
   state.context = { input: state.context.input, entries: [], length: 0 };
-  for (const { node, result } of state.path) if (result) keepResult(state, node, result);
+  for (const step of state.path) keepResult(state, step);
 }

@@ -56,10 +56,12 @@ export interface State {
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
 }
 
-interface PathStep {
+export interface PathStep {
   readonly node: string;
   readonly via: number | undefined;
   result: NodeResult | undefined;
+  /** What the result's claims rest on. */
+  cited?: readonly string[];
 }
 
 /** X4: `iteration` counts visits of the node from 1; `retryAttempt` is absent if no retry fired (N38). */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { renderContext } from "../../../src/core/prompt.ts";
 import type { Json, JsonObject } from "../../../src/core/values.ts";
 import type { Evaluator } from "../../../src/core/workflow.ts";
 import {
@@ -61,6 +62,24 @@ function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOpti
 
 const TRUE = claim("the pool ran dry", cite("r1", "pool exhausted after 1500 ms"));
 const FALSE = claim("the disk is full", cite("r1", "the disk of db-7 is full"));
+
+test("the nodes after it read which results a node's claims rest on, and those after others do not", () => {
+  const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]), b: {} }, ["look -> a", "a -> b"]);
+  const claims = [TRUE, FALSE, claim("seen", cite("r2", "src/orders.js"), cite("r1", "pool exhausted after"))];
+  const played = play(recordOf(workflow, { skills: [OPS] }), {
+    answers: [calls("ops_logs", "ops_show"), "seen", gives({ claims }), "done"],
+    tools: ({ tool }) => ({ output: tool.name === "show" ? SHOW : LOG }),
+  });
+  const contexts = played.asks.map(({ prompt }) => prompt.context && renderContext(prompt.context));
+  expect(contexts.at(-1)).toMatch(/\n\}\n\n"a" cited: r1 \(ops_logs\), r2 \(ops_show\)$/);
+  expect(contexts.slice(0, -1).filter((text) => text?.includes(" cited: "))).toEqual([]);
+});
+
+test("a node that cites many results has them named up to a bound", () => {
+  const cited = Array.from({ length: 60 }, (_, index) => `r${index + 1} (ops_logs)`);
+  const text = renderContext({ input: {}, entries: [{ node: "a", data: {}, cited }], length: 1 });
+  expect(text.split("\n").at(-1)).toMatch(/^"a" cited: r1 \(ops_logs\), .*, r50 \(ops_logs\), 10 more$/);
+});
 
 test("a call that was only planned is no evidence", () => {
   const planned = { planned: true, operation: "restart of the orders service" };
