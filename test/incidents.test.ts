@@ -68,7 +68,7 @@ async function shown(workDir: string, place: Place): Promise<string> {
   const found =
     place.commit === undefined
       ? await use(logs, "search", { files: place.in, contains: place.text, limit: 1 }, workDir)
-      : await use(git, "show", { repository: place.in, commit: place.commit }, workDir);
+      : await use(git, "show", { repository: place.in, commits: [place.commit] }, workDir);
   return shownText(found);
 }
 

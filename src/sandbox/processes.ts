@@ -119,10 +119,18 @@ export function inheritedFiles(): { readonly places: readonly number[]; readonly
 }
 
 function isInherited(place: number): boolean {
-  const path = `/proc/self/fdinfo/${place}`;
-  if (!existsSync(path)) return false; // the one that listed the others
-  const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(path, "latin1"))?.[1] ?? "0";
+  const told = infoOf(place);
+  if (told === undefined) return false; // the one that listed the others, or one that was closed since
+  const flags = /^flags:\s+(\d+)$/m.exec(told)?.[1] ?? "0";
   return (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
+}
+
+function infoOf(place: number): string | undefined {
+  try {
+    return readFileSync(`/proc/self/fdinfo/${place}`, "latin1");
+  } catch {
+    return undefined;
+  }
 }
 
 type ProcessFile = "stat" | "status" | "environ" | "smaps_rollup" | "io";
