@@ -53,7 +53,7 @@ describe("the built program with a live model", () => {
     await service.close();
 
     const result = JSON.parse(stdout) as RunResult;
-    expect(result).toMatchObject({ status: "succeeded", verdict: "incident", evidence: { dropped: 1 } });
+    expect(result).toMatchObject({ status: "succeeded", verdict: "incident", evidence: { supported: 5, dropped: 0 } });
     expect(result.results.diagnose?.data).toMatchObject({ file: "src/orders.js", line: 12, confidence: "high" });
     const path = result.trace.steps.map((step) => step.node);
     expect(path).toEqual(["gather", "diagnose", "gather", "diagnose", "assess", "notify"]);
