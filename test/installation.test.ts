@@ -163,7 +163,11 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
   const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, rows, mail] = await Promise.all([
     start(github.startGitHub()),
     start(slack.startSlack()),
-    start(sentry.startSentry(() => (sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] }))),
+    start(
+      sentry.startSentry(() =>
+        sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] },
+      ),
+    ),
     start(datadog.startDatadog()),
     start(betterstack.startBetterStack()),
     start(startLoopback(answerRows)),
