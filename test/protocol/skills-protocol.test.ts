@@ -392,7 +392,7 @@ describe("an execution", () => {
   it.skipIf(!runsPython)("of code imports the Python of any skill (needs a sandbox and Python)", async () => {
     const code = "from skills.py_tally import handler\ndef main(args):\n    return handler({'numbers': [1, 2]})\n";
     const { result } = await ask("run_code", { language: "python", code, mount_skills: ["py-tally"] });
-    expect(result).toMatchObject({ status: "completed", output: 3 });
+    expect(result, JSON.stringify(result)).toMatchObject({ status: "completed", output: 3 });
   });
 
   it("without a declared secret is refused, and the secret is named", async () => {

@@ -358,7 +358,7 @@ describe("hostile input", () => {
         async (name) => {
           const result = await call("show", { commits: [name] }).catch((error: Error) => error.message);
           if (typeof result === "string") expect(result).toMatch(/no commit, branch or tag|is a range/);
-          else expect(result.id).toMatch(/^[0-9a-f]{40}$/);
+          else expect(result.commits[0]?.id).toMatch(/^[0-9a-f]{40}$/);
         },
       ),
       { numRuns: 40 },
