@@ -43,6 +43,7 @@ export function describeVerdict(
     ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
     ...sections.flatMap((lines) => [...lines, ""]),
     `${statusMark(status, paint)} ${paint("dim", spent)}`,
+    ...(result.verdict === undefined ? [] : [`  verdict: ${paint("bold", plainLine(result.verdict))}`]),
     ...(error
       ? [`  ${plainLine(error.message)}`, ...(error.hint ? [`  ${paint("dim", plainLine(error.hint))}`] : [])]
       : []),

@@ -131,11 +131,12 @@ export interface Opening {
 
 /** Trusted sections are instructions; the others, and the run's context, stay in the first user message. */
 export function openingOf(prompt: Prompt): Opening {
-  const [, context] = openingTexts(prompt);
+  const texts = openingTexts(prompt);
+  const [, context] = texts;
   const trusted = (prompt.sections ?? []).filter((section) => section.trusted);
   const others = (prompt.sections ?? []).filter((section) => !section.trusted);
   const messages = [...(others.length > 0 ? [joinTexts(others)] : []), ...(context === undefined ? [] : [context])];
-  if (trusted.length === 0 || messages.length === 0) return { instructions: "", messages: openingTexts(prompt) };
+  if (trusted.length === 0 || messages.length === 0) return { instructions: "", messages: texts };
   return { instructions: joinTexts(trusted), messages };
 }
 

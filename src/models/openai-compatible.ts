@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
+  type Opening,
   openingOf,
   openingTexts,
   type Part,
@@ -68,20 +69,34 @@ export function compatibleModel(options: CompatibleOptions): Model {
   };
   return {
     provider: PROVIDER,
-    reply: (prompt, call) => concede(wishesOf(prompt), REFUSALS, (wishes) => ask(service, prompt, call, wishes)),
+    reply(prompt, call) {
+      const opening = openingOf(prompt);
+      return concede(wishesOf(prompt, opening), REFUSALS, (wishes) =>
+        ask(
+          service,
+          requestOf(prompt, wishes.includes("system") ? opening : plainOpening(prompt), call.model, wishes),
+          call,
+        ),
+      );
+    },
   };
 }
 
 /** Many servers never call a tool once a response format is set, so beside tools the shape is asked for in words. */
-function wishesOf(prompt: Prompt): readonly Wish[] {
+function wishesOf(prompt: Prompt, { instructions }: Opening): readonly Wish[] {
   return [
     "usage",
-    ...(openingOf(prompt).instructions === "" ? [] : (["system"] as const)),
+    ...(instructions === "" ? [] : (["system"] as const)),
     ...(prompt.output && prompt.tools.length === 0 ? (["shape"] as const) : []),
   ];
 }
 
-function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly Wish[]): Promise<Reply> {
+/** Instructions and evidence in one message. */
+function plainOpening(prompt: Prompt): Opening {
+  return { instructions: "", messages: openingTexts(prompt) };
+}
+
+function ask(service: Service, request: OpenAI.ChatCompletionCreateParamsStreaming, call: ModelCall): Promise<Reply> {
   return exchange(service, call, async (line) => {
     const { default: Client } = await import("openai");
     const client = new Client({
@@ -97,20 +112,20 @@ function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly
       logLevel: "off",
       ...(service.apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
     });
-    const response = await client.chat.completions
-      .create(requestOf(prompt, call.model, wishes), { signal: line.signal })
-      .asResponse();
+    const response = await client.chat.completions.create(request, { signal: line.signal }).asResponse();
     const answer = await line.open(response);
     return answer.kind === "stream" ? readStream(answer, answer.events, call) : readWhole(answer, answer.body, call);
   });
 }
 
-function requestOf(prompt: Prompt, model: string, wishes: readonly Wish[]): OpenAI.ChatCompletionCreateParamsStreaming {
+function requestOf(
+  prompt: Prompt,
+  { instructions, messages }: Opening,
+  model: string,
+  wishes: readonly Wish[],
+): OpenAI.ChatCompletionCreateParamsStreaming {
   const { output, tools } = prompt;
   const shaped = wishes.includes("shape");
-  const { instructions, messages } = wishes.includes("system")
-    ? openingOf(prompt)
-    : { instructions: "", messages: openingTexts(prompt) };
   const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
   const system = instructions === "" ? [] : [{ role: "system", content: instructions } as const];
   return {

@@ -1,7 +1,7 @@
 import type { EventOf } from "../core/event.ts";
-import { isObject, type Json } from "../core/values.ts";
+import { claimText } from "../core/evidence/claims.ts";
 import { html, type Markup } from "./markup.ts";
-import { cutText, plural, previewJson } from "./preview.ts";
+import { cutText, plural } from "./preview.ts";
 import type { Visit } from "./visits.ts";
 
 /** Claims beside what code found of them, and quotes beside the results that hold them. */
@@ -39,7 +39,7 @@ const MOST_MARKED = 500;
 type Claim = EventOf<"evidence:checked">["claims"][number];
 
 function claimHtml({ claim, supported, cites }: Claim): Markup {
-  const text = cutText(textOfClaim(claim), 2000);
+  const text = cutText(claimText(claim), 2000);
   const shown = supported ? html`${text}` : html`<del>${text}</del>`;
   const badge = supported
     ? html`<span class="badge success">shown</span>`
@@ -51,13 +51,6 @@ function claimHtml({ claim, supported, cites }: Claim): Markup {
       : html`<li><span class="cite">${cutText(ref, 40)}</span> <del>${told}</del> <span class="meta">${problem}</span></li>`;
   });
   return html`<li>${badge}<div>${shown}${list.length === 0 ? undefined : html`<ul class="cites">${list}</ul>`}</div></li>`;
-}
-
-/** The sentence of a claim, where it has one. */
-function textOfClaim(claim: Json): string {
-  if (typeof claim === "string") return claim;
-  const sentence = isObject(claim) ? Object.values(claim).find((value) => typeof value === "string") : undefined;
-  return typeof sentence === "string" ? sentence : previewJson(claim, 400);
 }
 
 /** What claims quote of a result, so that it is seen however the result is laid out. */

@@ -2,7 +2,7 @@ import type { EvidenceCounts } from "../event.ts";
 import type { JsonObject } from "../values.ts";
 import { shorten } from "../values.ts";
 import type { EvidenceRule } from "../workflow.ts";
-import { type CheckedCite, type CheckedClaim, citesOf, claimsOf } from "./claims.ts";
+import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } from "./claims.ts";
 import { type Quote, readQuote } from "./quote.ts";
 import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";
 
@@ -117,11 +117,4 @@ export function describeUnsupported(claims: readonly CheckedClaim[], independent
   });
   const left = unsupported.length - lines.length;
   return left > 0 ? [...lines, `and ${left} more`] : lines;
-}
-
-function claimText(claim: CheckedClaim["claim"]): string {
-  if (typeof claim === "string") return claim;
-  if (typeof claim !== "object" || claim === null) return String(claim);
-  const texts = Object.values(claim).filter((value) => typeof value === "string");
-  return texts[0] ?? JSON.stringify(claim);
 }

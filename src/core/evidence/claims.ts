@@ -39,6 +39,14 @@ function scalarAt(path: string, cite: Json): string {
   return value === null || typeof value === "object" ? "" : String(value);
 }
 
+/** The sentence of a claim, where it has one. */
+export function claimText(claim: Json): string {
+  if (typeof claim === "string") return claim;
+  if (typeof claim !== "object" || claim === null) return String(claim);
+  const texts = Object.values(claim).filter((value) => typeof value === "string");
+  return texts[0] ?? JSON.stringify(claim);
+}
+
 /** `r7` and `[r7]` are references; anything else stays what it is. */
 function refOf(text: string): string {
   return /^\[(r[1-9]\d*)\]$/.exec(text)?.[1] ?? text;

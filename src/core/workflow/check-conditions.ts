@@ -121,8 +121,11 @@ function isOfType(value: unknown, type: string): boolean {
 }
 
 /** The values that a comparison lets through, where it names them. */
-function finite({ equals, in: list, not }: OutputMatch): readonly unknown[] | undefined {
-  if (not) return undefined;
+function finite(match: OutputMatch): readonly unknown[] | undefined {
+  return match.not ? undefined : namedBy(match);
+}
+
+function namedBy({ equals, in: list }: OutputMatch): readonly unknown[] | undefined {
   return equals === undefined ? list : [equals];
 }
 
@@ -160,7 +163,6 @@ function coversExcluding(wider: OutputMatch, match: OutputMatch): boolean {
   return out !== undefined && also !== undefined && out.every((value) => also.some((each) => deepEqual(each, value)));
 }
 
-function excluded({ equals, in: list, not }: OutputMatch): readonly unknown[] | undefined {
-  if (!not) return undefined;
-  return equals === undefined ? list : [equals];
+function excluded(match: OutputMatch): readonly unknown[] | undefined {
+  return match.not ? namedBy(match) : undefined;
 }

@@ -5,6 +5,7 @@ import type { KnownSkills } from "../skill-reference.ts";
 import { deepEqual, nearest } from "../values.ts";
 import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
 import { checkConditions } from "./check-conditions.ts";
+import { pathsOf } from "./value-rule.ts";
 
 const DEFAULT_JUDGE_BUDGET = 50;
 /** Looking for the near word is slow in a large graph; nobody reads that many. */
@@ -270,11 +271,7 @@ function checkPathRoots(workflow: Workflow): Diagnostic[] {
   const known = new Set(["input", ...Object.keys(workflow.nodes)]);
   const withSkills = new Set([...known, "skills"]);
   const required = Object.entries(workflow.nodes).flatMap(([id, { requires }]) => {
-    const paths = [
-      ...(requires?.output_required ?? []),
-      ...(requires?.output_matches ?? []).map((match) => match.path),
-    ];
-    return paths.flatMap((path) => {
+    return pathsOf(requires ?? {}).flatMap((path) => {
       const root = unknownRoot(path, withSkills);
       if (root === undefined) return [];
       const message = `"${path}" of node "${id}" begins with neither input nor a node`;
