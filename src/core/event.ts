@@ -105,6 +105,8 @@ const limitsSchema = lazy(() =>
     max_tokens: z.number().optional(),
     max_steps: z.number().optional(),
     timeout_ms: z.number().optional(),
+    max_cost_usd_per_day: z.number().optional(),
+    max_runs_per_day: z.number().optional(),
   }),
 );
 

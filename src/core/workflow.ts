@@ -230,6 +230,11 @@ const node = lazy(() =>
       .optional(),
     retry: retry().optional().describe("what happens after a failed evaluation"),
     effects: z.enum(["read", "write"]).optional().describe("read: no tool that writes is offered"),
+    state: z
+      .array(text())
+      .min(1)
+      .optional()
+      .describe("declared states that the model may read and write here: state_get, state_search, state_put"),
     once: path()
       .optional()
       .describe("the key of the finding that its writes tell of: it is applied once, however worded"),
@@ -369,8 +374,35 @@ export const workflowLimitsSchema = lazy(() =>
     max_tokens: positive().optional().describe("tokens that models read and write"),
     max_steps: positive().optional().describe("node visits; default 200"),
     timeout: duration().optional().describe("of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    per_day: z
+      .strictObject({
+        max_cost_usd: z.number().positive().optional().describe("US dollars of model calls of all its runs"),
+        max_runs: positive().optional().describe("runs that begin"),
+      })
+      .optional()
+      .describe("what all runs of the workflow may spend in a day (UTC), counted beside the states"),
   }),
 );
+
+/** What names a state: its file, too. */
+export const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+const stateSchema = lazy(() =>
+  z.strictObject({
+    keep: duration().optional().describe("how long an entry is kept after it was last seen; default for ever"),
+    max_entries: positive().optional().describe("how many are kept, those last seen; default all"),
+  }),
+);
+/** What a workflow remembers across its runs (extensions G30). */
+export type StateDeclaration = Fitting<typeof stateSchema>;
+
+const coolDown = lazy(() =>
+  z.strictObject({
+    for: duration().describe("how long no second run of the same key does anything"),
+    key: path().describe("what two runs have in common, such as input.fingerprint"),
+  }),
+);
+export type CoolDown = Fitting<typeof coolDown>;
 
 const reportSchema = lazy(() =>
   z.strictObject({
@@ -425,6 +457,11 @@ export const workflowSchema = lazy(() =>
         .optional()
         .describe("what becomes of calls that write: carried out, planned for review, or not offered; default allow"),
       limits: workflowLimitsSchema().optional().describe("what a run may spend"),
+      state: z
+        .record(z.string().regex(STATE_NAME), stateSchema())
+        .optional()
+        .describe("what it remembers across its runs: entries by key, in states by name"),
+      cool_down: coolDown().optional().describe("a run of the same key within this time ends at once, skipped"),
     })
     .meta({ not: { required: ["verify"] } }),
 );

@@ -289,7 +289,7 @@ function choicesOf({ model, writes, limits = {} }: RunSettings) {
     const place = ["limits", ...(issue?.path ?? [])].join(".");
     throw wrong(`${place}: ${issue?.message}`, near && `did you mean ${near}?`);
   }
-  const { max_cost_usd, max_tokens, max_steps, timeout } = checked.data;
+  const { max_cost_usd, max_tokens, max_steps, timeout, per_day } = checked.data;
   return {
     model,
     writes,
@@ -299,6 +299,8 @@ function choicesOf({ model, writes, limits = {} }: RunSettings) {
     maxTokens: max_tokens,
     maxSteps: max_steps,
     timeoutMs: parseDuration(timeout),
+    dayCostUsd: per_day?.max_cost_usd,
+    dayRuns: per_day?.max_runs,
   };
 }
 

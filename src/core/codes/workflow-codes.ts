@@ -111,7 +111,7 @@ edges:
   },
   UNKNOWN_PATH_ROOT: {
     what: "A path begins with what is neither a node, nor `input`, nor `skills`. Nothing ever stands there.",
-    why: "A node was renamed, or the path leaves the node's id out. `once`, `verdict` and `report` do not take `skills`. It is an error in `if` and `verdict`, else a warning.",
+    why: "A node was renamed, or the path leaves the node's id out. `once`, `verdict` and `report` do not take `skills`, and `cool_down` takes `input` alone. It is an error in `if`, `verdict` and `cool_down`, else a warning.",
     mend: "Begin the path with the id of the node whose result is meant, or with `input`.",
     example: {
       wrong: "edges:\n  - { from: look, to: file, if: score >= 3 }",
@@ -198,6 +198,17 @@ edges:
     example: {
       wrong: "nodes:\n  look: { name: Look, instruction: Find out what broke., skills: [sentri] }",
       right: "nodes:\n  look: { name: Look, instruction: Find out what broke., skills: [sentry] }",
+    },
+  },
+  UNKNOWN_STATE: {
+    what: "A node names a state that the workflow does not declare.",
+    why: "A typing error, or the declaration at the top of the document is missing.",
+    mend: "Declare the state at the top of the document, or use the name that stands there.",
+    example: {
+      wrong:
+        "state:\n  board: { keep: 90d }\nnodes:\n  look: { name: Look, instruction: Find out what broke., state: [bord] }",
+      right:
+        "state:\n  board: { keep: 90d }\nnodes:\n  look: { name: Look, instruction: Find out what broke., state: [board] }",
     },
   },
   UNKNOWN_TOOL: {

@@ -23,6 +23,8 @@ export interface BoundChoices {
   readonly maxTokens?: number | undefined;
   readonly maxSteps?: number | undefined;
   readonly timeoutMs?: number | undefined;
+  readonly dayCostUsd?: number | undefined;
+  readonly dayRuns?: number | undefined;
 }
 
 /** For a new run: the strictest of what is declared counts, a flag or a variable replaces it, the flag first. */
@@ -54,11 +56,12 @@ function replace(bounds: Bounds, by: Bounds): Bounds {
 }
 
 function boundsDeclared({ writes, limits = {} }: Declared): Bounds {
-  const { timeout, ...counted } = limits;
-  return boundsOf({ writes, ...counted, timeout_ms: parseDuration(timeout) });
+  const { timeout, per_day: day = {}, ...counted } = limits;
+  const perDay = { max_cost_usd_per_day: day.max_cost_usd, max_runs_per_day: day.max_runs };
+  return boundsOf({ writes, ...counted, timeout_ms: parseDuration(timeout), ...perDay });
 }
 
-function boundsOfFlags({ writes, maxCostUsd, maxTokens, maxSteps, timeoutMs }: BoundChoices): Bounds {
+function boundsOfFlags({ writes, maxCostUsd, maxTokens, maxSteps, timeoutMs, ...day }: BoundChoices): Bounds {
   const mode = writes === undefined ? undefined : writesOf("writes", writes);
   return boundsOf({
     writes: mode,
@@ -66,6 +69,8 @@ function boundsOfFlags({ writes, maxCostUsd, maxTokens, maxSteps, timeoutMs }: B
     max_tokens: maxTokens,
     max_steps: maxSteps,
     timeout_ms: timeoutMs,
+    max_cost_usd_per_day: day.dayCostUsd,
+    max_runs_per_day: day.dayRuns,
   });
 }
 

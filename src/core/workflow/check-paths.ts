@@ -50,12 +50,22 @@ function pathsInEdges({ edges }: Workflow, roots: ReadonlySet<string>): WrittenP
   });
 }
 
-function pathsAtTop({ report = {}, verdict }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {
+function pathsAtTop({ report = {}, verdict, cool_down }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {
   const reported = Object.entries(report).map(([field, path]): WrittenPath => {
     return { path, roots, at: ["report", field], of: "the report", severity: "warning" };
   });
-  if (verdict === undefined) return reported;
-  return [...reported, { path: verdict, roots, at: ["verdict"], of: "the verdict", severity: "error" }];
+  return [
+    ...reported,
+    ...(verdict === undefined
+      ? []
+      : [{ path: verdict, roots, at: ["verdict"], of: "the verdict", severity: "error" } as const]),
+    ...(cool_down === undefined ? [] : [coolDownPath(cool_down.key)]),
+  ];
+}
+
+/** Before a run begins there is its input alone. */
+function coolDownPath(path: string): WrittenPath {
+  return { path, roots: new Set(["input"]), at: ["cool_down", "key"], of: "cool_down", severity: "error" };
 }
 
 function checkPath({ path, roots, at, of, severity }: WrittenPath, { nodes }: Workflow): Diagnostic[] {
@@ -63,7 +73,8 @@ function checkPath({ path, roots, at, of, severity }: WrittenPath, { nodes }: Wo
   if (!root) return [];
   if (!roots.has(root.key)) {
     const roof = roots.has("skills") ? "input, skills" : "input";
-    const message = `"${path}" of ${of} begins with neither ${roof} nor a node`;
+    const missed = roots.size === 1 ? "does not begin with input" : `begins with neither ${roof} nor a node`;
+    const message = `"${path}" of ${of} ${missed}`;
     return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(nearest(root.key, roots)) }];
   }
   const node = Object.hasOwn(nodes, root.key) ? nodes[root.key] : undefined;

@@ -84,6 +84,12 @@ describe("a new run's settings", () => {
     expect(choose({}, {}, document, files)).toMatchObject({ writes: "deny", limits: strictest });
   });
 
+  test("the strictest counts for each limit of a day too", () => {
+    const document: ProjectConfig = { limits: { per_day: { max_runs: 9, max_cost_usd: 2 } } };
+    const limits = { max_runs_per_day: 5, max_cost_usd_per_day: 2 };
+    expect(choose({}, {}, document, [{ limits: { per_day: { max_runs: 5 } } }])).toMatchObject({ limits });
+  });
+
   const VARIABLES = {
     SKILLFLOW_WRITES: "allow",
     SKILLFLOW_MAX_COST: "5.5",

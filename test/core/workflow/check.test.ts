@@ -116,6 +116,15 @@ const rows: Row[] = [
     ["DUPLICATE_EVALUATOR"],
   ],
   ...paths,
+  ["a state that is declared can be used", [{ a: { state: ["board"] } }, [], { state: { board: {} } }], []],
+  ["one that is not is refused", [{ a: { state: ["bord"] } }, [], { state: { board: {} } }], ["UNKNOWN_STATE"]],
+  ["a name that objects have is no state", [{ a: { state: ["valueOf"] } }], ["UNKNOWN_STATE"]],
+  ["a cool-down knows the input", [{ a: {} }, [], { cool_down: { for: "6h", key: "input.fingerprint" } }], []],
+  [
+    "and nothing that comes later",
+    [{ a: {} }, [], { cool_down: { for: "6h", key: "a.fingerprint" } }],
+    ["UNKNOWN_PATH_ROOT"],
+  ],
   ...providers,
   ["one name at two nodes is fine (D3)", [{ a: { eval: [judge("x")] }, b: { eval: [judge("x")] } }, ["a -> b"]], []],
 ];
@@ -150,6 +159,13 @@ describe("the structure of a workflow", () => {
     expect(found?.message).toContain('node "a"');
     expect(found?.message).toContain('"gihub"');
     expect(found?.hint).toBe('did you mean "github"?');
+  });
+
+  test("an unknown state's error names node, state and the near word", () => {
+    const [found] = check(workflowOf({ a: { state: ["bord"] } }, [], { state: { board: {} } }));
+    expect(found).toMatchObject({ severity: "error", path: ["nodes", "a", "state", 0] });
+    expect(found?.message).toBe('node "a" names a state "bord" that the workflow does not declare');
+    expect(found?.hint).toBe('did you mean "board"?');
   });
 
   test("an unreachable node is named (W4)", () => {
