@@ -215,7 +215,7 @@ export function play(record: RunRecord, options: PlayOptions = {}): Played {
   const note = (key: string, bodies: readonly EventBody[]) => {
     for (const body of bodies) {
       const seq = played.events.length;
-      const event: RunEvent = { seq, at: new Date(seq * tick).toISOString(), epoch, key, ...body };
+      const event: RunEvent = { seq, time: new Date(seq * tick).toISOString(), epoch, key, ...body };
       played.events.push(event);
       state = fold(state, event);
     }

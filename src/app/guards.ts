@@ -86,7 +86,10 @@ function guardBlobs(blobs: Blobs): Blobs {
 /** What goes on without a record would go on without an end. */
 function recordOf(events: readonly RunEvent[]): readonly RunEvent[] {
   const isEvent = (event: unknown) =>
-    isObject(event) && typeof event.type === "string" && typeof event.seq === "number" && typeof event.at === "string";
+    isObject(event) &&
+    typeof event.type === "string" &&
+    typeof event.seq === "number" &&
+    typeof event.time === "string";
   if (!Array.isArray(events) || events.length === 0 || !events.every(isEvent)) throw new Error("it gave no record");
   return events;
 }

@@ -349,9 +349,15 @@ export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type:
 
 const envelope = lazy(() => ({
   seq: z.int().describe("position in the run, from 0"),
-  at: z.string().describe("ISO 8601"),
+  time: z.string().describe("ISO 8601"),
   epoch: z.int().describe("how many times the run had been opened before"),
   key: z.string().describe("the step that this event belongs to"),
+  at: z
+    .string()
+    .optional()
+    .describe(
+      "the inner run that the event belongs to, from the outermost: each[fp-81], top/each[fp-81]; absent: the run itself",
+    ),
   more: z.literal(true).optional().describe("the record that this event is part of goes on with the next one"),
   record: z.string().optional().describe("of the first event: sha256 of the run's own line, the one before it"),
   seal: z
@@ -359,6 +365,9 @@ const envelope = lazy(() => ({
     .optional()
     .describe("sha256 of the seal before it (of the first event: `record`) and of its own line up to here"),
 }));
+
+/** What a step yields for the record: it may name the step that it belongs to, else that one, and its inner run. */
+export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string };
 
 /** The published schema of one event. */
 export const eventSchema = lazy(() =>
@@ -370,9 +379,10 @@ export const eventSchema = lazy(() =>
 
 export interface Envelope {
   readonly seq: number;
-  readonly at: string;
+  readonly time: string;
   readonly epoch: number;
   readonly key: StepKey;
+  readonly at?: string;
   readonly more?: true;
   /** Absent, as `seal`, where the store keeps no chain. */
   readonly record?: string;

@@ -1,5 +1,5 @@
 import type { Blobs } from "./blobs.ts";
-import type { EventBody, Purpose, RunEvent, RunRecord, StepKey } from "./event.ts";
+import type { Entry, Purpose, RunEvent, RunRecord, StepKey } from "./event.ts";
 import type { Prompt, Reply } from "./prompt.ts";
 import type { Logger } from "./skill.ts";
 import type { SkimmedRun } from "./skim.ts";
@@ -40,8 +40,9 @@ export interface Model {
  * - What is `isRepeatable` announces calls that change nothing, and need not survive the machine's death by itself. It
  *   does once a later record has to: what survives is always the beginning of the list.
  * - Strictly one record after another; a call before the former resolved is a defect of the caller.
- * - A position already recorded is answered from the record, and `work` does not start. Another key there throws
- *   `journal.diverged`.
+ * - What names no key of its own is recorded under `key`, of several under the first.
+ * - A position already recorded is answered from the record, and `work` does not start. Where that begins with an event
+ *   of another key, of none of several, it throws `journal.diverged`.
  * - If `work` throws, nothing is recorded and the same position may be tried again.
  * - A record is whole or absent after a crash, however many events it holds.
  * - Events carry a chain of digests, which goes on over every crash (trust 15). A run that began without goes on without.
@@ -49,7 +50,11 @@ export interface Model {
 export interface Journal {
   /** How many times this run had been opened before: events carry it, so that a later process knows its own. */
   readonly epoch: number;
-  record(key: StepKey, work: () => Promise<readonly EventBody[]>, isRepeatable?: boolean): Promise<readonly RunEvent[]>;
+  record(
+    key: StepKey | readonly StepKey[],
+    work: () => Promise<readonly Entry[]>,
+    isRepeatable?: boolean,
+  ): Promise<readonly RunEvent[]>;
   close(): Promise<void>;
 }
 

@@ -64,7 +64,7 @@ function outcomeIn({ status, data, toolCalls }: Outcome): Outcome {
   };
 }
 
-const moment = lazy(() => ({ at: z.string(), epoch: z.int() }));
+const moment = lazy(() => ({ time: z.string(), epoch: z.int() }));
 
 const tellingSchema = lazy(() =>
   z.discriminatedUnion("type", [

@@ -63,7 +63,17 @@ const AFTER_THE_END: ReadonlySet<string> = new Set(["operation:begun", "operatio
 
 /** An event without its place in the list. */
 export function bodyOf<Event extends RunEvent>(event: Event): Omit<Event, keyof Envelope> {
-  const { seq: _seq, at: _at, epoch: _epoch, key: _key, more: _more, record: _record, seal: _seal, ...body } = event;
+  const {
+    seq: _seq,
+    time: _time,
+    epoch: _epoch,
+    key: _key,
+    at: _at,
+    more: _more,
+    record: _record,
+    seal: _seal,
+    ...body
+  } = event;
   return body;
 }
 

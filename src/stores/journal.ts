@@ -1,6 +1,7 @@
 import { SkillflowError } from "../core/errors.ts";
-import type { Envelope, EventBody, RunEvent, RunRecord } from "../core/event.ts";
+import type { Entry, Envelope, EventBody, RunEvent, RunRecord, StepKey } from "../core/event.ts";
 import type { Journal } from "../core/ports.ts";
+import { defined } from "../core/values.ts";
 import { seal } from "./chain.ts";
 
 interface JournalParts {
@@ -43,11 +44,11 @@ export function createJournal({ run, events, epoch, now, append, close, ...begun
   let digest = begun.digest;
   let busy = false;
 
-  const add = (key: string, bodies: readonly EventBody[], isRepeatable: boolean) => {
-    const sealed = chain(envelop(bodies, { seq, epoch, key, at: now().toISOString() }), digest);
+  const add = (key: StepKey, entries: readonly Entry[], isRepeatable: boolean) => {
+    const sealed = chain(envelop(entries, { seq, epoch, key, time: now().toISOString() }), digest);
     const added = sealed.map(({ event }) => event);
     const text = sealed.map(({ line }) => `${line}\n`).join("");
-    append({ events: added, text, outlivesMachine: !isRepeatable && bodies.some(isDone) });
+    append({ events: added, text, outlivesMachine: !isRepeatable && entries.some(isDone) });
     seq += added.length;
     digest = added.at(-1)?.seal ?? digest;
     return added;
@@ -56,12 +57,13 @@ export function createJournal({ run, events, epoch, now, append, close, ...begun
   return {
     epoch,
     async record(key, work, isRepeatable = false) {
-      if (busy) throw new SkillflowError("internal.fault", `two records of run ${run} overlap at ${key}`);
+      const keys = typeof key === "string" ? [key] : key;
+      if (busy) throw new SkillflowError("internal.fault", `two records of run ${run} overlap at ${keys.join(", ")}`);
       busy = true;
       try {
         const known = recorded[position];
-        if (known && known[0]?.key !== key) throw diverged(run, known[0]?.key, key);
-        const events = known ?? add(key, await work(), isRepeatable);
+        if (known?.[0] && !keys.includes(known[0].key)) throw diverged(run, known[0].key, keys);
+        const events = known ?? add(keys[0] ?? "", await work(), isRepeatable);
         position += 1;
         return events;
       } finally {
@@ -72,10 +74,12 @@ export function createJournal({ run, events, epoch, now, append, close, ...begun
   };
 }
 
-function envelop(bodies: readonly EventBody[], { seq, at, epoch, key }: Omit<Envelope, "more">): RunEvent[] {
-  const last = bodies.length - 1;
-  return bodies.map((body, index) => {
-    const envelope = { seq: seq + index, at, epoch, key };
+type Placing = Pick<Envelope, "seq" | "time" | "epoch" | "key">;
+
+function envelop(entries: readonly Entry[], { seq, time, epoch, key }: Placing): RunEvent[] {
+  const last = entries.length - 1;
+  return entries.map(({ key: own = key, at, ...body }, index) => {
+    const envelope = { seq: seq + index, time, epoch, key: own, ...defined("at", at) };
     return Object.assign(index < last ? { ...envelope, more: true as const } : envelope, body);
   });
 }
@@ -110,10 +114,10 @@ export function newestFirst(runs: readonly Pick<RunRecord, "run" | "at">[]): str
   return dated.sort((a, b) => b.at - a.at || (a.run < b.run ? 1 : -1)).map(({ run }) => run);
 }
 
-function diverged(run: string, recorded: string | undefined, wanted: string): SkillflowError {
+function diverged(run: string, recorded: StepKey, wanted: readonly StepKey[]): SkillflowError {
   return new SkillflowError(
     "journal.diverged",
-    `run ${run} was recorded doing ${recorded} where this program would do ${wanted}`,
+    `run ${run} was recorded doing ${recorded} where this program would do ${wanted.join(" or ")}`,
     { hint: "the run was made by another version; replay it there, or start a new run" },
   );
 }

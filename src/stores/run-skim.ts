@@ -32,9 +32,9 @@ function skimLine(bytes: Buffer, start: number): Skimmed | undefined {
 
 /** Undefined where the line has to be parsed. */
 function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {
-  const [, at, epoch, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
-  if (at === undefined) return undefined;
-  const moment = { at, epoch: Number(epoch) };
+  const [, time, epoch, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
+  if (time === undefined) return undefined;
+  const moment = { time, epoch: Number(epoch) };
   if (!isTelling(type)) return { type: "other", ...moment };
   if (type === "node:enter" && node !== undefined) return { type, ...moment, node };
   const usage =
@@ -44,7 +44,7 @@ function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined 
 
 /** How the journal begins a line. What is no ASCII is left to those who parse. */
 const HEAD =
-  /^\{"seq":\d+,"at":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
+  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"[^"\\]*",)?(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
 
 /** How it ends that of a reply: within a text no quotation mark stands without a backslash before it. */
 const USAGE =

@@ -203,7 +203,7 @@ describe("a run that is not the one that was reviewed any more", () => {
       key: "after/1",
       epoch: 0,
       seq: text.trimEnd().split("\n").length - 1,
-      at: "2026-01-01T00:00:00.000Z",
+      time: "2026-01-01T00:00:00.000Z",
     };
     return `${evil(text).trimEnd()}\n${JSON.stringify(begun)}\n`;
   };

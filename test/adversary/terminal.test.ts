@@ -121,7 +121,7 @@ const LINES = "name\nFORGED\rFORGED\u2028FORGED\u2029FORGED\u0085FORGED";
 
 function recordedProject(): string {
   const cwd = hostileProject();
-  const event = (seq: number, body: object) => JSON.stringify({ seq, at: AT, epoch: 0, key: `${seq}`, ...body });
+  const event = (seq: number, body: object) => JSON.stringify({ seq, time: AT, epoch: 0, key: `${seq}`, ...body });
   const workflow = { id: LINES, name: LINES, entry: LINES, nodes: { [LINES]: { name: LINES, instruction: "Look" } } };
   const recorded = {
     ...JSON.parse(readFileSync(join(cwd, ".skillflow/runs/r1.jsonl"), "utf8")),

@@ -35,7 +35,7 @@ describe("plan.json", () => {
       schema: "skillflow.plan/1",
       run: "r",
       workflow: "w",
-      created: readEvents(cwd, "r").at(-1)?.at,
+      created: readEvents(cwd, "r").at(-1)?.time,
       digest: planDigest(plan.operations),
       operations: resultOf(ended).plan,
     });

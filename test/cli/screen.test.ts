@@ -89,7 +89,7 @@ describe("a resumed run", () => {
 });
 
 describe("the line that lives", () => {
-  const envelope = { seq: 0, epoch: 0, run: "r", at: "2026-01-01T00:00:00Z", key: "k" };
+  const envelope = { seq: 0, epoch: 0, run: "r", time: "2026-01-01T00:00:00Z", key: "k" };
   const entered = { ...envelope, type: "node:enter", node: "look", iteration: 1 };
   const called = { ...envelope, type: "tool:call", node: "look", id: "c1", tool: "logs_files", input: {} };
   const reply = { ...envelope, type: "model:reply", node: "look", purpose: "work", model: "m", parts: [], usage: null };

@@ -216,7 +216,9 @@ async function beginRun(id: string): Promise<{ readonly journal: Journal; readon
 }
 
 async function go(journal: Journal, events: readonly RunEvent[]): Promise<void> {
-  const bodies = events.map(({ seq: _s, at: _a, epoch: _e, key: _k, more: _m, record: _r, seal: _l, ...body }) => body);
+  const bodies = events.map(
+    ({ seq: _s, time: _t, epoch: _e, key: _k, more: _m, record: _r, seal: _l, ...body }) => body,
+  );
   await journal.record(events[0]?.key ?? "", async () => bodies as unknown as EventBody[]);
 }
 

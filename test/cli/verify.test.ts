@@ -49,7 +49,7 @@ describe("runs verify", () => {
   });
 
   it("ends with 4 for a run that was altered, and names the first bad record and line", async () => {
-    const cwd = changedRun((all) => all.with(4, (all[4] ?? "").replace(/"at":"2/, '"at":"3')));
+    const cwd = changedRun((all) => all.with(4, (all[4] ?? "").replace(/"time":"2/, '"time":"3')));
     const ended = await verify(cwd, "--json");
     expect(ended.code).toBe(4);
     expect(verified(ended)).toMatchObject({ ok: false, ended: true, problems: [{ line: 5 }] });
@@ -160,7 +160,7 @@ const JSON_SMALL = {
 };
 
 describe("a run that was altered", () => {
-  const altered = () => changedRun((all) => all.slice(0, -2).with(4, (all[4] ?? "").replace(/"at":"2/, '"at":"3')));
+  const altered = () => changedRun((all) => all.slice(0, -2).with(4, (all[4] ?? "").replace(/"time":"2/, '"time":"3')));
 
   test.each([
     ["resumed", ["resume", "r", ...MODEL]],

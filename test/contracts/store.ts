@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { EventBody } from "../../src/core/event.ts";
+import type { Entry, EventBody } from "../../src/core/event.ts";
 import type { Journal, Store } from "../../src/core/ports.ts";
 import { skimEvent } from "../../src/core/skim.ts";
 import { describeKills } from "./kills.ts";
@@ -69,6 +69,40 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(await codeOf(journal.record("other", does(warning("2"))))).toBe("journal.diverged");
         expect(messages((await world.store.read("a")).events)).toEqual(["1"]);
         expect(messages(await journal.record("one", fails("the work was done again")))).toEqual(["1"]);
+      });
+
+      it("keeps the key and the inner run that an event names itself", async () => {
+        const { store } = open();
+        const journal = await store.create(recordOf("a"));
+        const own = { ...warning("2"), key: "each[b]/1", at: "each[b]" };
+        const given = await journal.record("one", does(warning("1"), own, { ...warning("3"), at: "each[c]" }));
+        const { events } = await store.read("a");
+        expect(events).toEqual(given);
+        expect(events.map(({ key, at }) => ({ key, at }))).toEqual([
+          { key: "one", at: undefined },
+          { key: "each[b]/1", at: "each[b]" },
+          { key: "one", at: "each[c]" },
+        ]);
+        const envelope = ["seq", "time", "epoch", "key", "at", "more", "type", "message", "seal"];
+        expect(events[1] && Object.keys(events[1])).toEqual(envelope);
+        expect((await store.verify("a")).problems).toEqual([]);
+      });
+
+      it("records under the first of several keys what names none", async () => {
+        const journal = await open().store.create(recordOf("a"));
+        const events = await journal.record(["one", "two"], does(warning("1"), { ...warning("2"), key: "two" }));
+        expect(events.map(({ key }) => key)).toEqual(["one", "two"]);
+      });
+
+      it("answers a recorded position by any of the keys that its first event may have, and by no other", async () => {
+        const world = open();
+        const first = await world.store.create(recordOf("a"));
+        await first.record(["one", "two"], does({ ...warning("2"), key: "two" }, { ...warning("1"), key: "one" }));
+        const { journal } = await world.crash().open("a");
+        expect(await codeOf(journal.record("one", does(warning("3"))))).toBe("journal.diverged");
+        expect(await codeOf(journal.record(["one", "three"], does(warning("3"))))).toBe("journal.diverged");
+        expect(messages(await journal.record(["one", "two"], fails("the work was done again")))).toEqual(["2", "1"]);
+        expect(messages((await world.store.read("a")).events)).toEqual(["2", "1"]);
       });
 
       it("refuses a record that begins before the former one is done", async () => {
@@ -281,7 +315,7 @@ export function warning(message: string): EventBody {
   return { type: "warning", message };
 }
 
-export function does(...bodies: readonly EventBody[]): Parameters<Journal["record"]>[1] {
+export function does(...bodies: readonly Entry[]): Parameters<Journal["record"]>[1] {
   return async () => bodies;
 }
 

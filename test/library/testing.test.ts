@@ -42,10 +42,10 @@ it("a call without a fixture fails, saying so", async () => {
 });
 
 it("what a recorded run was answered answers again, each input for itself", async () => {
-  const at = { seq: 0, at: "", epoch: 0, key: "", node: "look", tool: "notes_find" };
+  const place = { seq: 0, time: "", epoch: 0, key: "", node: "look", tool: "notes_find" };
   const events = ["a*", "b"].flatMap((q): RunEvent[] => [
-    { ...at, type: "tool:call", ref: `r-${q}`, id: q, input: { q, deep: [{ q }] } },
-    { ...at, type: "tool:result", ref: `r-${q}`, id: q, ...(q === "b" ? { error: "none" } : { output: [q] }) },
+    { ...place, type: "tool:call", ref: `r-${q}`, id: q, input: { q, deep: [{ q }] } },
+    { ...place, type: "tool:result", ref: `r-${q}`, id: q, ...(q === "b" ? { error: "none" } : { output: [q] }) },
   ]);
   const find = defineTool({ name: "find", description: "", input_schema: { type: "object" }, handler: () => "real" });
   const notes = defineSkill({ id: "notes", name: "", description: "", category: "general", config: {}, tools: [find] });

@@ -26,7 +26,7 @@ function runOf(nodes: Readonly<Record<string, Json>>, change: Partial<Report["re
 function numbered(bodies: readonly EventBody[]): RunEvent[] {
   const end: EventBody = { type: "workflow:end", results: {}, status: "succeeded", reason: "done" };
   return [...bodies, end].map((body, seq) => {
-    return { ...body, seq, at: new Date(Date.parse(record.at) + seq * 1000).toISOString(), epoch: 0, key: `k${seq}` };
+    return { ...body, seq, time: new Date(Date.parse(record.at) + seq * 1000).toISOString(), epoch: 0, key: `k${seq}` };
   });
 }
 
@@ -133,7 +133,7 @@ describe("the time and the cost of a run", () => {
       [7, { type: "tool:result", output: 1, ...call("c", "r3") }],
     ];
     const events = bodies.map(
-      ([seconds, body], seq): RunEvent => ({ ...body, seq, at: at(seconds), epoch: 0, key: "k" }),
+      ([seconds, body], seq): RunEvent => ({ ...body, seq, time: at(seconds), epoch: 0, key: "k" }),
     );
     const { visits } = accountOf(reportOf(record, events));
     const [row] = timelineOf(events, visits).rows;
@@ -149,7 +149,7 @@ describe("the time and the cost of a run", () => {
     const { events } = triageRun();
     const later = events.map((event, index): RunEvent => {
       if (index < 20) return event;
-      return { ...event, epoch: 1, at: new Date(Date.parse(event.at) + 3_600_000).toISOString() };
+      return { ...event, epoch: 1, time: new Date(Date.parse(event.time) + 3_600_000).toISOString() };
     });
     const whole = timelineOf(events, accountOf(triageRun()).visits);
     const broken = timelineOf(later, accountOf(reportOf(record, later)).visits);

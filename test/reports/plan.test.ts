@@ -50,7 +50,7 @@ function planning(planned: readonly Planned[], after: readonly EventBody[] = [])
     ];
   });
   const all = [...events.slice(0, at), ...bodies, ...events.slice(at), ...after];
-  const envelope = { epoch: 0, key: "k", at: "2026-11-20T15:00:00.000Z" };
+  const envelope = { epoch: 0, key: "k", time: "2026-11-20T15:00:00.000Z" };
   return reportOf(
     record,
     all.map((event, seq) => ({ ...envelope, ...event, seq })),

@@ -44,7 +44,7 @@ describe("the visits of a run", () => {
   it("stay one visit when a run is resumed inside it", () => {
     const { record, events } = nice;
     const entered = events.findIndex((event) => event.type === "node:enter") + 1;
-    const envelope = { at: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
+    const envelope = { time: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
     const report = reportOf(record, [
       ...events.slice(0, entered),
       {
@@ -127,7 +127,7 @@ describe("the HTML report", () => {
       claims,
       excerpts: {},
     } as const;
-    const envelope = { seq: exit, at: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
+    const envelope = { seq: exit, time: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
     const told = reportHtml(
       reportOf(record, [...events.slice(0, exit), { ...checked, ...envelope }, ...events.slice(exit)]),
     );

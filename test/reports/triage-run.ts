@@ -446,7 +446,7 @@ function numbered(record: RunRecord, bodies: readonly EventBody[]): RunEvent[] {
     ...body,
     ...(body.type === "tool:call" ? { ref: `r${++calls}` } : body.type === "tool:result" ? { ref: `r${calls}` } : {}),
     seq,
-    at: new Date(start + seq * 1730).toISOString(),
+    time: new Date(start + seq * 1730).toISOString(),
     epoch: 0,
     key: `k${seq}`,
   }));

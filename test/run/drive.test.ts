@@ -189,7 +189,7 @@ function jumpingStore(type: RunEvent["type"]): ReturnType<typeof memoryStore> {
         async record(key, work) {
           const events = await journal.record(key, work);
           if (events.some((event) => event.type === type)) late = 3_600_000;
-          return events.map((event) => ({ ...event, at: new Date(Date.parse(event.at) + late).toISOString() }));
+          return events.map((event) => ({ ...event, time: new Date(Date.parse(event.time) + late).toISOString() }));
         },
       };
     },

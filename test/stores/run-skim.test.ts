@@ -41,10 +41,11 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
   text.map((model): EventBody => ({ type: "run:resume", settings: { model } })),
 );
 const event: fc.Arbitrary<RunEvent> = fc
-  .record({ seq: fc.nat(), epoch: fc.nat(), key: text, more: fc.boolean(), body })
-  .map(({ seq, epoch, key, more, body: told }) => {
-    const at = new Date(seq).toISOString();
-    return { seq, at, epoch, key, ...(more ? { more: true as const } : {}), ...told };
+  .record({ seq: fc.nat(), epoch: fc.nat(), key: text, at: fc.option(text), more: fc.boolean(), body })
+  .map(({ seq, epoch, key, at, more, body: told }) => {
+    const time = new Date(seq).toISOString();
+    const place = at === null ? {} : { at };
+    return { seq, time, epoch, key, ...place, ...(more ? { more: true as const } : {}), ...told };
   });
 
 test("what a run is skimmed for is what its whole lines say", () => {
@@ -71,8 +72,8 @@ test.each([
   ["null"],
   ["garbage"],
   ['{"type":"warning"}'],
-  ['{"seq":0,"at":"x","epoch":0,"key":"k","type":"workflow:end","status":"won"}'],
-  ['{"seq":0,"at":"x","epoch":0,"key":"k","type":"model:reply","usage":{"inputTokens":-0.5}}'],
+  ['{"seq":0,"time":"x","epoch":0,"key":"k","type":"workflow:end","status":"won"}'],
+  ['{"seq":0,"time":"x","epoch":0,"key":"k","type":"model:reply","usage":{"inputTokens":-0.5}}'],
 ])("a run with the line %s before others is not listed", (line) => {
   const lines = [JSON.stringify(recordOf("a")), line, line, ""];
   expect(() => skimRun(Buffer.from(lines.join("\n")), "a.jsonl", "a")).toThrow("damaged in line 2");

@@ -94,12 +94,12 @@ export function fold(state: State, event: RunEvent): State {
 
 function foldTime(state: State, event: RunEvent): void {
   const last = state.lastEvent;
-  if (last?.text === event.at && last.epoch === event.epoch) return;
-  const at = Date.parse(event.at);
+  if (last?.text === event.time && last.epoch === event.epoch) return;
+  const at = Date.parse(event.time);
   // What is applied after the end takes no time of the run.
   if (last?.epoch === event.epoch && !state.end) state.activeMs += Math.max(0, at - last.at);
   else if (last?.epoch !== event.epoch) state.timeFrom = state.activeMs;
-  state.lastEvent = { epoch: event.epoch, at, text: event.at };
+  state.lastEvent = { epoch: event.epoch, at, text: event.time };
 }
 
 function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): void {

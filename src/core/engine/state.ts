@@ -59,7 +59,7 @@ export interface State {
   /** Whether a call was answered. */
   hasResults: boolean;
   readonly warned: Set<string>;
-  /** `text` is its `at` as it was written. */
+  /** `text` is its `time` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { EventBody, Purpose, StepKey } from "../event.ts";
+import type { Entry, Purpose, StepKey } from "../event.ts";
 import type { EvidenceQuestion } from "../evidence/question.ts";
 import type { Call } from "../own/call.ts";
 import type { Prompt } from "../prompt.ts";
@@ -9,7 +9,7 @@ export type Step =
   | {
       readonly kind: "decide";
       readonly key: StepKey;
-      readonly bodies: readonly EventBody[];
+      readonly bodies: readonly Entry[];
       /** It announces calls that change nothing: they may be announced, and made, once more. */
       readonly isRepeatable?: boolean;
     }

@@ -39,7 +39,7 @@ function operationOf(event: RunEvent): string | undefined {
 
 /** How an operation stands after one more event about it. */
 export function standAfter(before: Application, event: RunEvent): Application {
-  const { at } = event;
+  const { time: at } = event;
   switch (event.type) {
     case "operation:begun":
       return { standing: "in_doubt", at, by: event.by, call: event.call };

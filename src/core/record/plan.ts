@@ -18,7 +18,7 @@ export function describePlan({ record, state, events }: PlannedRun): Plan | unde
     schema: "skillflow.plan/1",
     run: record.run,
     workflow: record.workflow.id,
-    created: events.findLast(({ type }) => type === "workflow:end")?.at ?? record.at,
+    created: events.findLast(({ type }) => type === "workflow:end")?.time ?? record.at,
     digest: planDigest(operations),
     operations,
   };

@@ -53,7 +53,7 @@ function faultOfEvent({ record: { workflow }, seq, epoch }: Place, given: unknow
   const event = given as RunEvent;
   if (event.seq !== seq) return `seq is ${event.seq}, where ${seq} follows`;
   if (event.epoch < epoch) return `epoch goes back to ${event.epoch}`;
-  if (Number.isNaN(Date.parse(event.at))) return "at is no time";
+  if (Number.isNaN(Date.parse(event.time))) return "time is no date";
   const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
   if (named !== undefined) return `there is no node ${named}`;
   if (event.type !== "route") return undefined;

@@ -57,7 +57,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     startedAt: record.at,
-    endedAt: end?.at ?? null,
+    endedAt: end?.time ?? null,
     durationMs: activeTime(events),
   };
 }
@@ -67,7 +67,7 @@ function activeTime(events: readonly Skimmed[]): number {
   let spent = 0;
   let last = { text: "", time: 0, epoch: -1 };
   let hasEnded = false;
-  for (const { type, at: text, epoch } of events) {
+  for (const { type, time: text, epoch } of events) {
     const time = text === last.text ? last.time : Date.parse(text);
     if (epoch === last.epoch && !hasEnded) spent += Math.max(0, time - last.time) || 0;
     last = { text, time, epoch };

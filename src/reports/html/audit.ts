@@ -137,7 +137,7 @@ function eventsHtml({ events, record }: Account): Markup {
 const A_BLOCK = 250;
 
 function lineOf(event: RunEvent, start: number): string {
-  const offset = `+${((Date.parse(event.at) - start) / 1000).toFixed(1)}s`;
+  const offset = `+${((Date.parse(event.time) - start) / 1000).toFixed(1)}s`;
   const node = "node" in event && event.node !== undefined ? ` ${shortText(event.node, 40)}` : "";
   return `${String(event.seq).padStart(5)} ${offset.padStart(9)} ${event.type.padEnd(17)}${node} ${gistOf(event)}`;
 }

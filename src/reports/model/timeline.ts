@@ -56,17 +56,17 @@ function readClock(events: readonly RunEvent[]) {
   const known = new Map<string, number>();
   const breaks: { at: number; ms: number }[] = [];
   let ms = 0;
-  let last: { readonly time: number; readonly epoch: number } | undefined;
+  let last: { readonly moment: number; readonly epoch: number } | undefined;
   let hasEnded = false;
-  for (const { at, epoch, type } of events) {
-    const time = Date.parse(at);
-    const passed = last ? Math.max(0, time - last.time) || 0 : 0;
+  for (const { time, epoch, type } of events) {
+    const moment = Date.parse(time);
+    const passed = last ? Math.max(0, moment - last.moment) || 0 : 0;
     if (last && (last.epoch !== epoch || hasEnded)) {
       if (type !== "operation:begun" && type !== "operation:ended") breaks.push({ at: ms, ms: passed });
     } else ms += passed;
-    last = { time, epoch };
+    last = { moment, epoch };
     hasEnded = type === "workflow:end";
-    if (!known.has(at)) known.set(at, ms);
+    if (!known.has(time)) known.set(time, ms);
   }
-  return { clock: (at: string) => known.get(at) ?? 0, breaks: breaks.filter((each) => each.ms > 0), ms };
+  return { clock: (time: string) => known.get(time) ?? 0, breaks: breaks.filter((each) => each.ms > 0), ms };
 }

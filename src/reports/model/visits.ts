@@ -189,16 +189,16 @@ function take(path: Path, event: RunEvent): void {
       break;
     case "node:exit":
       visit.result = event.result;
-      visit.endedAt = event.at;
+      visit.endedAt = event.time;
       break;
     case "route":
       visit.route = event;
       break;
   }
-  if (!visit.result) visit.endedAt = event.at;
+  if (!visit.result) visit.endedAt = event.time;
 }
 
-function enter({ record, visits }: Path, { node, iteration, at }: EventOf<"node:enter"> & RunEvent): void {
+function enter({ record, visits }: Path, { node, iteration, time }: EventOf<"node:enter"> & RunEvent): void {
   visits.push({
     number: visits.length + 1,
     node,
@@ -210,8 +210,8 @@ function enter({ record, visits }: Path, { node, iteration, at }: EventOf<"node:
     evidence: [],
     remarks: [],
     models: new Set(),
-    startedAt: at,
-    endedAt: at,
+    startedAt: time,
+    endedAt: time,
     modelCalls: 0,
     tokens: 0,
     costUsd: 0,
@@ -238,9 +238,9 @@ function remarkOf(event: RunEvent): Remark | undefined {
 
 /** It was asked when what was recorded before it was. */
 function askedIn({ last }: Path, event: RunEvent & Asked["answer"]): Asked {
-  const { seq, purpose, model, at } = event;
-  const startedAt = last?.epoch === event.epoch ? last.at : at;
-  return { kind: "asked", seq, purpose, model, startedAt, endedAt: at, answer: event, calls: [] };
+  const { seq, purpose, model, time } = event;
+  const startedAt = last?.epoch === event.epoch ? last.time : time;
+  return { kind: "asked", seq, purpose, model, startedAt, endedAt: time, answer: event, calls: [] };
 }
 
 function takeReply(visit: Visit, model: string, usage: CallUsage | null): void {
@@ -251,10 +251,10 @@ function takeReply(visit: Visit, model: string, usage: CallUsage | null): void {
   visit.costUsd = visit.costUsd === null || cost === null ? null : visit.costUsd + cost;
 }
 
-function takeCall(path: Path, visit: Visit, { id, ref, tool, input, at }: EventOf<"tool:call"> & RunEvent): void {
+function takeCall(path: Path, visit: Visit, { id, ref, tool, input, time }: EventOf<"tool:call"> & RunEvent): void {
   if (path.open.has(id)) return;
   const attempt = visit.retries.length;
-  const started = { ref, id, tool, input, attempt, startedAt: at };
+  const started = { ref, id, tool, input, attempt, startedAt: time };
   const call: VisitCall = { ...started, endedAt: undefined, outcome: undefined, planned: undefined, blobs: [] };
   path.open.set(id, call);
   visit.calls.push(call);
@@ -263,13 +263,13 @@ function takeCall(path: Path, visit: Visit, { id, ref, tool, input, at }: EventO
 }
 
 function takeResult({ open }: Path, event: EventOf<"tool:result"> & RunEvent): void {
-  const { id, output, error, blobs = [], at } = event;
+  const { id, output, error, blobs = [], time } = event;
   const call = open.get(id);
   if (!call) return;
   call.outcome = error === undefined ? { output: output ?? null } : { error };
   call.planned = plannedAs(event);
   call.blobs = blobs;
-  call.endedAt = at;
+  call.endedAt = time;
   open.delete(id);
 }
 

@@ -120,7 +120,7 @@ function asksOf(events: readonly RunEvent[], promptOf: (answer: Answer) => Promp
   const before = new Map<string, Prompt>();
   return events.flatMap((event): Ask[] => {
     if (event.type !== "model:reply" && event.type !== "model:error") return [];
-    const { seq, at, purpose, model } = event;
+    const { seq, time: at, purpose, model } = event;
     if (event.type === "model:error") {
       const { code, message, hint } = event;
       return [{ seq, at, purpose, model, prompt: null, error: { code, message, ...defined("hint", hint) } }];

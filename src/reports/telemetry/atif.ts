@@ -69,10 +69,10 @@ function isOpening({ purpose }: EventOf<"model:reply">, prompt: Prompt): boolean
 
 function said(
   source: "user" | "system",
-  { at, node }: { readonly at: string; readonly node: string },
+  { time, node }: { readonly time: string; readonly node: string },
   message: string,
 ): Step {
-  return { source, timestamp: at, message, extra: { node } };
+  return { source, timestamp: time, message, extra: { node } };
 }
 
 function openingSteps(event: RunEvent & EventOf<"model:reply">, prompt: Prompt): Step[] {
@@ -104,13 +104,13 @@ function agentStep(
   visit: EventOf<"node:enter"> | undefined,
   results: readonly Result[],
 ): Step {
-  const { parts, model, usage, at, node, purpose, stop, key } = event;
+  const { parts, model, usage, time, node, purpose, stop, key } = event;
   const calls = callsOf(parts);
   const reasoning = parts.flatMap(reasoningOf).join("\n");
   const observed = results.map((result) => observation(result, calls));
   return {
     source: "agent",
-    timestamp: at,
+    timestamp: time,
     model_name: model,
     message: textOf(parts),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),

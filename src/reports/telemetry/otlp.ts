@@ -58,14 +58,14 @@ function otlpSpan(record: RunRecord, span: Span): Json {
     endTimeUnixNano: nanoseconds(endedAt),
     attributes: attributesOf(attributes),
     events: events.map((event) => {
-      return { timeUnixNano: nanoseconds(event.at), name: event.name, attributes: attributesOf(event.attributes) };
+      return { timeUnixNano: nanoseconds(event.time), name: event.name, attributes: attributesOf(event.attributes) };
     }),
     status: error ? { code: ERROR, ...(error.message === undefined ? {} : { message: error.message }) } : {},
   };
 }
 
-function nanoseconds(at: string): string {
-  return `${Math.max(0, Date.parse(at)) || 0}000000`;
+function nanoseconds(time: string): string {
+  return `${Math.max(0, Date.parse(time)) || 0}000000`;
 }
 
 function attributesOf(attributes: Attributes): Json[] {

@@ -40,7 +40,7 @@ export interface Whole {
 
 interface SpanEvent {
   readonly name: string;
-  readonly at: string;
+  readonly time: string;
   readonly attributes: Attributes;
 }
 
@@ -77,7 +77,7 @@ interface Walk {
   readonly visitKeys: Map<string, string>;
   readonly open: Map<string, Draft>;
   costUsd: number | undefined;
-  last: { readonly at: string; readonly epoch: number };
+  last: { readonly time: string; readonly epoch: number };
 }
 
 function startWalk({ record, events, content }: Telling): Walk {
@@ -96,23 +96,23 @@ function startWalk({ record, events, content }: Telling): Walk {
     visitKeys: new Map(),
     open: new Map(),
     costUsd: 0,
-    last: { at: record.at, epoch: events[0]?.epoch ?? 0 },
+    last: { time: record.at, epoch: events[0]?.epoch ?? 0 },
   };
 }
 
 function take(walk: Walk, event: RunEvent): void {
   switch (event.type) {
     case "workflow:start":
-      openPart(walk, event.key, event.at);
+      openPart(walk, event.key, event.time);
       break;
     case "run:resume":
       finishPart(walk);
       walk.part += 1;
-      openPart(walk, event.key, event.at);
+      openPart(walk, event.key, event.time);
       break;
     case "node:enter":
       walk.visitKeys.set(event.node, event.key);
-      openVisit(walk, event.node, event.key, event.at);
+      openVisit(walk, event.node, event.key, event.time);
       if (walk.visit) walk.visit.attributes = { ...walk.visit.attributes, "skillflow.visit": { int: event.iteration } };
       break;
     case "model:reply":
@@ -154,9 +154,9 @@ function take(walk: Walk, event: RunEvent): void {
 /** What stands before the end lies in its parents' time. */
 function extend({ root, visit }: Walk, event: RunEvent): void {
   if (!root || isApplying(event)) return;
-  root.endedAt = later(root.endedAt, event.at);
+  root.endedAt = later(root.endedAt, event.time);
   const node = event.type === "route" ? event.from : "node" in event ? event.node : undefined;
-  if (visit && node === visit.node) visit.endedAt = later(visit.endedAt, event.at);
+  if (visit && node === visit.node) visit.endedAt = later(visit.endedAt, event.time);
 }
 
 function later(a: string, b: string): string {
@@ -172,7 +172,7 @@ function push<Kind extends Draft>(walk: Walk, span: Kind): Kind {
   return span;
 }
 
-function openPart(walk: Walk, key: string, at: string): void {
+function openPart(walk: Walk, key: string, time: string): void {
   const { record, part } = walk;
   const { id, name } = record.workflow;
   walk.root = push(walk, {
@@ -180,8 +180,8 @@ function openPart(walk: Walk, key: string, at: string): void {
     parent: undefined,
     name: `invoke_workflow ${name}`,
     kind: "internal",
-    startedAt: at,
-    endedAt: at,
+    startedAt: time,
+    endedAt: time,
     attributes: {
       "gen_ai.operation.name": "invoke_workflow",
       "gen_ai.workflow.name": name,
@@ -225,7 +225,7 @@ function rounded(usd: number): number {
   return Math.round(usd * 1e6) / 1e6;
 }
 
-function openVisit(walk: Walk, node: string, key: string, at: string): void {
+function openVisit(walk: Walk, node: string, key: string, time: string): void {
   const { record, root, part } = walk;
   const name = record.workflow.nodes[node]?.name ?? node;
   walk.visit = push(walk, {
@@ -234,8 +234,8 @@ function openVisit(walk: Walk, node: string, key: string, at: string): void {
     parent: root?.key,
     name: `invoke_agent ${name}`,
     kind: "internal",
-    startedAt: at,
-    endedAt: at,
+    startedAt: time,
+    endedAt: time,
     attributes: {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": name,
@@ -250,16 +250,16 @@ function openVisit(walk: Walk, node: string, key: string, at: string): void {
 }
 
 /** The visit that an event is of: a run that was resumed inside one goes on with a span of its own. */
-function visitAt(walk: Walk, { node, at }: { readonly node: string; readonly at: string }): Draft | undefined {
+function visitAt(walk: Walk, { node, time }: { readonly node: string; readonly time: string }): Draft | undefined {
   if (walk.visit?.node !== node) {
-    openVisit(walk, node, `${walk.visitKeys.get(node) ?? node}~${walk.part}`, at);
+    openVisit(walk, node, `${walk.visitKeys.get(node) ?? node}~${walk.part}`, time);
   }
   return walk.visit;
 }
 
 function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
   const { record, content } = walk;
-  const { key, node, purpose, model, at, epoch } = event;
+  const { key, node, purpose, model, time, epoch } = event;
   const parent = visitAt(walk, event)?.key;
   const { name } = parseModel(model);
   const usage = event.type === "model:reply" ? event.usage : null;
@@ -271,8 +271,8 @@ function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | Even
     name: `chat ${name}`,
     kind: "client",
     // Asked when what stands before it was known.
-    startedAt: walk.last.epoch === epoch ? walk.last.at : at,
-    endedAt: at,
+    startedAt: walk.last.epoch === epoch ? walk.last.time : time,
+    endedAt: time,
     attributes: {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": providerOf(model, record),
@@ -328,13 +328,13 @@ interface Made {
   readonly node: string;
   readonly tool: string;
   readonly id: string;
-  readonly at: string;
+  readonly time: string;
   readonly input?: Json;
 }
 
-function openCall(walk: Walk, { node, tool, id, at, input }: Made): Draft {
+function openCall(walk: Walk, { node, tool, id, time, input }: Made): Draft {
   const { record, content, skillOf, part } = walk;
-  const parent = visitAt(walk, { node, at })?.key;
+  const parent = visitAt(walk, { node, time })?.key;
   const skill = skillOf.get(tool);
   const loaded = input === undefined ? undefined : loadedSkill(record, tool, input);
   const about = [loaded?.["gen_ai.skill.name"], loaded?.["gen_ai.skill.resource.name"]].filter(
@@ -345,8 +345,8 @@ function openCall(walk: Walk, { node, tool, id, at, input }: Made): Draft {
     parent,
     name: ["execute_tool", tool, ...about].join(" "),
     kind: "internal",
-    startedAt: at,
-    endedAt: at,
+    startedAt: time,
+    endedAt: time,
     attributes: {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool,
@@ -375,10 +375,10 @@ function loadedSkill({ skills }: RunRecord, tool: string, input: Json): Record<s
 }
 
 function takeResult(walk: Walk, event: RunEvent & EventOf<"tool:result">): void {
-  const { id, at, error, code, output, planned, ref } = event;
+  const { id, time, error, code, output, planned, ref } = event;
   const call = walk.open.get(id) ?? openCall(walk, event);
   walk.open.delete(id);
-  call.endedAt = later(call.startedAt, at);
+  call.endedAt = later(call.startedAt, time);
   call.attributes = {
     ...call.attributes,
     ...defined("skillflow.ref", ref),
@@ -395,7 +395,7 @@ function takeResult(walk: Walk, event: RunEvent & EventOf<"tool:result">): void 
 function takeExit(walk: Walk, event: RunEvent & EventOf<"node:exit">): void {
   const visit = visitAt(walk, event);
   if (!visit) return;
-  const { result, at } = event;
+  const { result, time } = event;
   visit.attributes = { ...visit.attributes, "skillflow.status": event.unfinished ? "unfinished" : result.status };
   for (const { name, pass, score, reasoning } of result.evals ?? []) {
     const attributes = {
@@ -404,7 +404,7 @@ function takeExit(walk: Walk, event: RunEvent & EventOf<"node:exit">): void {
       ...defined("gen_ai.evaluation.score.value", score),
       ...(walk.content ? defined("gen_ai.evaluation.explanation", reasoning) : {}),
     };
-    visit.events.push({ name: "gen_ai.evaluation.result", at, attributes });
+    visit.events.push({ name: "gen_ai.evaluation.result", time, attributes });
   }
   if (result.status === "failed") {
     visit.error = errorOf("node.failed", walk.content ? String(result.data.error ?? "failed") : undefined);
@@ -430,28 +430,28 @@ function takeApplied(walk: Walk, event: RunEvent & (EventOf<"operation:begun"> |
   if (event.type === "operation:begun") {
     const id = `${event.key}/${event.operation}`;
     const tool = `${operation.skill}_${operation.tool}`;
-    const span = openApplied(walk, { id, tool, node: operation.node, at: event.at });
+    const span = openApplied(walk, { id, tool, node: operation.node, time: event.time });
     walk.open.set(`operation ${event.operation}`, span);
     return;
   }
   const span = walk.open.get(`operation ${event.operation}`);
   if (!span) return;
   walk.open.delete(`operation ${event.operation}`);
-  span.endedAt = later(span.startedAt, event.at);
+  span.endedAt = later(span.startedAt, event.time);
   if (event.error !== undefined) {
     span.error = errorOf(event.code ?? "tool.failed", walk.content ? event.error : undefined);
   }
 }
 
-function openApplied(walk: Walk, { id, tool, node, at }: Made): Draft {
+function openApplied(walk: Walk, { id, tool, node, time }: Made): Draft {
   const { record, root, part } = walk;
   return push(walk, {
     key: id,
     parent: root?.key,
     name: `execute_tool ${tool}`,
     kind: "internal",
-    startedAt: at,
-    endedAt: at,
+    startedAt: time,
+    endedAt: time,
     attributes: {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool,
@@ -467,6 +467,6 @@ function openApplied(walk: Walk, { id, tool, node, at }: Made): Draft {
   });
 }
 
-function eventOf({ at }: RunEvent, name: string, attributes: Attributes): SpanEvent {
-  return { name, at, attributes };
+function eventOf({ time }: RunEvent, name: string, attributes: Attributes): SpanEvent {
+  return { name, time, attributes };
 }

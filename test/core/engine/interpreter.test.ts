@@ -1179,7 +1179,7 @@ describe("going on after the end", () => {
     const first = play(record);
     const at = first.events.findIndex((event) => event.type === "node:enter" && event.node === "b");
     const end: EventBody = { type: "workflow:end", results: {}, status: "interrupted", reason: "" };
-    const stop = [INTERRUPT, end].map((body, index) => ({ seq: at + index, at: "", epoch: 0, key: "2:b", ...body }));
+    const stop = [INTERRUPT, end].map((body, index) => ({ seq: at + index, time: "", epoch: 0, key: "2:b", ...body }));
     const second = play(record, { past: [...first.events.slice(0, at), ...stop], epoch: 1, resume: {} });
     expect(second.asks.map(({ node }) => node)).toEqual(["b"]);
     expect(second.state.end?.status).toBe("succeeded");

@@ -197,7 +197,7 @@ describe("operations are withdrawn", () => {
   });
 
   test("unless they were applied, which is marked, or may have been", () => {
-    const at = (events: typeof first.events) => ({ seq: events.length, at: "2026-01-01T00:00:00.000Z", epoch: 1 });
+    const at = (events: typeof first.events) => ({ seq: events.length, time: "2026-01-01T00:00:00.000Z", epoch: 1 });
     const { digest } = planOf(first.state)[1] ?? { digest: "" };
     const begun = {
       type: "operation:begun",

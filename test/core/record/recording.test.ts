@@ -60,7 +60,7 @@ describe("a recording", () => {
     ["an event that was taken out", (lines) => lines.splice(3, 1), /^4: seq is 3, where 2 follows/],
     ["an event that was repeated", (lines) => lines.splice(3, 0, lines[3] ?? {}), /^5: seq is 2, where 3 follows/],
     ["an event of an earlier process", (lines) => (at(lines, "workflow:start").epoch = 1), /^3: epoch goes back to 0/],
-    ["an event of no time", (lines) => (at(lines, "model:reply").at = "soon"), /^5: at is no time/],
+    ["an event of no time", (lines) => (at(lines, "model:reply").time = "soon"), /^5: time is no date/],
     ["a route over another edge", (lines) => (at(lines, "route").edge = 1), /edge 1 leads elsewhere/],
     ["a route over no edge", (lines) => (at(lines, "route").edge = 9), /edge 9 leads elsewhere/],
     ["a status that is none", (lines) => (at(lines, "workflow:end").status = "fine"), /status/],

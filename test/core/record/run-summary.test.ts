@@ -26,18 +26,18 @@ test.each(CUTS)("the line of a run that got to its event %i says what its result
     ...{ status, exitCode, degraded, costUsd, inputTokens, outputTokens, durationMs },
     model: record.settings.model,
     startedAt: record.at,
-    endedAt: length === events.length ? events.at(-1)?.at : null,
+    endedAt: length === events.length ? events.at(-1)?.time : null,
   });
 });
 
 test("a resumed run is under way again, with the model of the resume, and no time is counted between its processes", () => {
   const last = events.at(-1) as RunEvent;
-  const at = new Date(Date.parse(last.at) + 3_600_000).toISOString();
+  const time = new Date(Date.parse(last.time) + 3_600_000).toISOString();
   const again = {
     type: "run:resume",
     settings: { model: "m:x" },
     seq: 99,
-    at,
+    time,
     epoch: 1,
     key: "r",
   } as unknown as RunEvent;
@@ -55,11 +55,11 @@ test("a resumed run is under way again, with the model of the resume, and no tim
 
 test("the time that applying a plan takes is none of the run's", () => {
   const last = events.at(-1) as RunEvent;
-  const after = (seconds: number) => new Date(Date.parse(last.at) + seconds * 1000).toISOString();
+  const after = (seconds: number) => new Date(Date.parse(last.time) + seconds * 1000).toISOString();
   const of = { operation: "op-1", digest: "0".repeat(64), epoch: 1, key: "after/1" };
   const applied: readonly RunEvent[] = [
-    { ...of, type: "operation:begun", call: "c", by: "kim", seq: 98, at: after(60) },
-    { ...of, type: "operation:ended", output: {}, seq: 99, at: after(90) },
+    { ...of, type: "operation:begun", call: "c", by: "kim", seq: 98, time: after(60) },
+    { ...of, type: "operation:ended", output: {}, seq: 99, time: after(90) },
   ];
   const past = [...events, ...applied];
   const spent = summarizeRun({ record, events: skim(events) }).durationMs;

@@ -172,7 +172,14 @@ describe("a resumed run's settings", () => {
   });
 
   test("the last change counts", () => {
-    const change = (settings: object) => ({ type: "run:resume" as const, settings, seq: 0, at: "", epoch: 1, key: "" });
+    const change = (settings: object) => ({
+      type: "run:resume" as const,
+      settings,
+      seq: 0,
+      time: "",
+      epoch: 1,
+      key: "",
+    });
     expect(
       recordedSettings(SETTINGS, [
         change({ model: "script:b" }),
