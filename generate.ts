@@ -87,8 +87,9 @@ function envExample(skills: readonly Skill[]): string {
 function envSection({ id, name, config }: Skill): string {
   const fields = Object.values(config).filter(({ env }) => env !== undefined && env !== "PATH");
   if (fields.length === 0) return "";
-  const lines = fields.map(({ description, env, required }) => {
-    return `# ${description}${required ? " (required)" : ""}\n#${env}=\n`;
+  const lines = fields.map(({ description, env, required, unless }) => {
+    const needed = required ? ` (required${unless ? `, or ${unless}` : ""})` : "";
+    return `# ${description}${needed}\n#${env}=\n`;
   });
   return `# ${name} (${id})\n${lines.join("")}`;
 }
@@ -104,8 +105,9 @@ Made from the skills themselves by \`npm run generate\`. A tool's name here is t
 }
 
 function skillSection(skill: Skill): string {
-  const config = Object.entries(skill.config).map(([key, { description, env, required }]) => {
-    return `| \`${env ?? key}\` | ${required ? "yes" : "no"} | ${cell(description)} |`;
+  const config = Object.entries(skill.config).map(([key, { description, env, required, unless }]) => {
+    const needed = required ? (unless ? `yes, or \`${unless}\`` : "yes") : "no";
+    return `| \`${env ?? key}\` | ${needed} | ${cell(description)} |`;
   });
   const tools = skill.tools.map((tool) => {
     const repeatable = tool.effect === "write" && tool.idempotent ? ", repeatable" : "";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Project, ProjectOptions } from "./app/library/project.ts";
-import { missingConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
+import { lackingFields, missingConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import type { SkillDefinition } from "./core/skill.ts";
 import { isObject } from "./core/values.ts";
@@ -65,7 +65,7 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
   for (const skill of skills) {
     const fields = resolveConfig(skill, overrides, seen);
     const reason = missingConfig(fields);
-    const lacking = fields.filter(({ field, value }) => field.required && value === undefined);
+    const lacking = lackingFields(fields);
     if (reason === undefined) resolved.available.push(skill);
     else resolved.unavailable.push({ skill, reason, missing: lacking.map(({ key }) => key) });
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolContext } from "./core/skill.ts";
-import type { Json, JsonObject } from "./core/values.ts";
+import type { Json, JsonObject, JsonSchema } from "./core/values.ts";
 
 /**
  * What every skill that talks to a service over HTTP does in the same way: wait, keep its results small, and mark what it
@@ -63,6 +63,31 @@ export function trim(result: unknown): Json {
   return dropItems(plain(result, SHORTEST_CAP));
 }
 
+/** Of what kind a member of a result is: `[x]` is a list of x, an object tells its members, `any` is for the service to say. */
+export type Shape = "text" | "number" | "flag" | "any" | readonly [Shape] | { readonly [member: string]: Shape };
+
+/**
+ * The output schema of a tool that gives an object. Only members named in `always` are always there, and others may come
+ * along, such as what `trim` says that it left out.
+ */
+export function resultSchema(members: { readonly [member: string]: Shape }, ...always: readonly string[]): JsonSchema {
+  const schema = schemaOf(members);
+  return always.length > 0 ? { ...schema, required: [...always] } : schema;
+}
+
+function schemaOf(shape: Shape): JsonSchema {
+  if (typeof shape === "string") return LEAVES[shape];
+  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]) };
+  const properties = Object.entries(shape).map(([member, inner]) => [member, schemaOf(inner)] as const);
+  return { type: "object", properties: Object.fromEntries(properties) };
+}
+
+function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
+  return Array.isArray(shape);
+}
+
+const LEAVES = { text: { type: "string" }, number: { type: "number" }, flag: { type: "boolean" }, any: {} } as const;
+
 /** Bytes of a value's JSON text. */
 export function jsonSize(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
@@ -92,13 +117,27 @@ function dropItems(value: Json): Json {
   let dropped = 0;
   for (let size = jsonSize(members); size > LARGEST_RESULT; size = jsonSize(members)) {
     const [key, list] = longestList(members);
-    if (list.length === 0) return clip(JSON.stringify(members), 4_000);
+    if (list.length === 0) return withoutLargest(members);
     const kept = withoutEnd(list, size - LARGEST_RESULT);
     dropped += list.length - kept.length;
     members[key] = kept;
     members["truncated"] = `${dropped} items left out: ask for fewer at a time`;
   }
   return members;
+}
+
+/** Where no list is left to shorten: the largest members go, by their names. */
+function withoutLargest(members: Readonly<Record<string, Json>>): Json {
+  const { truncated: _, ...rest }: Record<string, Json> = { ...members };
+  const bySize = Object.keys(rest).sort((a, b) => jsonSize(rest[b] ?? null) - jsonSize(rest[a] ?? null));
+  const gone: string[] = [];
+  for (const key of bySize) {
+    if (jsonSize(rest) <= LARGEST_RESULT) break;
+    delete rest[key];
+    rest["truncated"] = `left out as too large: ${gone.concat(key).join(", ")}`;
+    gone.push(key);
+  }
+  return rest;
 }
 
 function withoutEnd(list: readonly Json[], excess: number): readonly Json[] {

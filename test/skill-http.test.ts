@@ -1,4 +1,4 @@
-import { callDigest, clip, jsonSize, markerOf, patiently, retryAfter, trim } from "skillflow";
+import { callDigest, clip, jsonSize, markerOf, patiently, resultSchema, retryAfter, trim } from "skillflow";
 import { describe, expect, it } from "vitest";
 
 const { signal } = new AbortController();
@@ -61,9 +61,28 @@ describe("a trimmed result", () => {
     expect(many).toMatchObject({ truncated: expect.stringMatching(/items left out/) });
   });
 
+  it("stays an object whose lists are there, and names what was too large even when cut", () => {
+    const parts = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`p${index}`, "x".repeat(500)]));
+    const result = trim({ id: 7, parts, lines: ["a", "b"] });
+    expect(result).toEqual({ id: 7, lines: [], truncated: "left out as too large: parts" });
+  });
+
   it("does not cut a character in two", () => {
     expect(clip("a😀b", 2)).toBe("a… [3 more characters]");
   });
+});
+
+it("a result's schema tells its members, and which of them are always there", () => {
+  expect(resultSchema({ items: [{ id: "number", of: "any" }], more: "text", whole: "flag" }, "items")).toEqual({
+    type: "object",
+    properties: {
+      items: { type: "array", items: { type: "object", properties: { id: { type: "number" }, of: {} } } },
+      more: { type: "string" },
+      whole: { type: "boolean" },
+    },
+    required: ["items"],
+  });
+  expect(resultSchema({})).toEqual({ type: "object", properties: {} });
 });
 
 describe("what a call is named by", () => {

@@ -7,7 +7,10 @@ import { escaped, markup } from "./markup.ts";
  * an app that answers.
  */
 
-const shown = z.strictObject({ type: z.enum(["mrkdwn", "plain_text"]), text: z.string().min(1).max(3000) });
+// Named, so that a schema tells it once, wherever it stands.
+const shown = z
+  .strictObject({ type: z.enum(["mrkdwn", "plain_text"]), text: z.string().min(1).max(3000) })
+  .meta({ id: "shown" });
 
 // One shape for every block: a schema of each apart is four times as long, in every request.
 const blockShape = z.strictObject({

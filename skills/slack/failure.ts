@@ -1,4 +1,5 @@
 import { clip, type ToolContext } from "skillflow";
+import { ZodError } from "zod";
 
 /** Runs a tool's work; what it throws carries advice and no secret. It carries no cause: an SDK's may hold the address. */
 export async function explaining<Result>(context: ToolContext, work: () => Promise<Result>): Promise<Result> {
@@ -10,6 +11,20 @@ export async function explaining<Result>(context: ToolContext, work: () => Promi
   }
 }
 
+/** What Slack refused by one of its short codes. */
+class SlackRefusal extends Error {
+  constructor(
+    readonly code: string,
+    words: string,
+  ) {
+    super(words);
+  }
+}
+
+export function isCode(error: unknown, code: string): boolean {
+  return error instanceof SlackRefusal && error.code === code;
+}
+
 /** Slack's short codes, in words. */
 export function explainCode(
   code: string,
@@ -19,7 +34,8 @@ export function explainCode(
   const advice = ADVICE[known] ?? "";
   const needed = typeof details["needed"] === "string" ? ` The token lacks the scope ${details["needed"]}.` : "";
   const what = known || `status ${details.status}: ${clip(code.replace(/\s+/g, " "), 200) || "no text"}`;
-  return new Error(`Slack refused the message (${what}).${advice && ` ${advice}`}${needed}${messagesOf(details)}`);
+  const words = `Slack refused this (${what}).${advice && ` ${advice}`}${needed}${messagesOf(details)}`;
+  return new SlackRefusal(known, words);
 }
 
 export function unclear(status: number, code?: string): Error {
@@ -44,7 +60,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   channel_is_archived: ARCHIVED,
   channel_not_found: "The channel does not exist or the app cannot see it: check its name, or have the app invited.",
   edit_window_closed: "The message is too old to be changed: send a new one.",
+  cannot_dm_bot: "This is a bot: nobody reads a message to it.",
   invalid_auth: TOKEN,
+  invalid_cursor: "Begin without cursor.",
+  invalid_name: "No emoji has this name.",
   invalid_blocks: SHAPE,
   invalid_blocks_format: SHAPE,
   invalid_payload: SHAPE,
@@ -60,12 +79,17 @@ const ADVICE: Readonly<Record<string, string>> = {
   no_text: "The text must not be empty.",
   not_authed: TOKEN,
   not_in_channel: "The bot is not in this channel: have it invited.",
+  not_allowed_token_type:
+    "This needs a token of another kind: a bot token (xoxb-), or for search a user token (xoxp-).",
   posting_to_general_channel_denied: NOT_ALLOWED,
   restricted_action: NOT_ALLOWED,
   team_disabled: "The workspace is switched off.",
   thread_not_found: "No message has this thread_ts in this channel: take both from the answer of send_message.",
   token_expired: TOKEN,
   token_revoked: TOKEN,
+  too_many_reactions: "The message has as many reactions as Slack allows.",
+  user_not_found: "Nobody here has this id: check SLACK_MENTIONS.",
+  users_not_found: "Nobody here has this e-mail address, or the token may not look for it (users:read.email).",
 };
 
 /** Slack names the faulty block in `response_metadata.messages`. */
@@ -78,6 +102,10 @@ function messagesOf(details: { readonly [key: string]: unknown }): string {
 
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof ZodError) {
+    const places = error.issues.slice(0, 3).map(({ path }) => path.join(".") || "the whole");
+    return `Slack answered in an unexpected form (${places.join(", ")}).`;
+  }
   const { cause } = error;
   if (!(error instanceof TypeError && cause instanceof Error)) return error.message;
   const code = "code" in cause ? ` (${String(cause.code)})` : "";
@@ -85,11 +113,20 @@ function textOf(error: unknown): string {
 }
 
 function withoutSecrets(text: string, { config }: ToolContext): string {
-  const { SLACK_WEBHOOK_URL: url = "", SLACK_BOT_TOKEN: token = "" } = config;
-  const path = URL.canParse(url) ? new URL(url).pathname : "";
-  const secrets = { SLACK_WEBHOOK_URL: [url, path], SLACK_BOT_TOKEN: [token] };
+  const { SLACK_WEBHOOK_URL: url = "", SLACK_BOT_TOKEN: bot = "", SLACK_USER_TOKEN: user = "" } = config;
+  const secrets = { SLACK_WEBHOOK_URL: partsOf(url.trim()), SLACK_BOT_TOKEN: [bot], SLACK_USER_TOKEN: [user] };
   return Object.entries(secrets)
     .flatMap(([name, values]) => values.map((value) => [name, value.trim()] as const))
     .filter(([, value]) => value.length > 1)
     .reduce((rest, [name, value]) => rest.replaceAll(value, `[redacted:${name}]`), text);
 }
+
+/** A webhook's address, its path, and the last segment of that: whoever knows it can post. */
+function partsOf(url: string): readonly string[] {
+  if (!URL.canParse(url)) return [url];
+  const { pathname } = new URL(url);
+  const secret = pathname.split("/").at(-1) ?? "";
+  return [url, pathname, ...(secret.length >= SHORTEST_SECRET ? [secret] : [])];
+}
+
+const SHORTEST_SECRET = 8;

@@ -1,69 +1,70 @@
-import { defineTool, type ToolContext } from "skillflow";
+import { defineTool, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { blocks, renderBlocks } from "./blocks.ts";
-import { explaining } from "./failure.ts";
+import { explaining, isCode } from "./failure.ts";
+import { channel, channelOf, checkedChannel, SENT, text, timestamp } from "./fields.ts";
 import { markup } from "./markup.ts";
+import { mention, mentionBlock, mentionText, personOf } from "./mentions.ts";
 import { callApi } from "./web-api.ts";
 import { postToWebhook } from "./webhook.ts";
 
-const CHANNEL = /^([CGD][A-Z0-9]{5,20}|#[^\s#@<>,/&]{1,80})$/;
-
-const channel = z.string().max(81).regex(CHANNEL).describe("A channel's id such as C0123456789, or #name.");
-
-const timestamp = z
-  .string()
-  .max(24)
-  .regex(/^\d{1,12}\.\d{6}$/);
-
-const text = z.string().min(1).max(3500).describe("Slack's mrkdwn.");
+const BOT = ["SLACK_BOT_TOKEN"];
 
 export const messageTools = [
   defineTool({
     name: "send_message",
-    description: "Posts a message: to the webhook's channel, or as the bot where a channel is set.",
+    description:
+      "Posts one message: as the bot where a channel is known, else by the webhook. More on it: a thread reply.",
     effect: "write",
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
       channel: channel.optional().describe("An id or #name: needs the bot. Else the default one."),
+      mention,
     }),
+    output_schema: SENT,
     handler: (input, context) =>
       explaining(context, async () => {
+        const message = post(input, context);
         const place = input.channel ?? context.config["SLACK_CHANNEL"];
         if (context.config["SLACK_BOT_TOKEN"] && place) {
-          return messageOf(await callApi("chat.postMessage", { ...post(input), channel: checked(place) }, context));
+          return messageOf(await callApi("chat.postMessage", { ...message, channel: checkedChannel(place) }, context));
         }
         if (input.channel) throw new Error(needsBot("Posting to a channel by name"));
-        await postToWebhook(post(input), context);
+        if (!context.config["SLACK_WEBHOOK_URL"]) return channelOf(undefined, context);
+        await postToWebhook(message, context);
         return { sent: true, via: "webhook" };
       }),
   }),
   defineTool({
     name: "send_thread_reply",
-    description: "Replies in a message's thread, as the bot.",
+    description: "Replies in a message's thread: what is new about the same incident.",
     effect: "write",
-    needs: ["SLACK_BOT_TOKEN"],
+    needs: BOT,
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
       channel: channel.optional().describe("An id or #name; else the default one."),
       thread_ts: timestamp.describe("`ts` of the thread's first message, such as 1700000000.000100."),
       broadcast: z.boolean().optional().describe("Shows the reply in the channel too."),
+      mention,
     }),
+    output_schema: SENT,
     handler: (input, context) =>
       explaining(context, async () => {
-        const place = botChannel(input.channel, "A thread reply", context);
+        requireBot("A thread reply", context);
+        const place = channelOf(input.channel, context);
         const { thread_ts, broadcast = false } = input;
-        const reply = { ...post(input), channel: place, thread_ts, reply_broadcast: broadcast };
+        const reply = { ...post(input, context), channel: place, thread_ts, reply_broadcast: broadcast };
         return messageOf(await callApi("chat.postMessage", reply, context));
       }),
   }),
   defineTool({
     name: "update_message",
-    description: "Replaces a message that this bot posted.",
+    description: "Replaces a message that this bot posted: its state, instead of one more message. It pings nobody.",
     effect: "write",
     idempotent: true,
-    needs: ["SLACK_BOT_TOKEN"],
+    needs: BOT,
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
@@ -73,20 +74,80 @@ export const messageTools = [
         .describe("`channel` of the message: its id, not a name."),
       ts: timestamp.describe("`ts` of the message."),
     }),
+    output_schema: SENT,
     handler: (input, context) =>
       explaining(context, async () => {
-        const place = botChannel(input.channel, "An update", context);
-        const { unfurl_links: _, unfurl_media: __, ...message } = post(input);
+        requireBot("An update", context);
+        const { unfurl_links: _, unfurl_media: __, ...message } = post(input, context);
+        const place = checkedChannel(input.channel);
         return messageOf(await callApi("chat.update", { ...message, channel: place, ts: input.ts }, context));
+      }),
+  }),
+  defineTool({
+    name: "send_direct_message",
+    description:
+      "Writes to one person alone, whom SLACK_MENTIONS lists. What a team should know belongs into a channel.",
+    effect: "write",
+    needs: [...BOT, "SLACK_MENTIONS"],
+    input_schema: z.strictObject({
+      user: z.string().min(1).max(80).describe("Name or id, as SLACK_MENTIONS lists it."),
+      text,
+    }),
+    output_schema: SENT,
+    handler: (input, context) =>
+      explaining(context, async () => {
+        requireBot("A message to a person", context);
+        const users = personOf(input.user, context);
+        const opened = await callApi("conversations.open", { users }, context);
+        const place = (opened["channel"] as { readonly id?: unknown } | undefined)?.id;
+        if (typeof place !== "string")
+          throw new Error("Slack opened no conversation with this person. Nothing was sent.");
+        return messageOf(await callApi("chat.postMessage", { ...post(input, context), channel: place }, context));
+      }),
+  }),
+  defineTool({
+    name: "add_reaction",
+    description: "Marks a message with an emoji, such as eyes while somebody looks: quieter than a reply.",
+    effect: "write",
+    idempotent: true,
+    needs: BOT,
+    input_schema: z.strictObject({
+      channel: z.string().regex(/^[CGD][A-Z0-9]{5,20}$/),
+      ts: timestamp,
+      emoji: z
+        .string()
+        .max(100)
+        .regex(/^[a-z0-9_+'-]+(::skin-tone-[2-6])?$/)
+        .describe("Its name without colons, such as white_check_mark."),
+    }),
+    output_schema: resultSchema({ reacted: "flag", existing: "flag" }, "reacted"),
+    handler: ({ channel: place, ts, emoji }, context) =>
+      explaining(context, async () => {
+        requireBot("A reaction", context);
+        try {
+          await callApi("reactions.add", { channel: checkedChannel(place), timestamp: ts, name: emoji }, context);
+          return { reacted: true };
+        } catch (error) {
+          if (isCode(error, "already_reacted")) return { reacted: true, existing: true };
+          throw error;
+        }
       }),
   }),
 ];
 
-/** Nothing in a message is fetched by Slack, and no name in it becomes a mention. */
-function post(input: { readonly text: string; readonly blocks?: z.infer<typeof blocks> | undefined }) {
+interface Written {
+  readonly text: string;
+  readonly blocks?: z.infer<typeof blocks> | undefined;
+  readonly mention?: readonly string[] | undefined;
+}
+
+/** Nothing in a message is fetched by Slack, and no name in what a model wrote becomes a mention. */
+function post(input: Written, context: ToolContext) {
+  const mentions = mentionText(input.mention, context);
+  const own = mentions === "" ? [] : [mentionBlock(mentions)];
   return {
-    text: markup(input.text),
-    ...(input.blocks ? { blocks: renderBlocks(input.blocks) } : {}),
+    text: [mentions, markup(input.text)].filter((part) => part !== "").join(" "),
+    ...(input.blocks ? { blocks: [...own, ...renderBlocks(input.blocks)] } : {}),
     link_names: false,
     parse: "none",
     unfurl_links: false,
@@ -98,16 +159,8 @@ function messageOf(answer: { readonly [key: string]: unknown }) {
   return { sent: true, via: "bot", channel: String(answer["channel"] ?? ""), ts: String(answer["ts"] ?? "") };
 }
 
-function botChannel(named: string | undefined, what: string, context: ToolContext): string {
-  if (!context.config["SLACK_BOT_TOKEN"]) throw new Error(needsBot(what));
-  const place = named ?? context.config["SLACK_CHANNEL"];
-  if (!place) throw new Error("Name the channel: SLACK_CHANNEL sets no default.");
-  return checked(place);
-}
-
-function checked(place: string): string {
-  if (CHANNEL.test(place)) return place;
-  throw new Error(`"${place.slice(0, 81)}" is not a channel: write its id, such as C0123456789, or #name.`);
+function requireBot(what: string, { config }: ToolContext): void {
+  if (!config["SLACK_BOT_TOKEN"]) throw new Error(needsBot(what));
 }
 
 function needsBot(what: string): string {

@@ -1,4 +1,4 @@
-import type { ToolContext } from "skillflow";
+import { patiently, retryAfter, type ToolContext, untoldPause } from "skillflow";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
 
@@ -8,23 +8,75 @@ interface Answer {
   readonly [key: string]: unknown;
 }
 
-/** Calls a method of Slack's Web API as the bot. A refusal comes as `{ok: false}` with status 200. */
+/** Calls a method of Slack's Web API as the bot, once. A refusal comes as `{ok: false}` with status 200. */
 export async function callApi(method: string, body: unknown, context: ToolContext): Promise<Answer> {
+  const type = "application/json; charset=utf-8";
+  const { response, answer } = await send(method, { type, body: JSON.stringify(body) }, context);
+  if (response.status >= 500) throw unclear(response.status, answer?.error);
+  if (!answer && response.ok) throw new Error(`${NOT_SLACK} Whether the message was sent is unclear.`);
+  return accepted(response, answer);
+}
+
+type Token = "SLACK_BOT_TOKEN" | "SLACK_USER_TOKEN";
+
+/** Asks a method that only reads, again where Slack fails to answer. These take forms, not JSON. */
+export async function readApi(
+  method: string,
+  query: Readonly<Record<string, string | number | boolean | undefined>>,
+  context: ToolContext,
+  token: Token = "SLACK_BOT_TOKEN",
+): Promise<Answer> {
+  const given = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value));
+  const body = given.toString();
+  const { signal } = context;
+  const pauseAfter = (failure: unknown, attempt: number) =>
+    failure instanceof Failed ? (failure.pause ?? untoldPause(attempt)) : undefined;
+  const type = "application/x-www-form-urlencoded";
+  const { response, answer } = await patiently({ signal, pauseAfter }, async () => {
+    const got = await send(method, { type, body, token }, context).catch(silent);
+    if (got.response.status >= 500) throw new Failed(got.response.status, got.response);
+    return got;
+  });
+  if (!answer && response.ok) throw new Error(NOT_SLACK);
+  return accepted(response, answer);
+}
+
+class Failed extends Error {
+  readonly pause: number | undefined;
+  constructor(how: number | string, response?: Response) {
+    super(`Slack failed (${how}). Try again later.`);
+    this.pause = retryAfter(response?.headers.get("retry-after"));
+  }
+}
+
+function silent(error: unknown): never {
+  const { cause } = error as { readonly cause?: unknown };
+  if (!(error instanceof TypeError && cause instanceof Error)) throw error;
+  throw new Failed(`no answer${"code" in cause ? `: ${String(cause.code)}` : ""}`);
+}
+
+interface Sending {
+  readonly type: string;
+  readonly body: string;
+  readonly token?: Token;
+}
+
+async function send(method: string, { type, body, token = "SLACK_BOT_TOKEN" }: Sending, context: ToolContext) {
+  const secret = context.config[token]?.trim();
+  if (!secret) throw new Error(`${token} is not set: this cannot be done in this run.`);
   const response = await patientFetch(context)(`${baseUrl(context)}/${method}`, {
     method: "POST",
     redirect: "error",
-    headers: {
-      authorization: `Bearer ${context.config["SLACK_BOT_TOKEN"]?.trim()}`,
-      "content-type": "application/json; charset=utf-8",
-    },
-    body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${secret}`, "content-type": type },
+    body,
   });
-  const text = await response.text();
-  const answer = parse(text);
-  if (response.status >= 500) throw unclear(response.status, answer?.error);
+  return { response, answer: parse(await response.text()) };
+}
+
+function accepted(response: Response, answer: Answer | undefined): Answer {
   if (answer?.ok === true) return answer;
   if (answer?.error) throw explainCode(answer.error, { ...answer, status: response.status });
-  if (response.ok) throw new Error(`${NOT_SLACK} Whether the message was sent is unclear.`);
   throw new Error(`Slack refused the request (${response.status}). ${NOT_SLACK}`);
 }
 

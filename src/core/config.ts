@@ -124,9 +124,19 @@ export function refuseAmbiguous(
 
 /** Why a skill is unavailable (S3); undefined when it is available. */
 export function missingConfig(fields: readonly ResolvedField[]): string | undefined {
-  const missing = fields.filter(({ field, value }) => field.required && value === undefined);
-  if (missing.length === 0) return undefined;
-  return missing.map(describeMissing).join("; ");
+  const missing = lackingFields(fields);
+  return missing.length === 0 ? undefined : missing.map((field) => describeLack(field, fields)).join("; ");
+}
+
+/** Required fields without a value that no other field stands in for. */
+export function lackingFields(fields: readonly ResolvedField[]): readonly ResolvedField[] {
+  const isSet = (wanted: string | undefined) => fields.some(({ key, value }) => key === wanted && value !== undefined);
+  return fields.filter(({ field, value }) => field.required && value === undefined && !isSet(field.unless));
+}
+
+function describeLack(lacking: ResolvedField, fields: readonly ResolvedField[]): string {
+  const other = fields.find(({ key }) => key === lacking.field.unless);
+  return other ? `${describeMissing(lacking)}, nor is ${other.field.env ?? other.key}` : describeMissing(lacking);
 }
 
 /** Why one tool of an available skill is left out; undefined when it is offered. */

@@ -48,6 +48,8 @@ export interface ConfigField {
   readonly description: string;
   /** Unresolved: the skill is unavailable. Default false. */
   readonly required?: boolean;
+  /** The key of a field that does in its place: where that one is set, this one need not be. */
+  readonly unless?: string;
   /** The environment variable to read. */
   readonly env?: string;
   /** Default true: the value is redacted everywhere. False for addresses and names that people need to read. */

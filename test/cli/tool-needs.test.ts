@@ -35,6 +35,12 @@ describe("a tool with needs of its own", () => {
 
   it("is offered with them", async () => {
     const { offered } = await look({ ...webhook, SLACK_BOT_TOKEN: "xoxb-0123456789" });
-    expect(offered).toEqual(["slack_send_message", "slack_send_thread_reply", "slack_update_message"]);
+    expect(offered).toEqual(expect.arrayContaining(["slack_send_message", "slack_send_thread_reply"]));
+    expect(offered).not.toContain("slack_search_messages");
+  });
+
+  it("makes no other way of its skill needed: a bot's token does without a webhook", async () => {
+    const { offered } = await look({ SLACK_BOT_TOKEN: "xoxb-0123456789" });
+    expect(offered).toContain("slack_send_message");
   });
 });

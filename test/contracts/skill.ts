@@ -4,6 +4,7 @@ import type { Json, JsonObject, JsonSchema, Skill, ToolContext } from "skillflow
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";
+import { schemaProblems } from "../../src/core/schema/schema.ts";
 
 /** What a skill brings so that the suite can run every one of its tools. */
 export interface SkillCase {
@@ -124,7 +125,13 @@ export function describeSkill(
 export async function callTool(skill: Skill, name: string, input: JsonObject, context: ToolContext): Promise<Json> {
   const tool = skill.tools.find((candidate) => candidate.name === name);
   if (!tool) throw new Error(`${skill.id} has no tool ${name}`);
-  return (await tool.handler(input as never, context)) as Json;
+  const result = (await tool.handler(input as never, context)) as Json;
+  if (tool.output_schema) {
+    const problems = schemaProblems(tool.output_schema, result);
+    if (problems.length > 0)
+      throw new Error(`${name} gives what its output_schema does not allow: ${JSON.stringify(problems)}`);
+  }
+  return result;
 }
 
 /** Whether an input passes the schema, as the executor checks it before the handler runs. */
@@ -159,10 +166,14 @@ function schemaOf(inputSchema: unknown): JsonSchema {
 /** Where a schema is open, unbounded, undescribed, or uses what a strict provider refuses. */
 function faultsOf(schema: JsonSchema, place: string): string[] {
   const faults: string[] = [];
-  for (const keyword of ["$ref", "oneOf", "allOf", "not", "patternProperties", "default"]) {
+  for (const keyword of ["oneOf", "allOf", "not", "patternProperties", "default"]) {
     if (keyword in schema) faults.push(`${place}: uses ${keyword}`);
   }
   if (/\(\?[=!<]/.test(String(schema["pattern"] ?? ""))) faults.push(`${place}: its pattern looks around`);
+  if ("$ref" in schema && !/^#\/\$defs\/\w+$/.test(String(schema["$ref"]))) faults.push(`${place}: refers elsewhere`);
+  for (const [name, inner] of Object.entries((schema["$defs"] ?? {}) as Record<string, JsonSchema>)) {
+    faults.push(...faultsOf(inner, `${place}.$defs.${name}`));
+  }
   const isBounded = ["maxLength", "pattern", "enum", "const"].some((keyword) => keyword in schema);
   if (schema["type"] === "string" && !isBounded) faults.push(`${place}: text without bound`);
   if (schema["type"] === "integer" && !("maximum" in schema)) faults.push(`${place}: number without bound`);

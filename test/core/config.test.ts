@@ -40,6 +40,13 @@ describe("where a value comes from (S2)", () => {
     expect(missingConfig(resolve(config, { B: "" }))).toBe("A is not set; B is set but empty");
   });
 
+  test("a field that another one does for is missing where both are", () => {
+    const config = { HOOK: field({ env: "HOOK", required: true, unless: "BOT" }), BOT: field({ env: "THE_BOT" }) };
+    expect(missingConfig(resolve(config, { THE_BOT: "b" }))).toBeUndefined();
+    expect(missingConfig(resolve(config, { HOOK: "h" }))).toBeUndefined();
+    expect(missingConfig(resolve(config, { THE_BOT: "" }))).toBe("HOOK is not set, nor is THE_BOT");
+  });
+
   test("names that objects already have are not found where nobody set them", () => {
     expect(missingConfig(resolve({ toString: field({ env: "NOPE", required: true }) }))).toBe("NOPE is not set");
   });

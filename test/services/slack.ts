@@ -26,10 +26,13 @@ export interface SlackAnswer {
 
 export const WEBHOOK_PATH = "/services/T0CANARY/B0CANARY/canarysecret";
 export const BOT_TOKEN = "xoxb-canary-0123456789";
+export const USER_TOKEN = "xoxp-canary-0123456789";
 const CHANNELS = new Map([
   ["#incidents", "C0123456789"],
   ["C0123456789", "C0123456789"],
+  ["D0123456789", "D0123456789"],
 ]);
+const FIRST_STAMP = "1700000000.000100";
 
 export async function startSlack(script: Script = () => undefined): Promise<SlackService> {
   const messages: Message[] = [];
@@ -93,7 +96,171 @@ function answerWebhook({ method, body }: LoopbackRequest, messages: Message[]): 
   return { text: "ok" };
 }
 
-function answerApi({ url, headers, body }: LoopbackRequest, messages: Message[]): SlackAnswer {
+const LISTED = { limit: z.coerce.number().int().min(1).max(1000).optional(), cursor: z.string().optional() };
+const stamp = z.string().regex(/^\d+\.\d{6}$/);
+
+/** What reads, by its method: the arguments that it takes, as a form, and Slack's answer. */
+const READS: Readonly<Record<string, { readonly takes: z.ZodType; readonly token?: string; readonly answer: object }>> =
+  {
+    "conversations.history": {
+      takes: z.strictObject({
+        channel: z.literal("C0123456789"),
+        oldest: stamp.optional(),
+        latest: stamp.optional(),
+        ...LISTED,
+      }),
+      answer: {
+        messages: [
+          {
+            type: "message",
+            ts: "1769846401.000200",
+            user: "U0ADA00001",
+            text: "Checkout is slow <https://a.example>",
+            reply_count: 2,
+            thread_ts: "1769846401.000200",
+            reactions: [{ name: "eyes", count: 2, users: ["U0ADA00001"] }],
+          },
+          {
+            type: "message",
+            subtype: "bot_message",
+            ts: "1769846400.000100",
+            bot_id: "B01",
+            username: "deploys",
+            text: "",
+          },
+        ],
+        has_more: true,
+        response_metadata: { next_cursor: "bmV4dA==" },
+      },
+    },
+    "conversations.replies": {
+      takes: z.strictObject({ channel: z.literal("C0123456789"), ts: stamp, ...LISTED }),
+      answer: {
+        messages: [
+          { ts: FIRST_STAMP, user: "U0ADA00001", text: "Slow.", thread_ts: FIRST_STAMP, reply_count: 1 },
+          {
+            ts: "1700000001.000100",
+            user: "U0BOB00001",
+            text: "The pool.",
+            thread_ts: FIRST_STAMP,
+            files: [{ name: "graph.png" }],
+          },
+        ],
+        has_more: false,
+        response_metadata: { next_cursor: "" },
+      },
+    },
+    "search.messages": {
+      takes: z.strictObject({
+        query: z.string().min(1),
+        sort: z.enum(["score", "timestamp"]),
+        count: z.coerce.number().max(100),
+        page: z.coerce.number().max(100),
+        highlight: z.literal("false"),
+      }),
+      token: USER_TOKEN,
+      answer: {
+        query: "checkout",
+        messages: {
+          total: 2,
+          matches: [
+            {
+              ts: "1769846401.000200",
+              user: "U0ADA00001",
+              username: "ada",
+              text: "Checkout is slow",
+              channel: { id: "C0123456789", name: "incidents" },
+              permalink: "https://acme.slack.com/archives/C0123456789/p1769846401000200",
+            },
+          ],
+          paging: { count: 1, total: 2, page: 1, pages: 2 },
+        },
+      },
+    },
+    "conversations.list": {
+      takes: z.strictObject({
+        types: z.literal("public_channel,private_channel"),
+        exclude_archived: z.literal("true"),
+        ...LISTED,
+      }),
+      answer: {
+        channels: [
+          {
+            id: "C0123456789",
+            name: "incidents",
+            is_member: true,
+            num_members: 12,
+            topic: { value: "What is down", creator: "", last_set: 0 },
+            purpose: { value: "" },
+          },
+          {
+            id: "C0999999999",
+            name: "lunch",
+            is_member: false,
+            num_members: 40,
+            topic: { value: "" },
+            purpose: { value: "" },
+          },
+        ],
+        response_metadata: { next_cursor: "" },
+      },
+    },
+    "users.list": {
+      takes: z.strictObject(LISTED),
+      answer: {
+        members: [
+          {
+            id: "U0ADA00001",
+            name: "ada",
+            real_name: "Ada L.",
+            deleted: false,
+            is_bot: false,
+            tz: "Europe/London",
+            profile: { title: "SRE", display_name: "ada" },
+          },
+          { id: "U0GONE0001", name: "gone", deleted: true, profile: {} },
+        ],
+        response_metadata: { next_cursor: "bmV4dA==" },
+      },
+    },
+    "users.lookupByEmail": {
+      takes: z.strictObject({ email: z.email() }),
+      answer: { user: { id: "U0ADA00001", name: "ada", real_name: "Ada L.", profile: { email: "ada@example.com" } } },
+    },
+  };
+
+/** What writes beside messages. */
+const ACTS: Readonly<Record<string, { readonly takes: z.ZodType; readonly answer: object }>> = {
+  "conversations.open": {
+    takes: z.strictObject({ users: z.string().regex(/^U/) }),
+    answer: { channel: { id: "D0123456789" } },
+  },
+  "reactions.add": {
+    takes: z.strictObject({ channel: z.string().regex(/^[CD]/), timestamp: stamp, name: z.string() }),
+    answer: {},
+  },
+};
+
+function answerApi(request: LoopbackRequest, messages: Message[]): SlackAnswer {
+  const { url, headers, body } = request;
+  const method = url.slice("/api/".length);
+  const read = READS[method];
+  if (read) {
+    if (headers.authorization !== `Bearer ${read.token ?? BOT_TOKEN}`) return refused("invalid_auth");
+    if (headers["content-type"] !== "application/x-www-form-urlencoded") return refused("invalid_form_data");
+    const taken = read.takes.safeParse(Object.fromEntries(new URLSearchParams(body)));
+    return taken.success ? { body: { ok: true, ...read.answer } } : refused("invalid_arguments");
+  }
+  const act = ACTS[method];
+  if (act && headers.authorization === `Bearer ${BOT_TOKEN}`) {
+    return act.takes.safeParse(parsed(body)).success
+      ? { body: { ok: true, ...act.answer } }
+      : refused("invalid_arguments");
+  }
+  return answerMessage(request, messages);
+}
+
+function answerMessage({ url, headers, body }: LoopbackRequest, messages: Message[]): SlackAnswer {
   if (headers.authorization !== `Bearer ${BOT_TOKEN}`) return refused("invalid_auth");
   if (!headers["content-type"]?.startsWith("application/json")) return refused("invalid_post_type");
   const message = messageSchema.safeParse(parsed(body));

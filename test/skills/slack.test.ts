@@ -3,7 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import slack from "../../skills/slack/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { BOT_TOKEN, type Script, type SlackService, startSlack, WEBHOOK_PATH } from "../services/slack.ts";
+import { BOT_TOKEN, type Script, type SlackService, startSlack, USER_TOKEN, WEBHOOK_PATH } from "../services/slack.ts";
 
 const FIRST = "1700000000.000100";
 const BLOCKS: JsonObject[] = [
@@ -16,7 +16,15 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   send_message: { text: "Checkout is down", blocks: BLOCKS },
   send_thread_reply: { text: "Rolled back.", thread_ts: FIRST },
   update_message: { text: "Resolved.", channel: "C0123456789", ts: FIRST },
+  send_direct_message: { user: "oncall", text: "Checkout is down: please look." },
+  add_reaction: { channel: "C0123456789", ts: FIRST, emoji: "eyes" },
+  read_channel: { channel: "#incidents", since: "2026-01-31T08:00:00Z", limit: 5 },
+  read_thread: { channel: "C0123456789", thread_ts: FIRST },
+  search_messages: { query: "checkout in:#incidents", by_time: true },
+  list_channels: { name: "incid" },
+  list_users: { name: "ada" },
 };
+const READS = ["read_channel", "read_thread", "search_messages", "list_channels", "list_users"];
 
 /** Every way a message can leave: each tool as the bot, and the webhook. */
 const WAYS = [
@@ -39,6 +47,8 @@ function configFor(url: string): Record<string, string> {
   return {
     SLACK_WEBHOOK_URL: `${url}${WEBHOOK_PATH}`,
     SLACK_BOT_TOKEN: BOT_TOKEN,
+    SLACK_USER_TOKEN: USER_TOKEN,
+    SLACK_MENTIONS: "oncall=U0ADA00001, S0TEAM0001, here",
     SLACK_CHANNEL: "#incidents",
     SLACK_API_URL: `${url}/api/`,
   };
@@ -73,6 +83,14 @@ describe("the ways of a message", () => {
     await expect(call("send_thread_reply", { ...context, config })).rejects.toThrow(/SLACK_CHANNEL sets no default/);
   });
 
+  it("needs no webhook: a bot token alone posts, and asks for the channel where none is set", async () => {
+    const { SLACK_WEBHOOK_URL: _, ...config } = (await start("bot")).config;
+    const context = toolContext({ config });
+    expect(await call("send_message", context)).toMatchObject({ via: "bot" });
+    const { SLACK_CHANNEL: __, ...bare } = config;
+    await expect(call("send_message", toolContext({ config: bare }))).rejects.toThrow(/SLACK_CHANNEL sets no default/);
+  });
+
   it.each(["send_thread_reply", "update_message"])("%s says that it needs the bot token", async (name) => {
     const context = await start("webhook");
     await expect(call(name, context)).rejects.toThrow(/needs SLACK_BOT_TOKEN, which is not set/);
@@ -95,6 +113,102 @@ describe("the ways of a message", () => {
       expect(service.messages[0]).toMatchObject(quiet);
       await service.close();
     }
+  });
+});
+
+describe("who is pinged", () => {
+  it("is whom SLACK_MENTIONS lists, by name or id, before the text and in a block of its own", async () => {
+    const context = await start("bot");
+    await call("send_message", context, { text: "Down. <!channel>", mention: ["@oncall", "S0TEAM0001", "here"] });
+    const mentions = "<@U0ADA00001> <!subteam^S0TEAM0001> <!here>";
+    expect(service.messages[0]?.text).toBe(`${mentions} Down. &lt;!channel&gt;`);
+    await call("send_message", context, { text: "Down.", mention: ["oncall"], blocks: [{ type: "divider" }] });
+    expect(service.messages[1]?.blocks?.[0]).toEqual({
+      type: "section",
+      text: { type: "mrkdwn", text: "<@U0ADA00001>" },
+    });
+  });
+
+  it.each(["U0BOB00001", "everyone", "channel"])("is not %s, which it does not list", async (name) => {
+    const context = await start("bot");
+    const failure = /may not be pinged: SLACK_MENTIONS does not list it. It lists oncall, S0TEAM0001, here\./;
+    await expect(call("send_message", context, { text: "x", mention: [name] })).rejects.toThrow(failure);
+    await expect(call("send_direct_message", context, { text: "x", user: name })).rejects.toThrow(failure);
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it("is nobody where it is not set, and no group in person", async () => {
+    const context = await start("bot");
+    const { SLACK_MENTIONS: _, ...config } = context.config;
+    await expect(call("send_message", { ...context, config }, { text: "x", mention: ["here"] })).rejects.toThrow(
+      /It is not set, so nobody may be/,
+    );
+    await expect(call("send_direct_message", context, { text: "x", user: "here" })).rejects.toThrow(/is no person/);
+    const odd = { ...context.config, SLACK_MENTIONS: "<!channel>" };
+    await expect(call("send_message", { ...context, config: odd }, { text: "x", mention: ["x"] })).rejects.toThrow(
+      /SLACK_MENTIONS: "<!channel>" is neither/,
+    );
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it("is one person alone by a direct message", async () => {
+    const context = await start("bot");
+    expect(await call("send_direct_message", context)).toEqual({
+      sent: true,
+      via: "bot",
+      channel: "D0123456789",
+      ts: FIRST,
+    });
+    expect(service.requests.map(({ url }) => url)).toEqual(["/api/conversations.open", "/api/chat.postMessage"]);
+  });
+});
+
+describe("what Slack tells", () => {
+  it.each(READS)("%s gives what a model needs", async (name) => {
+    expect(await call(name, await start("bot"))).toMatchSnapshot();
+  });
+
+  it("asks by id at once, and by a name among the channels that the bot sees", async () => {
+    const context = await start("bot");
+    await call("read_channel", context, { channel: "C0123456789" });
+    expect(service.requests).toHaveLength(1);
+    await expect(call("read_channel", context, { channel: "#nowhere" })).rejects.toThrow(/sees no channel #nowhere/);
+  });
+
+  it("finds one person by e-mail address", async () => {
+    const { users } = await call("list_users", await start("bot"), { email: "ada@example.com" });
+    expect(users).toEqual([{ id: "U0ADA00001", name: "ada", real_name: "Ada L." }]);
+  });
+
+  it("says how many of a page it looked through, found and left out", async () => {
+    const channels = Array.from({ length: 60 }, (_, index) => ({ id: `C000000${index}`, name: `inc-${index}` }));
+    const context = await start("bot", () => ({
+      body: { ok: true, channels, response_metadata: { next_cursor: "n" } },
+    }));
+    const listed = await call("list_channels", context, { name: "inc" });
+    expect(listed).toMatchObject({ looked_through: 60, left_out: 10, next_cursor: "n" });
+    expect(await call("list_channels", context, { name: "none" })).toEqual({
+      channels: [],
+      looked_through: 60,
+      next_cursor: "n",
+    });
+  });
+
+  it("reacts once, and says when the reaction was there before", async () => {
+    expect(await call("add_reaction", await start("bot"))).toEqual({ reacted: true });
+    await service.close();
+    const context = await start("bot", () => ({ body: { ok: false, error: "already_reacted" } }));
+    expect(await call("add_reaction", context)).toEqual({ reacted: true, existing: true });
+  });
+
+  it.each(READS)("%s asks again after a 502, and says so in an answer of another form", async (name) => {
+    const context = await start("bot", (_, before) =>
+      before === 0 ? { status: 502, text: "", headers: { "retry-after": "0" } } : undefined,
+    );
+    await call(name, context);
+    await service.close();
+    const odd = await start("bot", () => ({ body: { ok: true, messages: 1, channels: 1, members: 1 } }));
+    await expect(call(name, odd)).rejects.toThrow(/unexpected form/);
   });
 });
 
@@ -277,6 +391,20 @@ describe("limits and failures", () => {
     expect(error.message).toBe("Slack could not be reached (ECONNREFUSED). Whether the message was sent is unclear.");
   });
 
+  it("says of a read alone that Slack cannot be reached", async () => {
+    const context = await start("bot");
+    await service.close();
+    await expect(call("list_channels", context)).rejects.toThrow(
+      "Slack failed (no answer: ECONNREFUSED). Try again later.",
+    );
+  });
+
+  it("lets the webhook's secret out no more than its address, alone as it stands in an answer", async () => {
+    const context = await start("webhook", () => ({ status: 400, text: "no hook canarysecret is known" }));
+    const error = await failureOf(() => call("send_message", context));
+    expect(error.message).toContain("no hook [redacted:SLACK_WEBHOOK_URL] is known");
+  });
+
   it("follows no redirect with a message or a token", async () => {
     for (const way of ["bot", "webhook"] as const) {
       const context = await start(way, () => ({ status: 302, text: "", headers: { location: "/elsewhere" } }));
@@ -323,11 +451,20 @@ for (const way of ["bot", "webhook"] as const) {
   describeSkill(skill, {
     config: (url) => (way === "bot" ? configFor(url) : { SLACK_WEBHOOK_URL: `${url}${WEBHOOK_PATH}` }),
     inputs: Object.fromEntries(skill.tools.map((tool) => [tool.name, INPUTS[tool.name] ?? {}])),
-    flood: (_, response) => {
+    flood: ({ url }, response) => {
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(
-        JSON.stringify({ ok: true, channel: "C0123456789", ts: FIRST, message: { text: "x".repeat(50_000) } }),
-      );
+      const long = "x".repeat(50_000);
+      const messages = Array.from({ length: 100 }, () => ({ ts: FIRST, user: "U1", text: long }));
+      const names = Array.from({ length: 200 }, () => ({
+        id: "C0123456789",
+        name: "incidents",
+        topic: { value: long },
+      }));
+      const members = Array.from({ length: 200 }, () => ({ id: "U1", name: "ada", profile: { title: long } }));
+      const found = { messages: { total: 100, matches: messages } };
+      const lists = { messages, channels: names, members, ...(url.includes("search") ? found : {}) };
+      const channel = url.includes("open") ? { id: "D0123456789" } : "C0123456789";
+      response.end(JSON.stringify({ ok: true, channel, ts: FIRST, message: { text: long }, ...lists }));
     },
   });
 }

@@ -1,4 +1,4 @@
-import { missingForTool } from "../../core/config.ts";
+import { lackingFields, missingForTool } from "../../core/config.ts";
 import { exposedName } from "../../core/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { Workspace } from "../host.ts";
@@ -75,8 +75,11 @@ export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: r
 }
 
 function fixOf({ fields }: SkillEntry): string | null {
-  const missing = fields.filter(({ field, value }) => field.required && value === undefined);
-  return missing.map(({ key, field }) => `set ${field.env ?? key} (${field.description})`).join("; ") || null;
+  return (
+    lackingFields(fields)
+      .map(({ key, field }) => `set ${field.env ?? key} (${field.description})`)
+      .join("; ") || null
+  );
 }
 
 function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolState {

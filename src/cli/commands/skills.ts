@@ -201,7 +201,7 @@ function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
       from === undefined
         ? paint("dim", "not set")
         : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
-    const needed = field.required ? " (required)" : "";
+    const needed = field.required ? ` (required${field.unless ? `, or ${field.unless}` : ""})` : "";
     return `  ${plainLine(key).padEnd(width)} ${value}${needed}  ${paint("dim", plainLine(field.description))}`;
   });
 }

@@ -15,6 +15,7 @@ const configFieldSchema = lazy(() =>
   z.looseObject({
     description: z.string().describe("what it is, for doctor and .env.example"),
     required: z.boolean().optional().describe("unresolved: the skill is unavailable; default false"),
+    unless: text().optional().describe("the key of a field that does in place of this one"),
     env: text().optional().describe("the environment variable to read"),
     secret: z.boolean().optional().describe("false: its value may be seen; default true"),
   }),

@@ -1,0 +1,143 @@
+import { defineTool, resultSchema, trim } from "skillflow";
+import * as z from "zod";
+import { explaining } from "./failure.ts";
+import { cursor } from "./fields.ts";
+import { readApi } from "./web-api.ts";
+
+/** Who and what is in the workspace. Slack lists without filter: a page is looked through, and says whether there are more. */
+
+const name = z.string().min(1).max(80).optional().describe("Text in the name.");
+
+const LOOKED_THROUGH = 200;
+const MOST_SHOWN = 50;
+
+export const directoryTools = [
+  defineTool({
+    name: "list_channels",
+    description: "Lists channels that the bot sees, with topic and whether it is a member. Looks through 200 a call.",
+    effect: "read",
+    reads: "private",
+    needs: ["SLACK_BOT_TOKEN"],
+    input_schema: z.strictObject({ name, cursor }),
+    output_schema: resultSchema(
+      {
+        channels: [{ id: "text", name: "text", topic: "text", purpose: "text", is_member: "flag", members: "number" }],
+        looked_through: "number",
+        left_out: "number",
+        next_cursor: "text",
+      },
+      "channels",
+      "looked_through",
+    ),
+    handler: (input, context) =>
+      explaining(context, async () => {
+        const types = "public_channel,private_channel";
+        const query = { types, exclude_archived: true, limit: LOOKED_THROUGH, cursor: input.cursor };
+        const { channels, response_metadata } = channelPage.parse(await readApi("conversations.list", query, context));
+        const found = channels.filter((channel) => contains(input.name, [channel.name]));
+        return trim({
+          channels: found.slice(0, MOST_SHOWN).map(({ id, name: called, topic, purpose, is_member, num_members }) => ({
+            id,
+            name: `#${called}`,
+            topic: topic?.value || undefined,
+            purpose: purpose?.value || undefined,
+            is_member,
+            members: num_members,
+          })),
+          ...progress(channels.length, found.length, response_metadata),
+        });
+      }),
+  }),
+  defineTool({
+    name: "list_users",
+    description:
+      "Lists people and bots: who a user id is. By e-mail address it asks for that one alone. Looks through 200 a call.",
+    effect: "read",
+    reads: "private",
+    needs: ["SLACK_BOT_TOKEN"],
+    input_schema: z.strictObject({
+      name,
+      email: z
+        .string()
+        .max(200)
+        .regex(/^[^\s@<>"]+@[^\s@<>"]+$/)
+        .optional(),
+      cursor,
+    }),
+    output_schema: resultSchema(
+      {
+        users: [{ id: "text", name: "text", real_name: "text", title: "text", timezone: "text", is_bot: "flag" }],
+        looked_through: "number",
+        left_out: "number",
+        next_cursor: "text",
+      },
+      "users",
+      "looked_through",
+    ),
+    handler: (input, context) =>
+      explaining(context, async () => {
+        if (input.email) {
+          const { user: found } = one.parse(await readApi("users.lookupByEmail", { email: input.email }, context));
+          return trim({ users: [userOf(found)], looked_through: 1 });
+        }
+        const query = { limit: LOOKED_THROUGH, cursor: input.cursor };
+        const { members, response_metadata } = userPage.parse(await readApi("users.list", query, context));
+        const active = members.filter(({ deleted }) => !deleted);
+        const found = active.filter((each) =>
+          contains(input.name, [each.name, each.real_name, each.profile?.display_name]),
+        );
+        return trim({
+          users: found.slice(0, MOST_SHOWN).map(userOf),
+          ...progress(members.length, found.length, response_metadata),
+        });
+      }),
+  }),
+];
+
+const some = z.string().optional().catch(undefined);
+const flag = z.boolean().optional().catch(undefined);
+const next = z.object({ next_cursor: some }).optional().catch(undefined);
+const worded = z.object({ value: some }).optional().catch(undefined);
+
+const channelPage = z.object({
+  channels: z.array(
+    z.object({
+      id: z.string(),
+      name: some,
+      topic: worded,
+      purpose: worded,
+      is_member: flag,
+      num_members: z.number().optional().catch(undefined),
+    }),
+  ),
+  response_metadata: next,
+});
+
+const user = z.object({
+  id: z.string(),
+  name: some,
+  real_name: some,
+  deleted: flag,
+  is_bot: flag,
+  tz: some,
+  profile: z.object({ title: some, display_name: some }).optional().catch(undefined),
+});
+const one = z.object({ user });
+const userPage = z.object({ members: z.array(user), response_metadata: next });
+
+function userOf({ id, name: handle, real_name, is_bot, tz, profile }: z.infer<typeof user>) {
+  const shown = profile?.display_name || handle;
+  return { id, name: shown, real_name, title: profile?.title || undefined, timezone: tz, is_bot: is_bot || undefined };
+}
+
+function contains(wanted: string | undefined, names: readonly (string | undefined)[]): boolean {
+  return wanted === undefined || names.some((each) => each?.toLowerCase().includes(wanted.toLowerCase()));
+}
+
+function progress(looked: number, found: number, metadata: z.infer<typeof next>) {
+  return {
+    looked_through: looked,
+    left_out: found > MOST_SHOWN ? found - MOST_SHOWN : undefined,
+    next_cursor: metadata?.next_cursor || undefined,
+  };
+}

@@ -1,0 +1,50 @@
+import { resultSchema, type ToolContext } from "skillflow";
+import * as z from "zod";
+
+/** What several tools take and give. */
+
+const ID = /^[CGD][A-Z0-9]{5,20}$/;
+const CHANNEL = /^([CGD][A-Z0-9]{5,20}|#[^\s#@<>,/&]{1,80})$/;
+
+export const channel = z.string().max(81).regex(CHANNEL).describe("Id such as C0123456789, or #name.");
+
+export const timestamp = z
+  .string()
+  .max(24)
+  .regex(/^\d{1,12}\.\d{6}$/);
+
+export const text = z.string().min(1).max(3500).describe("Slack's mrkdwn.");
+
+export const userId = z
+  .string()
+  .max(24)
+  .regex(/^[UW][A-Z0-9]{5,20}$/);
+
+export const cursor = z
+  .string()
+  .max(300)
+  .regex(/^[\w+/=:.-]+$/)
+  .optional();
+
+export const limit = z.int().min(1).max(100).optional().describe("Default 20.");
+
+export const DEFAULT_LIMIT = 20;
+
+/** Where a message is: what a reply, a change and a reaction need. */
+export const SENT = resultSchema({ sent: "flag", via: "text", channel: "text", ts: "text" }, "sent", "via");
+
+/** The channel that is named, or the configured one. */
+export function channelOf(named: string | undefined, { config }: ToolContext): string {
+  const place = named ?? config["SLACK_CHANNEL"];
+  if (!place) throw new Error("Name the channel: SLACK_CHANNEL sets no default.");
+  return checkedChannel(place);
+}
+
+export function checkedChannel(place: string): string {
+  if (CHANNEL.test(place)) return place;
+  throw new Error(`"${place.slice(0, 81)}" is not a channel: write its id, such as C0123456789, or #name.`);
+}
+
+export function isId(place: string): boolean {
+  return ID.test(place);
+}

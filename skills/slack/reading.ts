@@ -1,0 +1,197 @@
+import { defineTool, resultSchema, type ToolContext, trim } from "skillflow";
+import * as z from "zod";
+import { explaining } from "./failure.ts";
+import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
+import { readApi } from "./web-api.ts";
+
+const time = z
+  .string()
+  .max(40)
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
+  .optional();
+
+const MESSAGE = {
+  ts: "text",
+  at: "text",
+  user: "text",
+  text: "text",
+  thread_ts: "text",
+  replies: "number",
+  reactions: ["text"],
+  files: ["text"],
+} as const;
+
+export const readingTools = [
+  defineTool({
+    name: "read_channel",
+    description: "Reads a channel's messages, newest first, without the replies: those by read_thread.",
+    effect: "read",
+    reads: "private",
+    needs: ["SLACK_BOT_TOKEN"],
+    input_schema: z.strictObject({
+      channel: channel.optional().describe("An id (cheaper) or #name; else the default one."),
+      since: time.describe("ISO 8601."),
+      until: time,
+      limit,
+      cursor,
+    }),
+    output_schema: resultSchema({ channel: "text", messages: [MESSAGE], next_cursor: "text" }, "channel", "messages"),
+    handler: (input, context) =>
+      explaining(context, async () => {
+        const place = await channelId(channelOf(input.channel, context), context);
+        const span = { oldest: stampOf(input.since), latest: stampOf(input.until) };
+        const query = { channel: place, ...span, limit: input.limit ?? DEFAULT_LIMIT, cursor: input.cursor };
+        return pageOf(place, await readApi("conversations.history", query, context));
+      }),
+  }),
+  defineTool({
+    name: "read_thread",
+    description: "Reads a thread, oldest first: its first message and the replies.",
+    effect: "read",
+    reads: "private",
+    needs: ["SLACK_BOT_TOKEN"],
+    input_schema: z.strictObject({
+      channel: channel.optional().describe("An id or #name; else the default one."),
+      thread_ts: timestamp,
+      limit,
+      cursor,
+    }),
+    output_schema: resultSchema({ channel: "text", messages: [MESSAGE], next_cursor: "text" }, "channel", "messages"),
+    handler: (input, context) =>
+      explaining(context, async () => {
+        const place = await channelId(channelOf(input.channel, context), context);
+        const query = {
+          channel: place,
+          ts: input.thread_ts,
+          limit: input.limit ?? DEFAULT_LIMIT,
+          cursor: input.cursor,
+        };
+        return pageOf(place, await readApi("conversations.replies", query, context));
+      }),
+  }),
+  defineTool({
+    name: "search_messages",
+    description:
+      "Finds messages by words in all that the user of SLACK_USER_TOKEN sees. In one known channel, read_channel.",
+    effect: "read",
+    reads: "private",
+    needs: ["SLACK_USER_TOKEN"],
+    input_schema: z.strictObject({
+      query: z.string().min(1).max(300).describe("Words; in:#name, from:@name, after:2026-01-30."),
+      by_time: z.boolean().optional().describe("Newest first, not best first."),
+      limit,
+      page: z.int().min(1).max(100).optional(),
+    }),
+    output_schema: resultSchema(
+      { total: "number", messages: [{ ...MESSAGE, channel: "text", url: "text" }], next_page: "number" },
+      "messages",
+    ),
+    handler: (input, context) =>
+      explaining(context, async () => {
+        const { page = 1 } = input;
+        const sort = input.by_time ? "timestamp" : "score";
+        const query = { query: input.query, sort, count: input.limit ?? DEFAULT_LIMIT, page, highlight: false };
+        const { messages } = searched.parse(await readApi("search.messages", query, context, "SLACK_USER_TOKEN"));
+        return trim({
+          total: messages.total,
+          messages: messages.matches.map((match) => ({
+            ...messageOf(match),
+            channel: match.channel?.name === undefined ? match.channel?.id : `#${match.channel.name}`,
+            url: match.permalink,
+          })),
+          next_page: page < (messages.paging?.pages ?? 0) ? page + 1 : undefined,
+        });
+      }),
+  }),
+];
+
+const some = z.string().optional().catch(undefined);
+const message = z.object({
+  ts: z.string(),
+  user: some,
+  username: some,
+  bot_id: some,
+  bot_profile: z.object({ name: some }).optional().catch(undefined),
+  text: some,
+  thread_ts: some,
+  reply_count: z.number().optional().catch(undefined),
+  reactions: z
+    .array(z.object({ name: z.string(), count: z.number() }))
+    .optional()
+    .catch(undefined),
+  files: z
+    .array(z.object({ name: some, title: some }))
+    .optional()
+    .catch(undefined),
+});
+
+const page = z.object({
+  messages: z.array(message),
+  has_more: z.boolean().optional(),
+  response_metadata: z.object({ next_cursor: some }).optional().catch(undefined),
+});
+
+const searched = z.object({
+  messages: z.object({
+    total: z.number().optional(),
+    matches: z.array(message.extend({ channel: z.object({ id: some, name: some }).optional(), permalink: some })),
+    paging: z.object({ pages: z.number().optional() }).optional(),
+  }),
+});
+
+function pageOf(channel: string, answer: unknown) {
+  const { messages, response_metadata } = page.parse(answer);
+  return trim({ channel, messages: messages.map(messageOf), next_cursor: response_metadata?.next_cursor || undefined });
+}
+
+function messageOf({
+  ts,
+  user,
+  username,
+  bot_id,
+  bot_profile,
+  text,
+  thread_ts,
+  reply_count,
+  ...rest
+}: z.infer<typeof message>) {
+  return {
+    ts,
+    at: new Date(Number(ts) * 1000).toISOString(),
+    user: user ?? username ?? bot_profile?.name ?? bot_id,
+    text,
+    thread_ts: thread_ts === ts ? undefined : thread_ts,
+    replies: reply_count,
+    reactions: rest.reactions?.map(({ name, count }) => `${name} ${count}`),
+    files: rest.files?.map(({ name, title }) => name ?? title ?? "a file"),
+  };
+}
+
+function stampOf(time: string | undefined): string | undefined {
+  if (time === undefined) return undefined;
+  const milliseconds = Date.parse(time);
+  if (Number.isNaN(milliseconds)) throw new Error(`"${time}" is not a time.`);
+  return (milliseconds / 1000).toFixed(6);
+}
+
+const MOST_PAGES = 10;
+
+/** Reading takes an id: a name is looked up among the channels that the bot sees. */
+async function channelId(place: string, context: ToolContext): Promise<string> {
+  if (isId(place)) return place;
+  let cursor: string | undefined;
+  for (let asked = 0; asked < MOST_PAGES; asked++) {
+    const query = { types: "public_channel,private_channel", exclude_archived: true, limit: 1000, cursor };
+    const { channels, response_metadata } = listed.parse(await readApi("conversations.list", query, context));
+    const found = channels.find(({ name }) => `#${name}` === place);
+    if (found) return found.id;
+    cursor = response_metadata?.next_cursor || undefined;
+    if (!cursor) throw new Error(`The bot sees no channel ${place}: check the name, or have the app invited.`);
+  }
+  throw new Error(`${place} is not among the first ${MOST_PAGES},000 channels: give its id.`);
+}
+
+const listed = z.object({
+  channels: z.array(z.object({ id: z.string(), name: some })),
+  response_metadata: z.object({ next_cursor: some }).optional().catch(undefined),
+});
