@@ -82,6 +82,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "schema",
     "workflow",
     "settings",
+    "state",
     "formats",
     "plan",
     "own",
