@@ -1,7 +1,7 @@
-import { clip, defineTool, type Json, jsonSize } from "skillflow";
+import { clip, defineTool, type Json, jsonSize, resultSchema } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
-import { filePath, limit, page, paging, ref, repository, safePath, safeRef } from "./fields.ts";
+import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
 import { searchQuery } from "./search.ts";
 
 export const codeTools = [
@@ -19,6 +19,11 @@ export const codeTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema(
+      "items",
+      { path: "text", repository: "text", url: "text", fragments: ["text"] },
+      SEARCHED,
+    ),
     handler: (input, context) =>
       withGitHub(context, async (rest) => {
         const q = searchQuery(input.query, input.repository ?? context.config["GITHUB_REPOSITORY"]);
@@ -48,6 +53,19 @@ export const codeTools = [
       ref: ref.optional(),
       start_line: z.int().min(1).max(1_000_000).optional(),
       end_line: z.int().min(1).max(1_000_000).optional(),
+    }),
+    output_schema: resultSchema({
+      path: "text",
+      type: "text",
+      sha: "text",
+      size: "number",
+      url: "text",
+      total_lines: "number",
+      start_line: "number",
+      content: "text",
+      next_line: "number",
+      entries: [{ name: "text", type: "text", size: "number" }],
+      truncated: "text",
     }),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {

@@ -1,7 +1,20 @@
-import { clip, defineTool } from "skillflow";
+import { clip, defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
-import { filePath, limit, page, paging, ref, repository, safePath, safeRef, timestamp } from "./fields.ts";
+import {
+  CHANGE,
+  COMMIT,
+  filePath,
+  limit,
+  page,
+  pageSchema,
+  paging,
+  ref,
+  repository,
+  safePath,
+  safeRef,
+  timestamp,
+} from "./fields.ts";
 
 export const commitTools = [
   defineTool({
@@ -19,6 +32,7 @@ export const commitTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("commits", COMMIT),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { repository: _, ref: start, path, limit: __, page: ___, ...filters } = input;
@@ -33,6 +47,18 @@ export const commitTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ repository, ref, limit, page }),
+    output_schema: resultSchema(
+      {
+        ...COMMIT,
+        message: "text",
+        parents: ["text"],
+        stats: { additions: "number", deletions: "number", total: "number" },
+        files: [CHANGE],
+        next_page: "number",
+      },
+      "sha",
+      "message",
+    ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const response = await rest.repos.getCommit({ ...at, ref: safeRef(input.ref), ...paging(input) });
@@ -60,6 +86,16 @@ export const commitTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("commits", COMMIT, {
+      status: "text",
+      ahead_by: "number",
+      behind_by: "number",
+      total_commits: "number",
+      url: "text",
+      changed_files: "number",
+      files: [CHANGE],
+      files_left_out: "number",
+    }),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const basehead = `${safeRef(input.base)}...${safeRef(input.head)}`;
@@ -74,8 +110,26 @@ export const commitTools = [
           commits: data.commits.map(briefOf),
           changed_files: data.files?.length,
           files: data.files?.slice(0, MOST_COMPARED_FILES).map(changeOf),
+          files_left_out: Math.max(0, (data.files?.length ?? 0) - MOST_COMPARED_FILES) || undefined,
           next_page: nextPage(response),
         };
+      }),
+  }),
+  defineTool({
+    name: "list_refs",
+    description: "Lists tags or branches with their commits, in GitHub's order. What came out when: list_releases.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),
+    output_schema: pageSchema("refs", { name: "text", sha: "text", protected: "flag" }),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const query = { ...at, ...paging(input) };
+        const response = input.kind === "tag" ? await rest.repos.listTags(query) : await rest.repos.listBranches(query);
+        const refs = response.data.map(({ name, commit, ...rest }) => {
+          return { name, sha: commit.sha, protected: ("protected" in rest && rest.protected) || undefined };
+        });
+        return { refs, next_page: nextPage(response) };
       }),
   }),
 ];

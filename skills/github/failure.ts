@@ -100,11 +100,15 @@ function fields({ response }: HttpFailure): string {
   if (!Array.isArray(errors)) return "";
   const texts = errors.slice(0, 10).map((error: unknown) => {
     if (typeof error === "string") return error;
-    const [field, code, message] = ["field", "code", "message"].map((key) => propertyOf(error, key));
-    return [field, message ?? code].filter((part) => part !== undefined).join(": ");
+    const [resource, field, code, message, value] = FAULT.map((key) => propertyOf(error, key));
+    const place = [resource, field].filter((part) => typeof part === "string").join(".");
+    const given = value === undefined || value === null ? "" : ` ${JSON.stringify(value).slice(0, 200)}`;
+    return [`${place}${given}`, message ?? code].filter((part) => part !== undefined && part !== "").join(": ");
   });
   return ` Change: ${texts.join("; ")}.`.slice(0, 1000);
 }
+
+const FAULT = ["resource", "field", "code", "message", "value"] as const;
 
 function said({ response, message }: HttpFailure): string {
   const text = propertyOf(response?.data, "message") ?? message;

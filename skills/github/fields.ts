@@ -1,3 +1,4 @@
+import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** The parameters that several tools share. */
@@ -76,3 +77,76 @@ export function safeRef(text: string): string {
   }
   return text;
 }
+
+type Members = { readonly [member: string]: Shape };
+
+/** The schema of a page: its list is always there, empty where GitHub has none. */
+export function pageSchema(list: string, item: Shape, more: Members = {}) {
+  return resultSchema({ ...more, [list]: [item], next_page: "number" }, list);
+}
+
+/** What a write gives back; `existing` where an earlier attempt of the same call had done it. */
+export function writtenSchema(members: Members, ...always: readonly string[]) {
+  return resultSchema({ ...members, existing: "flag" }, ...always);
+}
+
+export const SEARCHED = { total_count: "number", incomplete: "flag" } as const;
+
+export const ISSUE = {
+  number: "number",
+  id: "any",
+  title: "text",
+  state: "text",
+  state_reason: "text",
+  is_pull_request: "flag",
+  author: "text",
+  labels: ["text"],
+  assignees: ["text"],
+  milestone: "text",
+  comments: "number",
+  created_at: "text",
+  updated_at: "text",
+  url: "text",
+} as const satisfies Shape;
+
+export const PULL = {
+  number: "number",
+  id: "any",
+  title: "text",
+  state: "text",
+  draft: "flag",
+  author: "text",
+  head: { ref: "text", sha: "text", repository: "text" },
+  base: { ref: "text", sha: "text" },
+  labels: ["text"],
+  created_at: "text",
+  updated_at: "text",
+  merged_at: "text",
+  url: "text",
+} as const satisfies Shape;
+
+export const COMMIT = { sha: "text", subject: "text", author: "text", date: "text", url: "text" } as const;
+
+export const CHANGE = {
+  path: "text",
+  previous_path: "text",
+  status: "text",
+  additions: "number",
+  deletions: "number",
+  patch: "text",
+} as const;
+
+export const COMMENT = { id: "any", author: "text", created_at: "text", url: "text", body: "text" } as const;
+
+export const JOB = {
+  id: "any",
+  name: "text",
+  status: "text",
+  conclusion: "text",
+  failed_steps: ["text"],
+  completed_at: "text",
+  url: "text",
+  log_tail: "text",
+  truncated: "text",
+  log: "text",
+} as const;

@@ -1,7 +1,23 @@
-import { clip, defineTool, markerOf, withoutMarkers } from "skillflow";
+import { clip, defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
-import { assignees, body, issueNumber, labels, limit, page, paging, repository, timestamp, title } from "./fields.ts";
+import {
+  assignees,
+  body,
+  COMMENT,
+  ISSUE,
+  issueNumber,
+  labels,
+  limit,
+  page,
+  pageSchema,
+  paging,
+  repository,
+  SEARCHED,
+  timestamp,
+  title,
+  writtenSchema,
+} from "./fields.ts";
 import { searchQuery } from "./search.ts";
 
 export const issueTools = [
@@ -22,6 +38,7 @@ export const issueTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("items", { ...ISSUE, excerpt: "text" }, SEARCHED),
     handler: (input, context) =>
       withGitHub(context, async (rest) => {
         const type = input.type === "pull_request" ? "is:pull-request" : "is:issue";
@@ -45,6 +62,7 @@ export const issueTools = [
     description: "Reads one issue, or a pull request's first post, with its whole text.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: issueNumber }),
+    output_schema: resultSchema({ ...ISSUE, closed_at: "text", body: "text" }, "number"),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { data } = await rest.issues.get({ ...at, issue_number: input.number });
@@ -62,6 +80,7 @@ export const issueTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("comments", COMMENT),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const since = input.since ? { since: input.since } : {};
@@ -82,6 +101,7 @@ export const issueTools = [
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
+    output_schema: writtenSchema(ISSUE, "number"),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const marker = markerOf(context, input);
@@ -108,6 +128,7 @@ export const issueTools = [
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
+    output_schema: resultSchema(ISSUE, "number"),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { repository: _, number, ...changes } = input;
@@ -122,6 +143,7 @@ export const issueTools = [
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
+    output_schema: writtenSchema({ id: "any", url: "text", created_at: "text" }, "id"),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const { rest, at } = github;
@@ -139,6 +161,7 @@ export const issueTools = [
     effect: "write",
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
+    output_schema: resultSchema({ number: "number", labels: ["text"] }, "number", "labels"),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { data } = await rest.issues.addLabels({ ...at, issue_number: input.number, labels: input.labels });

@@ -7,7 +7,7 @@ const LONGEST_LINE = 500;
 /** The last lines of a log, as many as `budget` bytes of JSON hold, without colours and timestamps. */
 export async function tailOf(stream: unknown, budget: number) {
   if (!(stream instanceof ReadableStream)) throw new TypeError("a log is a stream of bytes");
-  const { text, isWhole } = await readEnd(stream);
+  const { text, lines: total, isWhole } = await readEnd(stream);
   const lines = readable(text).split("\n");
   const shown: string[] = [];
   let room = budget;
@@ -17,21 +17,31 @@ export async function tailOf(stream: unknown, budget: number) {
     if (room < 0) break;
     shown.unshift(clipped);
   }
-  const note = isWhole ? {} : { truncated: `the log is longer than ${MOST_BYTES_READ} bytes: this is not its end` };
-  return { log_tail: shown.join("\n"), ...note };
+  return { log_tail: shown.join("\n"), ...(isWhole ? partOf(shown.length, total) : BROKEN_OFF) };
+}
+
+const BROKEN_OFF = { truncated: `the log is longer than ${MOST_BYTES_READ} bytes: this is not its end` };
+
+function partOf(shown: number, total: number): { readonly truncated?: string } {
+  return shown < total ? { truncated: `the last ${shown} of ${total} lines` } : {};
 }
 
 /** Keeps memory small whatever the log's size: only the end is held. */
-async function readEnd(stream: ReadableStream<Uint8Array>): Promise<{ text: string; isWhole: boolean }> {
+async function readEnd(stream: ReadableStream<Uint8Array>) {
   let end = Buffer.alloc(0);
   let read = 0;
+  let breaks = 0;
   for await (const chunk of stream) {
     end = Buffer.concat([end, chunk]).subarray(-BYTES_KEPT);
     read += chunk.length;
-    if (read > MOST_BYTES_READ) return { text: end.toString("utf8"), isWhole: false };
+    for (const byte of chunk) if (byte === LINE_BREAK) breaks++;
+    if (read > MOST_BYTES_READ) return { text: end.toString("utf8"), lines: breaks, isWhole: false };
   }
-  return { text: end.toString("utf8"), isWhole: true };
+  const lines = breaks + (read > 0 && end.at(-1) !== LINE_BREAK ? 1 : 0);
+  return { text: end.toString("utf8"), lines, isWhole: true };
 }
+
+const LINE_BREAK = 10;
 
 function readable(log: string): string {
   const colour = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z]`, "g");

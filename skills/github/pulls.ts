@@ -1,4 +1,4 @@
-import { defineTool, withoutMarkers } from "skillflow";
+import { defineTool, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
@@ -6,15 +6,20 @@ import { isHttpFailure } from "./failure.ts";
 import {
   body,
   branch,
+  CHANGE,
+  COMMENT,
   filePath,
   limit,
+  PULL,
   page,
+  pageSchema,
   paging,
   pullNumber,
   repository,
   safePath,
   safeRef,
   title,
+  writtenSchema,
 } from "./fields.ts";
 
 export const pullTools = [
@@ -35,6 +40,7 @@ export const pullTools = [
       base: branch.optional().describe("Branch to merge into; default: the default branch."),
       draft: z.boolean().optional(),
     }),
+    output_schema: writtenSchema(PULL, "number"),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const { rest, at } = github;
@@ -58,6 +64,24 @@ export const pullTools = [
     description: "Reads a pull request: state, branches, mergeability, size and text.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: pullNumber }),
+    output_schema: resultSchema(
+      {
+        ...PULL,
+        mergeable: "flag",
+        mergeable_state: "text",
+        merged_by: "text",
+        merge_commit_sha: "text",
+        requested_reviewers: ["text"],
+        commits: "number",
+        changed_files: "number",
+        additions: "number",
+        deletions: "number",
+        comments: "number",
+        review_comments: "number",
+        body: "text",
+      },
+      "number",
+    ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { data } = await rest.pulls.get({ ...at, pull_number: input.number });
@@ -75,12 +99,77 @@ export const pullTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("files", CHANGE),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         if (input.path) return { files: [await findChange(github, input.number, safePath(input.path))] };
         const { rest, at } = github;
         const response = await rest.pulls.listFiles({ ...at, pull_number: input.number, ...paging(input) });
         return { files: response.data.map(changeOf), next_page: nextPage(response) };
+      }),
+  }),
+  defineTool({
+    name: "list_prs",
+    description: "Lists pull requests by state and branch, newest first. By words or author: search_issues.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      state: z.enum(["open", "closed", "all"]).optional().describe("Default open; merged ones are closed."),
+      base: branch.optional().describe("Branch to merge into."),
+      sort: z.enum(["created", "updated"]).optional().describe("Default created."),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("pull_requests", PULL),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { state = "open", sort = "created" } = input;
+        const base = input.base ? { base: safeRef(input.base) } : {};
+        const response = await rest.pulls.list({ ...at, state, sort, direction: "desc", ...base, ...paging(input) });
+        const listed = response.data.map((pull) => ({ ...briefOf(pull), merged_at: pull.merged_at }));
+        return { pull_requests: listed, next_page: nextPage(response) };
+      }),
+  }),
+  defineTool({
+    name: "list_pr_reviews",
+    description:
+      "Reads a pull request's reviews and the comments on its lines: two requests. The talk below it: list_comments.",
+    effect: "read",
+    input_schema: z.strictObject({ repository, number: pullNumber, limit, page }),
+    output_schema: resultSchema(
+      {
+        reviews: [{ id: "any", author: "text", state: "text", submitted_at: "text", commit: "text", body: "text" }],
+        comments: [
+          { ...COMMENT, path: "text", line: "number", reply_to: "any", review_id: "any", is_outdated: "flag" },
+        ],
+        next_page: "number",
+      },
+      "reviews",
+      "comments",
+    ),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const query = { ...at, pull_number: input.number, ...paging(input) };
+        const reviews = await rest.pulls.listReviews(query);
+        const comments = await rest.pulls.listReviewComments(query);
+        return {
+          reviews: reviews.data.map(({ id, user, state, submitted_at, commit_id, body: text }) => {
+            return { id, author: user?.login, state, submitted_at, commit: commit_id, body: withoutMarkers(text) };
+          }),
+          comments: comments.data.map((comment) => ({
+            id: comment.id,
+            author: comment.user?.login,
+            created_at: comment.created_at,
+            path: comment.path,
+            line: comment.line ?? comment.original_line,
+            is_outdated: comment.position === null || undefined,
+            reply_to: comment.in_reply_to_id,
+            review_id: comment.pull_request_review_id,
+            url: comment.html_url,
+            body: withoutMarkers(comment.body),
+          })),
+          next_page: nextPage(reviews) ?? nextPage(comments),
+        };
       }),
   }),
 ];

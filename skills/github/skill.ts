@@ -6,11 +6,13 @@ import { commitTools } from "./commits.ts";
 import { deliveryTools } from "./delivery.ts";
 import { issueTools } from "./issues.ts";
 import { pullTools } from "./pulls.ts";
+import { workflowTools } from "./workflows.ts";
 
 export default defineSkill({
   id: "github",
   name: "GitHub",
-  description: "Code search, issues, pull requests, commits, releases, deployments and workflow logs on GitHub.",
+  description:
+    "Code search, issues, pull requests and reviews, commits, releases, deployments, checks and workflow logs on GitHub.",
   category: "git",
   host: "github.com",
   config: {
@@ -31,9 +33,11 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools].map((tool) => ({
-    ...tool,
-    ...(tool.effect === "write" ? { audience: audienceOf } : {}),
-    settled_by: { repository: "GITHUB_REPOSITORY" },
-  })),
+  tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools, ...workflowTools].map(
+    (tool) => ({
+      ...tool,
+      ...(tool.effect === "write" ? { audience: audienceOf } : {}),
+      settled_by: { repository: "GITHUB_REPOSITORY" },
+    }),
+  ),
 });

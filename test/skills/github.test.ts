@@ -44,6 +44,12 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   list_deployments: { environment: "production", ref: "main" },
   list_workflow_runs: { workflow: "ci.yml", branch: "main", status: "failure", event: "push", head_sha: SHA },
   get_workflow_run_logs: { run_id: 30433642 },
+  get_job_log: { job_id: 21 },
+  get_checks: { ref: "main" },
+  rerun_workflow: { run_id: 30433642 },
+  list_prs: { state: "closed", base: "main", sort: "updated" },
+  list_pr_reviews: { number: 9 },
+  list_refs: { kind: "tag" },
 };
 
 /** Answers where the published example shows nothing: no rival pull request, a whole file, a failed job. */
@@ -78,7 +84,7 @@ function call(name: string, context: ToolContext, input: JsonObject = INPUTS[nam
 }
 
 function isWrite({ operation }: Asked): boolean {
-  return /create|update|add-/.test(operation);
+  return /create|update|add-|re-run/.test(operation);
 }
 
 /** A script's answer to one operation; `times` for its first requests only. */
@@ -121,7 +127,13 @@ describe("every github tool, against GitHub's published contract", () => {
       errors: [{ resource: "Issue", field: "title", code: "missing_field" }],
     };
     const context = await start(() => ({ status: 422, body }));
-    await expect(call(name, context)).rejects.toThrow("Validation Failed. Change: title: missing_field.");
+    await expect(call(name, context)).rejects.toThrow("Validation Failed. Change: Issue.title: missing_field.");
+  });
+
+  it("keeps the resource and the value that GitHub found invalid", async () => {
+    const errors = [{ value: "nobody", resource: "Issue", field: "assignees", code: "invalid" }, "Too bad"];
+    const context = await start(() => ({ status: 422, body: { message: "Validation Failed", errors } }));
+    await expect(call("create_issue", context)).rejects.toThrow('Change: Issue.assignees "nobody": invalid; Too bad.');
   });
 
   it.each(NAMES.filter((name) => !SEARCHES.includes(name)))(
@@ -143,7 +155,7 @@ describe("every github tool, against GitHub's published contract", () => {
 
   it.each(NAMES)("%s waits as told after a 429 and then succeeds", async (name) => {
     const context = await start(({ operation, before }) => {
-      if (operation === "pulls/list") return { body: [] };
+      if (operation === "pulls/list" && name !== "list_prs") return { body: [] };
       return before === 0 ? { status: 429, body: {}, headers: { "retry-after": "0" } } : undefined;
     });
     await call(name, context);
@@ -153,7 +165,7 @@ describe("every github tool, against GitHub's published contract", () => {
   it.each(NAMES)("%s waits for the reset when the hourly limit is used up", async (name) => {
     const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1700000000" };
     const context = await start(({ operation, before }) => {
-      if (operation === "pulls/list") return { body: [] };
+      if (operation === "pulls/list" && name !== "list_prs") return { body: [] };
       return before === 0 ? { status: 403, body: { message: "API rate limit exceeded" }, headers } : undefined;
     });
     await call(name, context);
@@ -293,7 +305,9 @@ describe("identifiers", () => {
 });
 
 describe("pages", () => {
-  const PAGED = READS.filter((name) => !["get_issue", "get_pr", "get_file", "get_workflow_run_logs"].includes(name));
+  const PAGED = READS.filter(
+    (name) => !["get_issue", "get_pr", "get_file", "get_workflow_run_logs", "get_job_log"].includes(name),
+  );
 
   it.each(PAGED)("%s asks for the page and names the next one", async (name) => {
     const link =
@@ -488,7 +502,36 @@ describe("files and logs", () => {
     const context = await start((asked) => list(asked) ?? log(asked));
     const result = await call("get_workflow_run_logs", context, { run_id: 1, limit: 5 });
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(20_000);
-    for (const { log_tail } of result["failed"] as JsonObject[]) expect(log_tail).toMatch(/the end$/);
+    for (const { log_tail, truncated } of result["failed"] as JsonObject[]) {
+      expect(log_tail).toMatch(/the end$/);
+      expect(truncated).toMatch(/^the last \d+ of 2001 lines$/);
+    }
+    const one = await call("get_job_log", context);
+    expect(String(one["log_tail"]).length).toBeGreaterThan(7_000);
+    expect(one["truncated"]).toMatch(/^the last \d+ of 2001 lines$/);
+  });
+
+  it("runs failed jobs again, or all, and none of a run that is at work", async () => {
+    const context = await start();
+    expect(await call("rerun_workflow", context)).toMatchObject({ rerun: "failed jobs", attempt: 2 });
+    expect(await call("rerun_workflow", context, { run_id: 1, all: true })).toMatchObject({ rerun: "all jobs" });
+    expect(service.operations.filter((id) => id.includes("re-run"))).toEqual([
+      "actions/re-run-workflow-failed-jobs",
+      "actions/re-run-workflow",
+    ]);
+    await service.close();
+    const queued = await start(on("actions/get-workflow-run", { body: { id: 1, status: "queued" } }));
+    await expect(call("rerun_workflow", queued)).rejects.toThrow(/is queued: only a finished one runs again/);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it("gives no state of a commit without statuses, which GitHub calls pending", async () => {
+    const context = await start(
+      on("repos/get-combined-status-for-ref", { body: { state: "pending", statuses: [], total_count: 0 } }),
+    );
+    const result = await call("get_checks", context);
+    expect(result).toMatchObject({ statuses: [] });
+    expect(result["state"]).toBeUndefined();
   });
 
   it("says that a log has expired", async () => {

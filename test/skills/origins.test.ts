@@ -35,6 +35,7 @@ it("the built-in tools whose results the team's own systems write are told from 
     "github_get_commit",
     "github_list_commits",
     "github_list_deployments",
+    "github_list_refs",
   ]);
 });
 
@@ -44,6 +45,7 @@ it("of the built-in tools only GitHub's write what may be public, as far as is k
     "github_add_labels",
     "github_create_issue",
     "github_create_pr",
+    "github_rerun_workflow",
     "github_update_issue",
   ]);
 });

@@ -1,0 +1,258 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
+import { isHttpFailure } from "./failure.ts";
+import { branch, JOB, limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
+import { tailOf } from "./log-tail.ts";
+
+export const workflowTools = [
+  defineTool({
+    name: "list_workflow_runs",
+    description:
+      "Lists GitHub Actions runs, newest first, and how they ended. Of one commit with other apps: get_checks.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      workflow: z
+        .string()
+        .max(255)
+        .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/)
+        .optional()
+        .describe("File name, such as ci.yml, or id."),
+      branch: branch.optional(),
+      status: z
+        .enum(["success", "failure", "cancelled", "timed_out", "skipped", "completed", "in_progress", "queued"])
+        .optional(),
+      event: z
+        .string()
+        .max(50)
+        .regex(/^[a-z_]+$/)
+        .optional()
+        .describe("Such as push or schedule."),
+      head_sha: z
+        .string()
+        .regex(/^[0-9a-f]{40}$/)
+        .optional()
+        .describe("Whole sha."),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema(
+      "runs",
+      {
+        id: "any",
+        workflow: "text",
+        title: "text",
+        status: "text",
+        conclusion: "text",
+        branch: "text",
+        sha: "text",
+        event: "text",
+        attempt: "number",
+        actor: "text",
+        created_at: "text",
+        url: "text",
+      },
+      { total_count: "number" },
+    ),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const { repository: _, workflow, limit: __, page: ___, ...filters } = input;
+        const query = { ...at, ...filters, ...paging(input) };
+        const response = workflow
+          ? await rest.actions.listWorkflowRuns({ ...query, workflow_id: workflow })
+          : await rest.actions.listWorkflowRunsForRepo(query);
+        const runs = response.data.workflow_runs.map((run) => ({
+          id: run.id,
+          workflow: run.name,
+          title: run.display_title,
+          status: run.status,
+          conclusion: run.conclusion,
+          branch: run.head_branch,
+          sha: run.head_sha,
+          event: run.event,
+          attempt: run.run_attempt,
+          actor: run.actor?.login,
+          created_at: run.created_at,
+          url: run.html_url,
+        }));
+        return { total_count: response.data.total_count, runs, next_page: nextPage(response) };
+      }),
+  }),
+  defineTool({
+    name: "get_workflow_run_logs",
+    description: "Reads the end of a run's failed jobs' logs: a download each. More of one: get_job_log.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      run_id: z.int().min(1),
+      limit: z.int().min(1).max(5).optional().describe("Jobs; default 3."),
+    }),
+    output_schema: resultSchema(
+      { run_id: "any", jobs: "number", truncated: "text", failed: [JOB], other_failed_jobs: ["text"] },
+      "jobs",
+      "failed",
+    ),
+    handler: (input, context) =>
+      inRepository(input, context, async (github) => {
+        const { jobs, isWhole } = await jobsOf(github, input.run_id);
+        const failed = jobs.filter((job) => FAILED.includes(job.conclusion ?? ""));
+        const shown = failed.slice(0, input.limit ?? 3);
+        const logs = [];
+        for (const job of shown) logs.push(await failureOf(github, job, LOG_BUDGET / shown.length));
+        return {
+          run_id: input.run_id,
+          jobs: jobs.length,
+          ...(isWhole ? {} : { truncated: "this run has more jobs than were looked at" }),
+          failed: logs,
+          other_failed_jobs: failed.slice(shown.length, shown.length + 20).map((job) => job.name),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_job_log",
+    description:
+      "Reads the end of one job's log, whatever its outcome: four times as much as get_workflow_run_logs gives of it.",
+    effect: "read",
+    input_schema: z.strictObject({
+      repository,
+      job_id: z.int().min(1).describe("Of a run's job, or of get_checks where app is github-actions."),
+    }),
+    output_schema: resultSchema({ ...JOB, run_id: "any", started_at: "text" }, "id", "name"),
+    handler: (input, context) =>
+      inRepository(input, context, async (github) => {
+        const { data: job } = await github.rest.actions.getJobForWorkflowRun({ ...github.at, job_id: input.job_id });
+        const { run_id, status, started_at } = job;
+        return { run_id, status, started_at, ...(await failureOf(github, job, ONE_LOG_BUDGET)) };
+      }),
+  }),
+  defineTool({
+    name: "get_checks",
+    description: "Reads what CI says of one commit: checks and statuses of all apps. The log of one: get_job_log.",
+    effect: "read",
+    input_schema: z.strictObject({ repository, ref, limit, page }),
+    output_schema: resultSchema(
+      {
+        state: "text",
+        statuses: [{ context: "text", state: "text", description: "text", updated_at: "text", url: "text" }],
+        statuses_left_out: "number",
+        total_checks: "number",
+        checks: [
+          {
+            id: "any",
+            name: "text",
+            app: "text",
+            status: "text",
+            conclusion: "text",
+            started_at: "text",
+            completed_at: "text",
+            summary: "text",
+            url: "text",
+          },
+        ],
+        next_page: "number",
+      },
+      "checks",
+      "statuses",
+    ),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const query = { ...at, ref: safeRef(input.ref), ...paging(input) };
+        const response = await rest.checks.listForRef(query);
+        const { data: combined } = await rest.repos.getCombinedStatusForRef({ ...query, page: 1, per_page: 30 });
+        const { check_runs: checks, total_count } = response.data;
+        return {
+          // Without any status GitHub says "pending".
+          state: combined.total_count > 0 ? combined.state : undefined,
+          statuses: combined.statuses.map(({ context: name, state, description, updated_at, target_url }) => {
+            return { context: name, state, description, updated_at, url: target_url };
+          }),
+          statuses_left_out: Math.max(0, combined.total_count - combined.statuses.length) || undefined,
+          total_checks: total_count,
+          checks: checks.map(({ id, name, app, status, conclusion, started_at, completed_at, output, html_url }) => {
+            const summary = [output.title, output.summary].filter((part) => part).join(": ");
+            const times = { started_at, completed_at };
+            return {
+              id,
+              name,
+              app: app?.slug,
+              status,
+              conclusion,
+              ...times,
+              summary: summary || undefined,
+              url: html_url,
+            };
+          }),
+          next_page: nextPage(response),
+        };
+      }),
+  }),
+  defineTool({
+    name: "rerun_workflow",
+    description:
+      "Runs a finished workflow run again: its failed jobs, or all. For a flake or a dead runner; read the log first.",
+    effect: "write",
+    input_schema: z.strictObject({
+      repository,
+      run_id: z.int().min(1),
+      all: z.boolean().optional().describe("Jobs that succeeded too."),
+    }),
+    output_schema: resultSchema(
+      { run_id: "any", workflow: "text", rerun: "text", attempt: "number", url: "text" },
+      "run_id",
+      "rerun",
+    ),
+    handler: (input, context) =>
+      inRepository(input, context, async ({ rest, at }) => {
+        const place = { ...at, run_id: input.run_id };
+        const { data: run } = await rest.actions.getWorkflowRun(place);
+        if (run.status !== "completed")
+          throw new Error(`Run ${input.run_id} is ${run.status}: only a finished one runs again.`);
+        await (input.all ? rest.actions.reRunWorkflow(place) : rest.actions.reRunWorkflowFailedJobs(place));
+        const { id, name: workflow, html_url: url } = run;
+        const attempt = (run.run_attempt ?? 1) + 1;
+        return { run_id: id, workflow, rerun: input.all ? "all jobs" : "failed jobs", attempt, url };
+      }),
+  }),
+];
+
+const FAILED: readonly string[] = ["failure", "timed_out", "startup_failure"];
+const LOG_BUDGET = 14_000;
+const ONE_LOG_BUDGET = 16_000;
+const MOST_JOB_PAGES = 3;
+
+async function jobsOf({ rest, at }: RepositoryClient, run: number) {
+  const jobs: WorkflowJob[] = [];
+  for (let candidate = 1; candidate <= MOST_JOB_PAGES; candidate++) {
+    const query = { ...at, run_id: run, filter: "latest", per_page: 100, page: candidate } as const;
+    const response = await rest.actions.listJobsForWorkflowRun(query);
+    jobs.push(...response.data.jobs);
+    if (!nextPage(response)) return { jobs, isWhole: true };
+  }
+  return { jobs, isWhole: false };
+}
+
+async function failureOf(github: RepositoryClient, job: WorkflowJob, budget: number) {
+  const steps = job.steps?.filter((step) => FAILED.includes(step.conclusion ?? "")).map((step) => step.name);
+  return {
+    id: job.id,
+    name: job.name,
+    conclusion: job.conclusion,
+    failed_steps: steps,
+    completed_at: job.completed_at,
+    url: job.html_url,
+    ...(await logOf(github, job.id, budget)),
+  };
+}
+
+async function logOf({ rest, at }: RepositoryClient, job: number, budget: number) {
+  try {
+    const request = { parseSuccessResponseBody: false };
+    const { data } = await rest.actions.downloadJobLogsForWorkflowRun({ ...at, job_id: job, request });
+    return await tailOf(data, budget);
+  } catch (error) {
+    const isGone = isHttpFailure(error) && (error.status === 404 || error.status === 410);
+    if (!isGone) throw error;
+    return { log: "GitHub has no log of this job: it has expired, or the job never started." };
+  }
+}
