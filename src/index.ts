@@ -58,4 +58,26 @@ export {
   untoldPause,
   withoutMarkers,
 } from "./skill-http.ts";
+export {
+  type Ask,
+  type Asking,
+  authorization,
+  keyOf,
+  type Service,
+  ServiceFault,
+  serviceUrl,
+  withService,
+} from "./skill-service.ts";
+export {
+  isoTime,
+  momentOf,
+  type Period,
+  type Point,
+  periodOf,
+  rounded,
+  type SeriesSummary,
+  seriesSummary,
+  summarise,
+  timeField,
+} from "./skill-telemetry.ts";
 export { memoryStore } from "./stores/memory.ts";

@@ -67,8 +67,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "own-files": [],
   core: [],
   "skill-http": ["core"],
+  "skill-service": ["skill-http", "core"],
+  "skill-telemetry": ["skill-http", "core"],
   library: ["app", "process-host", "core"],
-  index: ["library", "core", "loaders", "stores", "skill-http"],
+  index: ["library", "core", "loaders", "stores", "skill-http", "skill-service", "skill-telemetry"],
   testing: ["core", "models", "stores", "loaders", "own-files"],
 };
 

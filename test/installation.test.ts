@@ -17,6 +17,7 @@ import * as github from "./services/github.ts";
 import * as linear from "./services/linear.ts";
 import { startMail } from "./services/mail.ts";
 import { startOpenai } from "./services/openai.ts";
+import * as prometheus from "./services/prometheus.ts";
 import type { ModelService } from "./services/script.ts";
 import * as sentry from "./services/sentry.ts";
 import * as slack from "./services/slack.ts";
@@ -160,7 +161,7 @@ function outputOf(args: readonly string[]): string {
 
 /** One call of each skill: its tool, its input, and where its service is. */
 async function skillCalls(): Promise<readonly SkillCall[]> {
-  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, rows, mail] = await Promise.all([
+  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, onPrometheus, rows, mail] = await Promise.all([
     start(github.startGitHub()),
     start(slack.startSlack()),
     start(
@@ -170,6 +171,7 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
     ),
     start(datadog.startDatadog()),
     start(betterstack.startBetterStack()),
+    start(prometheus.startPrometheus()),
     start(startLoopback(answerRows)),
     start(startMail()),
   ]);
@@ -198,6 +200,11 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
       tool: "betterstack_list_monitors",
       input: {},
       env: { BETTERSTACK_API_TOKEN: betterstack.TOKEN, BETTERSTACK_API_URL: onBetterstack.url },
+    },
+    {
+      tool: "prometheus_list_alerts",
+      input: {},
+      env: { PROMETHEUS_URL: onPrometheus.url, PROMETHEUS_TOKEN: prometheus.TOKEN },
     },
     {
       tool: "supabase_query",

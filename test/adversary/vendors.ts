@@ -7,6 +7,7 @@ import * as github from "../services/github.ts";
 import * as linear from "../services/linear.ts";
 import { startMail } from "../services/mail.ts";
 import { httpServer } from "../services/mcp.ts";
+import * as prometheus from "../services/prometheus.ts";
 import * as sentry from "../services/sentry.ts";
 import * as slack from "../services/slack.ts";
 import * as webhooks from "../services/webhooks.ts";
@@ -73,6 +74,12 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     secrets: [betterstack.TOKEN],
     isWrite: isNoRead,
     inputs: { betterstack_create_incident: { requester_email: "ops@example.com" } },
+  },
+  prometheus: {
+    start: (next) => poisoned(prometheus.startPrometheus(), next),
+    env: (url) => ({ PROMETHEUS_TOKEN: prometheus.TOKEN, PROMETHEUS_URL: url }),
+    secrets: [prometheus.TOKEN],
+    isWrite: isNoRead,
   },
   supabase: {
     start: (next) => poisoned(startProject(), next),

@@ -85,6 +85,11 @@ export function describeSkill(
         expect(canariesIn(skill, context, result)).toEqual([]);
       });
 
+      it("costs a model less than 700 tokens", () => {
+        const told = { name, description: tool.description, input_schema: schemaOf(tool.input_schema) };
+        expect(JSON.stringify(told).length / 4).toBeLessThan(700);
+      });
+
       it("asks nothing once the call is aborted", async () => {
         const context = await contextFor(flood, { signal: AbortSignal.abort(new Error("the run ended")) });
         await expect(callTool(skill, name, input, context)).rejects.toThrow();

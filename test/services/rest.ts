@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Json, JsonObject } from "skillflow";
-import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
+import { type Loopback, type LoopbackHandler, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
 import type * as z from "zod";
 
 /** A REST service that refuses every request its routes do not describe, and answers with published examples. */
@@ -98,6 +98,20 @@ export function swollen(value: Json, long: readonly string[], key = ""): Json {
   }
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([member, item]) => [member, swollen(item, long, member)]));
+}
+
+/** What is asked of a bare service is answered by this one. */
+export function forwarding(service: Loopback): LoopbackHandler {
+  return async ({ method, url, headers, body }, response) => {
+    const { host: _, connection: __, "content-length": ___, "transfer-encoding": ____, ...own } = headers;
+    const answer = await fetch(service.url + url, {
+      method,
+      headers: own as Record<string, string>,
+      ...(body ? { body } : {}),
+    });
+    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+    response.end(await answer.text());
+  };
 }
 
 function faultOf(route: Route, query: unknown, request: LoopbackRequest): string | undefined {

@@ -36,6 +36,14 @@ it("the built-in tools whose results the team's own systems write are told from 
     "github_list_commits",
     "github_list_deployments",
     "github_list_refs",
+    "prometheus_list_alerts",
+    "prometheus_list_labels",
+    "prometheus_list_metrics",
+    "prometheus_list_rules",
+    "prometheus_list_series",
+    "prometheus_list_targets",
+    "prometheus_query",
+    "prometheus_query_range",
   ]);
 });
 

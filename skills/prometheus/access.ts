@@ -1,0 +1,13 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { answered, NEEDS, withPrometheus } from "./service.ts";
+
+/** Asks for a number that every server knows. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withPrometheus(context, async (ask) => {
+    const answer = answered(z.object({ resultType: z.string() }));
+    await ask({ path: ["api", "v1", "query"], query: { query: "vector(1)" }, needs: NEEDS, answer });
+    return "it answers queries";
+  });
+  return String(told);
+}

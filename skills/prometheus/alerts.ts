@@ -1,0 +1,146 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { contains, firstOf, limit } from "./fields.ts";
+import { answered, labels, text, withPrometheus } from "./service.ts";
+
+const NEEDS = "the right to read rules: in Grafana Cloud the scope rules:read";
+const INSTEAD =
+  "This server evaluates no rules: where another one does, PROMETHEUS_URL must lead to that, as query {query: 'ALERTS'} may tell.";
+
+const RULE = {
+  name: "text",
+  group: "text",
+  state: "text",
+  query: "text",
+  for_seconds: "number",
+  health: "text",
+  last_error: "text",
+  alerts: "number",
+  labels: "any",
+  annotations: "any",
+} as const;
+
+export const alertTools = [
+  defineTool({
+    name: "list_alerts",
+    description:
+      "Lists alerts that fire or are pending, oldest first: labels, annotations, since when, value. The first thing to ask. Silences are Alertmanager's and not told. How an alert is computed: list_rules.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      state: z.enum(["firing", "pending"]).optional().describe("Default both."),
+      contains: contains.describe("In the name, labels or annotations, case aside."),
+      limit: limit.describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      {
+        alerts: [{ name: "text", state: "text", since: "text", value: "text", labels: "any", annotations: "any" }],
+        firing: "number",
+        pending: "number",
+        matching: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "alerts",
+      "firing",
+      "pending",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const { data } = await ask({
+          path: ["api", "v1", "alerts"],
+          needs: NEEDS,
+          instead: INSTEAD,
+          answer: alertsAnswer,
+        });
+        const count = (state: string) => data.alerts.filter((alert) => alert.state === state).length;
+        const matching = data.alerts
+          .filter((alert) => (!input.state || alert.state === input.state) && holds(alert, input.contains))
+          .sort((a, b) => ((a.activeAt ?? "") < (b.activeAt ?? "") ? -1 : 1));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+        return {
+          alerts: shown.map(({ labels: { alertname, ...others }, state, activeAt, value, annotations }) => {
+            return { name: alertname, state, since: activeAt, value, labels: others, annotations };
+          }),
+          firing: count("firing"),
+          pending: count("pending"),
+          matching: matching.length,
+          left_out,
+          note: data.alerts.length === 0 ? "Its rules are evaluated, and no alert is firing or pending." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_rules",
+    description:
+      "Lists alerting rules, firing first: the PromQL that is checked, for how long it must hold, whether its evaluation fails. Give `contains`: a whole server's rules are hundreds. What fires now: list_alerts.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      contains: contains.describe("In the name, query, labels or annotations."),
+      state: z.enum(["firing", "pending", "inactive"]).optional(),
+      limit: limit.describe("Default 10."),
+    }),
+    output_schema: resultSchema(
+      { rules: [RULE], rules_total: "number", matching: "number", left_out: "number" },
+      "rules",
+      "rules_total",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const { data } = await ask({
+          path: ["api", "v1", "rules"],
+          query: { type: "alert" },
+          needs: NEEDS,
+          instead: INSTEAD,
+          answer: rulesAnswer,
+        });
+        const all = data.groups.flatMap(({ name: group, rules }) => rules.map((rule) => ({ ...rule, group })));
+        const matching = all
+          .filter((rule) => (!input.state || rule.state === input.state) && holds(rule, input.contains))
+          .sort((a, b) => rank(a.state) - rank(b.state));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 10);
+        return {
+          rules: shown.map(({ duration, lastError, alerts, ...rule }) => {
+            return { ...rule, for_seconds: duration, last_error: lastError || undefined, alerts: alerts?.length ?? 0 };
+          }),
+          rules_total: all.length,
+          matching: matching.length,
+          left_out,
+        };
+      }),
+  }),
+];
+
+const alert = z.object({
+  labels,
+  annotations: labels.nullish(),
+  state: z.string(),
+  activeAt: text,
+  value: z.union([z.string(), z.number().transform(String)]).nullish(),
+});
+const alertsAnswer = answered(z.object({ alerts: z.array(alert) }));
+
+const rule = z.object({
+  name: z.string(),
+  query: z.string(),
+  state: text,
+  duration: z.number().nullish(),
+  health: text,
+  lastError: text,
+  labels: labels.nullish(),
+  annotations: labels.nullish(),
+  alerts: z.array(z.unknown()).nullish(),
+});
+const rulesAnswer = answered(z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(rule) })) }));
+
+function holds(value: object, words: string | undefined): boolean {
+  return (
+    words === undefined ||
+    JSON.stringify(value).toLowerCase().includes(JSON.stringify(words).slice(1, -1).toLowerCase())
+  );
+}
+
+function rank(state: string | null | undefined): number {
+  return ["firing", "pending"].indexOf(state ?? "") === -1 ? 2 : ["firing", "pending"].indexOf(state ?? "");
+}

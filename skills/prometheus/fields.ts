@@ -1,0 +1,26 @@
+import { timeField } from "skillflow";
+import * as z from "zod";
+
+/** The parameters that several tools share. */
+
+export const query = z.string().min(1).max(4000);
+
+export const from = timeField.optional();
+
+export const to = timeField.optional();
+
+export const contains = z.string().min(1).max(200).optional();
+
+export const selector = z.string().min(1).max(1000).optional().describe('Such as {job="checkout"}.');
+
+export const limit = z.int().min(1).max(200).optional();
+
+/** What is shown of a list, and how many were not. */
+export function firstOf<Item>(items: readonly Item[], most: number) {
+  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+}
+
+/** Seconds since 1970, as Prometheus takes times. */
+export function seconds(milliseconds: number): number {
+  return Math.round(milliseconds) / 1000;
+}

@@ -1,0 +1,176 @@
+import { defineTool, periodOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { contains, firstOf, from, limit, seconds, selector, to } from "./fields.ts";
+import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
+
+export const nameTools = [
+  defineTool({
+    name: "list_metrics",
+    description:
+      "Finds metrics by words in their names, with type and help, before a query is written. A name that is known needs no look-up.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      contains: z.string().min(1).max(100).describe("In the name, case aside: http, 5xx, queue."),
+      selector,
+      from,
+      to,
+      limit: limit.describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      { metrics: [{ name: "text", type: "text", help: "text" }], matching: "number", left_out: "number", note: "text" },
+      "metrics",
+      "matching",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const names = await ask({
+          path: ["api", "v1", "label", "__name__", "values"],
+          query: { ...periodParameters(input), "match[]": input.selector },
+          needs: NEEDS,
+          answer: answered(z.array(z.string())),
+        });
+        const words = input.contains.toLowerCase();
+        const { shown, left_out } = firstOf(
+          names.data.filter((name) => name.toLowerCase().includes(words)),
+          input.limit ?? 30,
+        );
+        const known =
+          shown.length === 0
+            ? { data: {} }
+            : await ask({ path: ["api", "v1", "metadata"], needs: NEEDS, answer: metadata });
+        return {
+          metrics: shown.map((name) => describeMetric(name, known.data)),
+          matching: shown.length + (left_out ?? 0),
+          left_out,
+          note:
+            shown.length === 0 ? `None of ${names.data.length} metrics of this period has it in its name.` : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_labels",
+    description:
+      "Lists the labels of the series that a selector matches, or with `label` the values of one: which services, instances, codes there are. Both answers are small; list_series shows whole series.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      label: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+        .optional()
+        .describe("Whose values; without it, the labels' names."),
+      selector,
+      contains: contains.describe("In the name or value."),
+      from,
+      to,
+      limit: limit.describe("Default 50."),
+    }),
+    output_schema: resultSchema(
+      { values: ["text"], matching: "number", left_out: "number", remarks: ["text"], note: "text" },
+      "values",
+      "matching",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const { data, ...told } = await ask({
+          path: input.label ? ["api", "v1", "label", input.label, "values"] : ["api", "v1", "labels"],
+          query: { ...periodParameters(input), "match[]": input.selector },
+          needs: NEEDS,
+          answer: answered(z.array(z.string())),
+        });
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = data.filter((value) => value.toLowerCase().includes(words));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 50);
+        return {
+          values: shown,
+          matching: matching.length,
+          left_out,
+          remarks: remarksOf(told),
+          note:
+            data.length === 0
+              ? "No series of this period has it: check the label, the selector and the period."
+              : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_series",
+    description:
+      "Lists the series that a selector matches, by their labels, and how many values each label has: why a query is dear or matches nothing. Give a narrow selector; values over time: query_range.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      selector: z.string().min(1).max(1000).describe('Such as http_requests_total{job="checkout"}.'),
+      from,
+      to,
+      limit: z.int().min(1).max(50).optional().describe("Default 10."),
+    }),
+    output_schema: resultSchema(
+      {
+        series: ["any"],
+        label_values: "any",
+        series_total: "number",
+        left_out: "number",
+        remarks: ["text"],
+        note: "text",
+      },
+      "series",
+      "series_total",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const { data, ...told } = await ask({
+          path: ["api", "v1", "series"],
+          query: { ...periodParameters(input), "match[]": input.selector, limit: MOST_SERIES },
+          needs: NEEDS,
+          answer: answered(z.array(labels)),
+        });
+        const { shown, left_out } = firstOf(data, input.limit ?? 10);
+        return {
+          series: shown,
+          label_values: valueCounts(data),
+          series_total: data.length,
+          left_out,
+          remarks: remarksOf(told),
+          note: seriesNote(data.length),
+        };
+      }),
+  }),
+];
+
+const MOST_SERIES = 5000;
+
+const metadata = answered(z.record(z.string(), z.array(z.object({ type: text, help: text }))));
+
+interface Span {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+function periodParameters(input: Span) {
+  const period = periodOf(input);
+  return { start: seconds(period.from), end: seconds(period.to) };
+}
+
+/** A histogram's and a summary's parts are known by the name of the whole. */
+function describeMetric(name: string, known: Readonly<Record<string, readonly { type?: unknown; help?: unknown }[]>>) {
+  const whole = name.replace(/_(bucket|count|sum)$/, "");
+  const [first] = (Object.hasOwn(known, name) && known[name]) || (Object.hasOwn(known, whole) && known[whole]) || [];
+  return { name, type: first?.type, help: first?.help || undefined };
+}
+
+/** The labels with the most values first. */
+function valueCounts(series: readonly Readonly<Record<string, string>>[]) {
+  const values = new Map<string, Set<string>>();
+  for (const own of series)
+    for (const [label, value] of Object.entries(own)) values.set(label, (values.get(label) ?? new Set()).add(value));
+  const counts = [...values].map(([label, { size }]) => [label, size] as const).sort((a, b) => b[1] - a[1]);
+  return Object.fromEntries(counts.slice(0, 40));
+}
+
+function seriesNote(total: number): string | undefined {
+  if (total === 0) return "The selector is valid and matches no series of this period.";
+  return total >= MOST_SERIES ? `Counted over the first ${MOST_SERIES} series: there may be more.` : undefined;
+}

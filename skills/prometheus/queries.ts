@@ -1,0 +1,169 @@
+import {
+  defineTool,
+  isoTime,
+  momentOf,
+  type Point,
+  periodOf,
+  resultSchema,
+  seriesSummary,
+  summarise,
+  timeField,
+} from "skillflow";
+import * as z from "zod";
+import { firstOf, from, query, seconds, to } from "./fields.ts";
+import { answered, labels, NEEDS, remarksOf, withPrometheus } from "./service.ts";
+
+const COUNTS = { series_total: "number", left_out: "number", remarks: ["text"], note: "text" } as const;
+
+export const queryTools = [
+  defineTool({
+    name: "query",
+    description:
+      "Evaluates PromQL at one moment: what a value is now, or was then. Cheap. For a course over time take query_range, for a metric's name list_metrics.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      query: query.describe('Such as topk(5, sum by (service) (rate(http_requests_total{code=~"5.."}[5m]))).'),
+      at: timeField.optional().describe("now-15m or ISO 8601; default now."),
+      limit: z.int().min(1).max(100).optional().describe("Series; default 20."),
+    }),
+    output_schema: resultSchema(
+      { kind: "text", at: "text", series: [{ labels: "any", value: "any", at: "text" }], ...COUNTS },
+      "series",
+      "series_total",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const at = momentOf(input.at ?? "now");
+        const { data, ...told } = await ask({
+          path: ["api", "v1", "query"],
+          query: { query: input.query, time: seconds(at) },
+          needs: NEEDS,
+          answer: instantAnswer,
+        });
+        const all = instantSeries(data);
+        const { shown, left_out } = firstOf(all, input.limit ?? 20);
+        return {
+          kind: data.resultType,
+          at: isoTime(at),
+          series: shown,
+          series_total: all.length,
+          left_out,
+          remarks: remarksOf(told),
+          note: noteOf(all.length, left_out, "narrow the query, or rank it with topk(10, …)"),
+        };
+      }),
+  }),
+  defineTool({
+    name: "query_range",
+    description:
+      "Evaluates PromQL over a period: of each series minimum, maximum, average, first and last value, when, and a few points. For one moment, query is cheaper; cost grows with series times length, so aggregate first: sum by (…).",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      query: query.describe("Without a range around it: sum by (service) (rate(http_requests_total[5m]))."),
+      from,
+      to: to.describe("`from` and `to`: now-2h or ISO 8601; default the last hour."),
+      step: z
+        .string()
+        .regex(/^[1-9]\d{0,4}[smhd]$/)
+        .optional()
+        .describe("Such as 30s; default what gives 240 points."),
+      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20, 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+    }),
+    output_schema: resultSchema(
+      { from: "text", to: "text", step_seconds: "number", series: [{ labels: "any", ...seriesSummary }], ...COUNTS },
+      "series",
+      "series_total",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const period = periodOf(input);
+        const step = stepOf(input.step, period.to - period.from);
+        const { data, ...told } = await ask({
+          path: ["api", "v1", "query_range"],
+          query: { query: input.query, start: seconds(period.from), end: seconds(period.to), step },
+          needs: NEEDS,
+          answer: rangeAnswer,
+        });
+        const all = data.result.map(({ metric, values }) => {
+          return { labels: metric, ...summarise((values ?? []).map(pointOf), input.points ?? 20) };
+        });
+        const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
+        const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+        return {
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          step_seconds: step,
+          series: shown,
+          series_total: all.length,
+          left_out,
+          remarks: remarksOf(told),
+          note: noteOf(all.length, left_out, "those with the highest peaks are shown"),
+        };
+      }),
+  }),
+];
+
+const sample = z.tuple([z.number(), z.string()]);
+const histogram = z.tuple([z.number(), z.object({ count: z.string(), sum: z.string() })]);
+const vector = z.object({ metric: labels, value: sample.optional(), histogram: histogram.optional() });
+const matrix = z.object({ metric: labels, values: z.array(sample).optional() });
+
+const instantAnswer = answered(
+  z.discriminatedUnion("resultType", [
+    z.object({ resultType: z.literal("vector"), result: z.array(vector) }),
+    z.object({ resultType: z.literal("matrix"), result: z.array(matrix) }),
+    z.object({ resultType: z.enum(["scalar", "string"]), result: sample }),
+  ]),
+);
+const rangeAnswer = answered(z.object({ resultType: z.literal("matrix"), result: z.array(matrix) }));
+
+/** A number, where JSON has it; NaN, +Inf and -Inf are told as they are written. */
+function measured(text: string): number | string {
+  const value = Number(text);
+  return text !== "" && Number.isFinite(value) ? value : text;
+}
+
+function instantSeries(data: z.infer<typeof instantAnswer>["data"]) {
+  if (data.resultType === "vector")
+    return data.result.map(({ metric, ...sampled }) => ({ labels: metric, ...lastOne(sampled) }));
+  if (data.resultType === "matrix") {
+    return data.result.map(({ metric, values = [] }) => ({ labels: metric, ...lastOf(values) }));
+  }
+  const value = data.resultType === "scalar" ? measured(data.result[1]) : data.result[1];
+  return [{ labels: {}, value }];
+}
+
+function lastOne({ value, histogram: buckets }: Omit<z.infer<typeof vector>, "metric">) {
+  if (value) return { value: measured(value[1]) };
+  return { value: { count: measured(buckets?.[1].count ?? ""), sum: measured(buckets?.[1].sum ?? "") } };
+}
+
+/** A query that ends in a range gives raw samples: the newest is shown. */
+function lastOf(values: readonly z.infer<typeof sample>[]) {
+  const [at, value] = values.at(-1) ?? [Number.NaN, ""];
+  return { value: measured(value), at: isoTime(at * 1000) };
+}
+
+function pointOf([at, value]: z.infer<typeof sample>): Point {
+  return [at * 1000, Number(value)];
+}
+
+const MOST_POINTS = 240;
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** In seconds; finer than a period allows, it is widened: Prometheus refuses more than 11,000 points. */
+function stepOf(step: string | undefined, span: number): number {
+  const [, amount = "", unit = ""] = /^(\d+)([smhd])$/.exec(step ?? "") ?? [];
+  const wanted = step === undefined ? span / 1000 / MOST_POINTS : Number(amount) * (UNITS[unit] ?? 1);
+  const least = step === undefined ? 5 : span / 1000 / 5000;
+  return Math.max(1, Math.ceil(Math.max(wanted, least)));
+}
+
+function noteOf(total: number, left: number | undefined, advice: string): string | undefined {
+  if (total === 0)
+    return "The query is valid and matches no series in this period: check names with list_metrics, labels with list_labels.";
+  return left ? `${left} series are not shown: ${advice}.` : undefined;
+}

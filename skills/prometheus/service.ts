@@ -1,0 +1,46 @@
+import { type Ask, authorization, keyOf, type Service, type ToolContext, withService } from "skillflow";
+import * as z from "zod";
+
+const PROMETHEUS: Service = {
+  name: "Prometheus",
+  address: "PROMETHEUS_URL",
+  keys: ["PROMETHEUS_TOKEN"],
+  headers: (config) => ({
+    ...authorization(keyOf(config, "PROMETHEUS_USERNAME"), keyOf(config, "PROMETHEUS_TOKEN")),
+    ...tenant(keyOf(config, "PROMETHEUS_ORG_ID")),
+  }),
+};
+
+function tenant(id: string | undefined): Record<string, string> {
+  return id ? { "x-scope-orgid": id } : {};
+}
+
+/** Does a tool's work on Prometheus. */
+export function withPrometheus(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(PROMETHEUS, context, work);
+}
+
+/** What each answer is wrapped in. What was left out of a query comes as a warning. */
+export function answered<Data extends z.ZodType>(data: Data) {
+  return z.object({
+    status: z.literal("success"),
+    data,
+    warnings: z.array(z.string()).nullish().catch(undefined),
+    infos: z.array(z.string()).nullish().catch(undefined),
+  });
+}
+
+export interface Remarks {
+  readonly warnings?: readonly string[] | null | undefined;
+  readonly infos?: readonly string[] | null | undefined;
+}
+
+/** What Prometheus itself says of an answer that may not be whole. */
+export function remarksOf({ warnings, infos }: Remarks): readonly string[] | undefined {
+  const all = [...(warnings ?? []), ...(infos ?? [])];
+  return all.length > 0 ? all.slice(0, 5) : undefined;
+}
+
+export const labels = z.record(z.string(), z.string());
+export const text = z.string().nullish().catch(undefined);
+export const NEEDS = "the right to read metrics: in Grafana Cloud the scope metrics:read";

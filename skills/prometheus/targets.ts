@@ -1,0 +1,101 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { contains, firstOf, limit } from "./fields.ts";
+import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
+
+const INSTEAD = "Mimir, Thanos and Grafana Cloud scrape nothing themselves: ask query for `up == 0`.";
+
+const TARGET = {
+  health: "text",
+  url: "text",
+  labels: "any",
+  last_error: "text",
+  last_scrape: "text",
+  scrape_seconds: "number",
+} as const;
+
+export const targetTools = [
+  defineTool({
+    name: "list_targets",
+    description:
+      "Lists scrape targets, failing ones first, with the error of the last scrape, and counts them by job. Tells missing data from a zero. Of a service that is up but slow it tells nothing: query.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      health: z.enum(["up", "down", "unknown"]).optional().describe("Default all, failing first."),
+      contains: contains.describe("In the address, labels or error."),
+      limit: limit.describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      {
+        targets: [TARGET],
+        jobs: [{ job: "text", up: "number", not_up: "number" }],
+        matching: "number",
+        left_out: "number",
+        more_jobs: "number",
+      },
+      "targets",
+      "jobs",
+    ),
+    handler: (input, context) =>
+      withPrometheus(context, async (ask) => {
+        const { data } = await ask({
+          path: ["api", "v1", "targets"],
+          query: { state: "active" },
+          needs: NEEDS,
+          instead: INSTEAD,
+          answer: targetsAnswer,
+        });
+        const matching = data.activeTargets
+          .filter((target) => (!input.health || target.health === input.health) && holds(target, input.contains))
+          .sort((a, b) => Number(a.health === "up") - Number(b.health === "up"));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+        const jobs = jobsOf(data.activeTargets);
+        return {
+          targets: shown.map((target) => ({
+            health: target.health,
+            url: target.scrapeUrl?.replace(/[?#].*$/s, ""),
+            labels: target.labels,
+            last_error: target.lastError || undefined,
+            last_scrape: target.lastScrape,
+            scrape_seconds: target.lastScrapeDuration,
+          })),
+          jobs: jobs.slice(0, MOST_JOBS),
+          matching: matching.length,
+          left_out,
+          more_jobs: jobs.length > MOST_JOBS ? jobs.length - MOST_JOBS : undefined,
+        };
+      }),
+  }),
+];
+
+const MOST_JOBS = 30;
+
+const target = z.object({
+  labels,
+  scrapeUrl: text,
+  lastError: text,
+  lastScrape: text,
+  lastScrapeDuration: z.number().nullish().catch(undefined),
+  health: z.string(),
+});
+type Target = z.infer<typeof target>;
+const targetsAnswer = answered(z.object({ activeTargets: z.array(target) }));
+
+function holds({ labels: own, scrapeUrl, lastError }: Target, words: string | undefined): boolean {
+  if (words === undefined) return true;
+  const texts = [...Object.values(own), scrapeUrl ?? "", lastError ?? ""];
+  return texts.some((each) => each.toLowerCase().includes(words.toLowerCase()));
+}
+
+/** Those with the most failing targets first. */
+function jobsOf(targets: readonly Target[]) {
+  const jobs = new Map<string, { up: number; not_up: number }>();
+  for (const { labels: own, health } of targets) {
+    const job = own["job"] ?? "";
+    const counts = jobs.get(job) ?? { up: 0, not_up: 0 };
+    counts[health === "up" ? "up" : "not_up"]++;
+    jobs.set(job, counts);
+  }
+  return [...jobs].map(([job, counts]) => ({ job, ...counts })).sort((a, b) => b.not_up - a.not_up);
+}
