@@ -97,6 +97,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "published.ts",
   ],
   loaders: ["text", "folder", ".", "mcp", "formats", "registry", "own"],
+  stores: [".", "dbos"],
 };
 /** Files that a room opens on. */
 const MOST_DOORS = 20;
@@ -104,7 +105,7 @@ const MOST_DOORS = 20;
 const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats", "yaml"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
-  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten)/;
+  /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten|@dbos-inc\/|pg$)/;
 /** The rooms that wrap an SDK; the command line has one file of its own for its faults. */
 const SDK_ROOMS = /^(models|loaders|app|protocol|sandbox|skills\/.*)$/;
 const mayUseSdk = (path: string, target: string) =>
@@ -279,6 +280,7 @@ describe("the architecture", () => {
     ["run that knows a model", "src/run/a.ts", 'import { openaiModel } from "../models/openai.ts";'],
     ["a command that names an adapter", "src/cli/a.ts", 'const { replayModel } = await import("../models/replay.ts");'],
     ["an SDK imported at start-up", "src/models/a.ts", 'import OpenAI from "openai";'],
+    ["a store that knows the engine's", "src/stores/a.ts", 'import { dbosStore } from "./dbos/store.ts";'],
     ["an SDK outside its room", "src/cli/a.ts", 'const { Octokit } = await import("@octokit/rest");'],
     ["a crash reporter at start-up", "src/cli/crash.ts", 'import { init } from "@sentry/node";'],
     ["a crash reporter outside its file", "src/cli/a.ts", 'const { init } = await import("@sentry/node");'],

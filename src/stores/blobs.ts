@@ -15,7 +15,7 @@ export interface BlobLimits {
   readonly quotaBytes: number;
 }
 
-const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes: 2 * 1024 ** 3 };
+export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes: 2 * 1024 ** 3 };
 
 /**
  * Blobs as files of a directory, which is made with the first one: content under its id, its kind beside it. What is read
@@ -112,7 +112,7 @@ export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
   };
 }
 
-function identify(content: Uint8Array, kind: string): BlobInfo {
+export function identify(content: Uint8Array, kind: string): BlobInfo {
   return { blob_id: idOf(hashOf(kind).update(content)), kind, size_bytes: content.length };
 }
 
@@ -159,12 +159,12 @@ function standOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [dev, ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
-function changedBlob(id: string, why: string): never {
+export function changedBlob(id: string, why: string): never {
   throw new SkillflowError("blob.unknown", `the blob ${id} is not what was kept: ${why}`);
 }
 
 /** What there is room for: reserved before it is written, and free again where writing failed. */
-function createRoom(limits: BlobLimits, measure: () => Promise<number>) {
+export function createRoom(limits: BlobLimits, measure: () => Promise<number>) {
   let held = 0;
   let measured: Promise<void> | undefined;
   return {
@@ -193,7 +193,7 @@ function refuseBeyond({ mostBytes, quotaBytes }: BlobLimits, size: number, held:
   }
 }
 
-function unknownBlob(id: string): never {
+export function unknownBlob(id: string): never {
   throw new SkillflowError("blob.unknown", `there is no blob ${id}`);
 }
 

@@ -195,8 +195,11 @@ function prepareDirectory(directory: string, root: string | undefined): void {
 }
 
 function refuseExisting(path: string, run: string): void {
-  if (!existsSync(path)) return;
-  throw new SkillflowError("run.exists", `there is a run ${run} already`, {
+  if (existsSync(path)) throw existingRun(run);
+}
+
+export function existingRun(run: string): SkillflowError {
+  return new SkillflowError("run.exists", `there is a run ${run} already`, {
     hint: `resume it (skillflow resume ${run}) or choose another --run-id`,
   });
 }

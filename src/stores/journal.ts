@@ -12,8 +12,8 @@ interface JournalParts {
   /** The seal that the next event follows; undefined where the run has no chain. */
   readonly digest: string | undefined;
   readonly now: () => Date;
-  readonly append: (record: Appended) => void;
-  readonly close: () => void;
+  readonly append: (record: Appended) => void | Promise<void>;
+  readonly close: () => void | Promise<void>;
 }
 
 /** One record, to be made durable wholly or not at all. */
@@ -44,11 +44,11 @@ export function createJournal({ run, events, epoch, now, append, close, ...begun
   let digest = begun.digest;
   let busy = false;
 
-  const add = (key: StepKey, entries: readonly Entry[], isRepeatable: boolean) => {
+  const add = async (key: StepKey, entries: readonly Entry[], isRepeatable: boolean) => {
     const sealed = chain(envelop(entries, { seq, epoch, key, time: now().toISOString() }), digest);
     const added = sealed.map(({ event }) => event);
     const text = sealed.map(({ line }) => `${line}\n`).join("");
-    append({ events: added, text, outlivesMachine: !isRepeatable && entries.some(isDone) });
+    await append({ events: added, text, outlivesMachine: !isRepeatable && entries.some(isDone) });
     seq += added.length;
     digest = added.at(-1)?.seal ?? digest;
     return added;
@@ -63,7 +63,7 @@ export function createJournal({ run, events, epoch, now, append, close, ...begun
       try {
         const known = recorded[position];
         if (known?.[0] && !keys.includes(known[0].key)) throw diverged(run, known[0].key, keys);
-        const events = known ?? add(keys[0] ?? "", await work(), isRepeatable);
+        const events = known ?? (await add(keys[0] ?? "", await work(), isRepeatable));
         position += 1;
         return events;
       } finally {

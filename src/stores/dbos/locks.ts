@@ -1,0 +1,106 @@
+import type { Database } from "./database.ts";
+import type { Client } from "./packages.ts";
+
+/**
+ * Locks that end with their process: advisory ones of one session of Postgres. They say who lives, so that nobody takes up
+ * what another drives; that a process which only seemed dead writes nothing more, the engine sees to by its tokens.
+ */
+export interface Locks {
+  /** Whether it is ours now; it is not where it was ours already. */
+  take(name: string, tries?: number): Promise<boolean>;
+  free(name: string): Promise<void>;
+  /** The process that has it, as it names itself. */
+  ownerOf(name: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** The session is opened with the first lock, and again, with all that is held, whenever it breaks. */
+export function openLocks(database: Database, owner: string): Locks {
+  const held = new Set<string>();
+  const asking = new Set<string>();
+  let session: Promise<Client> | undefined;
+  let isClosed = false;
+  const open = async (): Promise<Client> => {
+    const client = await database.connect(owner);
+    client.on("end", () => {
+      session = undefined;
+      if (!isClosed && held.size > 0) void reopen();
+    });
+    await client.query(DROPPED_SOON);
+    return client;
+  };
+  const client = () => {
+    session ??= open().catch((error: unknown) => {
+      session = undefined;
+      throw error;
+    });
+    return session;
+  };
+  const reopen = async (): Promise<void> => {
+    while (!isClosed && held.size > 0) {
+      try {
+        const again = await client();
+        for (const name of held) await again.query("select pg_try_advisory_lock(hashtextextended($1, 0))", [name]);
+        return;
+      } catch {
+        await pause(REOPEN_MS);
+      }
+    }
+  };
+  const tryOnce = async (name: string) => {
+    const { rows } = await (await client()).query("select pg_try_advisory_lock(hashtextextended($1, 0)) as taken", [
+      name,
+    ]);
+    return (rows as readonly { readonly taken: boolean }[])[0]?.taken === true;
+  };
+  /** A process that has just died holds its locks until Postgres has heard of it. */
+  const tryAgain = async (name: string, tries: number) => {
+    for (let tried = 0; tried < tries; tried++) {
+      if (tried > 0) await pause(RETRY_MS);
+      if (await tryOnce(name)) return true;
+    }
+    return false;
+  };
+  return {
+    async take(name, tries = TRIES) {
+      // The session itself would be given it a second time.
+      if (held.has(name) || asking.has(name)) return false;
+      asking.add(name);
+      try {
+        if (await tryAgain(name, tries)) held.add(name);
+        return held.has(name);
+      } finally {
+        asking.delete(name);
+      }
+    },
+    async free(name) {
+      held.delete(name);
+      if (isClosed) return;
+      await (await client()).query("select pg_advisory_unlock(hashtextextended($1, 0))", [name]);
+    },
+    async ownerOf(name) {
+      const [row] = await database.rows<{ readonly owner: string }>(OWNER, name);
+      return row?.owner;
+    },
+    async close() {
+      isClosed = true;
+      await (await session)?.end();
+    },
+  };
+}
+
+const TRIES = 5;
+const RETRY_MS = 40;
+const REOPEN_MS = 1000;
+
+/** A machine that is gone says nothing: Postgres itself has to ask. */
+const DROPPED_SOON = "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3";
+
+const OWNER = `
+  select a.application_name as owner from pg_locks l join pg_stat_activity a using (pid)
+  where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+    and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended($1, 0) limit 1`;
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

