@@ -8,6 +8,8 @@ import type { Answer, Ask, Query, Requests } from "./request.ts";
 export interface Sentry {
   readonly organization: string;
   get<Data>(path: readonly string[], purpose: Purpose & { readonly query?: Query }): Promise<Answer<Data>>;
+  /** The same of what stands below one of its projects. */
+  getInProject<Data>(project: string, path: readonly string[], purpose: Purpose): Promise<Answer<Data>>;
   send<Data>(
     method: "PUT" | "POST",
     path: readonly string[],
@@ -39,6 +41,12 @@ function sentryOf(request: Requests, organization: string): Sentry {
     organization,
     get: async <Data>(path: readonly string[], purpose: Purpose & { readonly query?: Query }) =>
       (await request({ method: "GET", path: within(path), ...purpose })) as Answer<Data>,
+    getInProject: async <Data>(project: string, path: readonly string[], purpose: Purpose) =>
+      (await request({
+        method: "GET",
+        path: ["projects", organization, project, ...path],
+        ...purpose,
+      })) as Answer<Data>,
     send: async <Data>(method: "PUT" | "POST", path: readonly string[], purpose: Purpose & { readonly body: object }) =>
       (await request({ method, path: within(path), ...purpose })).data as Data,
   };

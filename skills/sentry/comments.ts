@@ -1,4 +1,4 @@
-import { defineTool, markerOf } from "skillflow";
+import { defineTool, markerOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Sentry, withSentry } from "./client.ts";
 import { issue, organization } from "./fields.ts";
@@ -14,6 +14,7 @@ export const commentTools = [
       issue,
       text: z.string().min(1).max(20_000).describe("Markdown."),
     }),
+    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const marker = markerOf(context, input);
@@ -29,7 +30,7 @@ export const commentTools = [
 interface Comment {
   readonly id: string;
   readonly dateCreated: string;
-  readonly data: { readonly text?: string };
+  readonly data?: { readonly text?: string } | null;
 }
 
 function commentOf({ id, dateCreated }: Comment) {
@@ -40,5 +41,5 @@ function commentOf({ id, dateCreated }: Comment) {
 async function findComment(sentry: Sentry, issue: string, marker: string): Promise<Comment | undefined> {
   const query = { per_page: 100 };
   const { data } = await sentry.get<readonly Comment[]>(["issues", issue, "comments"], { scope: "event:read", query });
-  return data.find((comment) => comment.data.text?.includes(marker));
+  return data.find((comment) => comment.data?.text?.includes(marker));
 }

@@ -1,9 +1,10 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { withSentry } from "./client.ts";
+import { type Sentry, withSentry } from "./client.ts";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
 import { projectParameter } from "./place.ts";
+import type { Query } from "./request.ts";
 
 const query = z.string().min(1).max(500).optional();
 
@@ -20,6 +21,16 @@ export const eventTools = [
       ...fields.period,
       limit: fields.limit,
       cursor: fields.cursor,
+    }),
+    output_schema: fields.pageSchema("events", {
+      id: "text",
+      at: "text",
+      title: "text",
+      message: "text",
+      location: "any",
+      culprit: "any",
+      user: "any",
+      tags: {},
     }),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
@@ -49,12 +60,121 @@ export const eventTools = [
       environment: fields.environment,
       which: z.enum(["latest", "oldest", "recommended"]).optional().describe("Default latest; recommended tells most."),
     }),
+    output_schema: fields.EVENT,
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const path = ["issues", input.issue, "events", input.which ?? "latest"];
         const parameters = { environment: input.environment };
         const { data } = await sentry.get<EventDetails>(path, { scope: "event:read", query: parameters });
         return eventOf(data);
+      }),
+  }),
+  defineTool({
+    name: "get_event",
+    description:
+      "Reads one event by its id alone, as a log or a person gave it: the same as get_latest_event, and its issue.",
+    effect: "read",
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      event_id: z.string().regex(/^[0-9a-fA-F]{32}$/),
+    }),
+    output_schema: fields.EVENT,
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const path = ["eventids", input.event_id];
+        const { data } = await sentry.get<Found>(path, { scope: "event:read" });
+        return { ...eventOf(data.event), issue_id: data.groupId, project: data.projectSlug };
+      }),
+  }),
+  defineTool({
+    name: "get_issue_tag",
+    description:
+      "Counts the values of one tag over an issue's events: which release, host, browser or customer it hits.",
+    effect: "read",
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      issue: fields.issue,
+      tag: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z0-9_.:-]+$/)
+        .describe("Such as release, server_name, url; get_issue lists them."),
+      environment: fields.environment,
+    }),
+    output_schema: resultSchema(
+      {
+        tag: "text",
+        events: "number",
+        different_values: "number",
+        values: [{ value: "any", events: "number", first_seen: "text", last_seen: "text" }],
+      },
+      "tag",
+      "values",
+    ),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const query = { environment: input.environment };
+        const { data } = await sentry.get<Tag>(["issues", input.issue, "tags", input.tag], {
+          scope: "event:read",
+          query,
+        });
+        const values = data.topValues.map(({ value, count, firstSeen, lastSeen }) => {
+          return { value, events: count, first_seen: firstSeen, last_seen: lastSeen };
+        });
+        return { tag: data.key, events: data.totalValues, different_values: data.uniqueValues, values };
+      }),
+  }),
+  defineTool({
+    name: "get_trace",
+    description:
+      "Reads one trace: its longest spans and its errors, across projects. Two dear requests: take its id from an event.",
+    effect: "read",
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      trace_id: z.string().regex(/^[0-9a-fA-F]{32}$/),
+      limit: fields.limit.describe("Spans; default 30."),
+      cursor: fields.cursor,
+    }),
+    output_schema: resultSchema(
+      {
+        trace_id: "text",
+        spans: [
+          {
+            id: "any",
+            parent: "any",
+            at: "any",
+            op: "any",
+            description: "any",
+            duration_ms: "any",
+            status: "any",
+            project: "any",
+            transaction: "any",
+          },
+        ],
+        errors: [{}],
+        more_errors: "text",
+        next_cursor: "text",
+        note: "text",
+      },
+      "trace_id",
+      "spans",
+      "errors",
+    ),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const query = `trace:${input.trace_id}`;
+        const longest = { dataset: "spans", field: SPAN_COLUMNS, query, sort: "-span.duration", cursor: input.cursor };
+        const errors = { dataset: "errors", field: COLUMNS.errors, query, sort: "timestamp", per_page: 20 };
+        const found = await rowsOf(sentry, { ...longest, per_page: input.limit ?? 30 });
+        const failed = input.cursor ? { rows: [], nextCursor: undefined } : await rowsOf(sentry, errors);
+        return {
+          trace_id: input.trace_id,
+          spans: found.rows.map(spanOf),
+          errors: failed.rows,
+          more_errors: failed.nextCursor === undefined ? undefined : `search_events with query ${query} has them`,
+          next_cursor: found.nextCursor,
+          note: found.rows.length + failed.rows.length === 0 ? NO_TRACE : undefined,
+        };
       }),
   }),
   defineTool({
@@ -89,6 +209,7 @@ export const eventTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
+    output_schema: fields.pageSchema("rows", {}),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const { dataset = "errors" } = input;
@@ -103,12 +224,8 @@ export const eventTools = [
           per_page: input.limit ?? fields.DEFAULT_LIMIT,
           cursor: input.cursor,
         };
-        const { data, nextCursor } = await sentry.get<{ readonly data: readonly object[] }>(["events"], {
-          scope: "org:read",
-          query: parameters,
-        });
-        if (!Array.isArray(data.data)) throw new TypeError("there are no rows in it");
-        return { rows: data.data, next_cursor: nextCursor };
+        const { rows, nextCursor } = await rowsOf(sentry, parameters);
+        return { rows, next_cursor: nextCursor };
       }),
   }),
 ];
@@ -127,6 +244,60 @@ const COLUMNS = {
   ],
   logs: ["timestamp", "severity", "message", "project", "trace"],
 } as const;
+
+const SPAN_COLUMNS = [
+  "id",
+  "parent_span",
+  "span.op",
+  "span.description",
+  "span.duration",
+  "span.status",
+  "timestamp",
+].concat(["project", "transaction"]);
+
+const NO_TRACE = "Nothing of this trace is kept: it was not sampled, is too old, or the id is wrong.";
+
+interface Found {
+  readonly event: EventDetails;
+  readonly groupId: string;
+  readonly projectSlug: string;
+}
+
+interface Tag {
+  readonly key: string;
+  readonly totalValues: number;
+  readonly uniqueValues: number;
+  readonly topValues: readonly {
+    readonly value: unknown;
+    readonly count: number;
+    readonly firstSeen: string;
+    readonly lastSeen: string;
+  }[];
+}
+
+async function rowsOf(sentry: Sentry, query: Query) {
+  const path = ["events"];
+  const { data, nextCursor } = await sentry.get<{ readonly data: readonly object[] }>(path, {
+    scope: "org:read",
+    query,
+  });
+  if (!Array.isArray(data.data)) throw new TypeError("there are no rows in it");
+  return { rows: data.data as readonly Readonly<Record<string, unknown>>[], nextCursor };
+}
+
+function spanOf(row: Readonly<Record<string, unknown>>) {
+  return {
+    id: row["id"],
+    parent: row["parent_span"],
+    at: row["timestamp"],
+    op: row["span.op"],
+    description: row["span.description"],
+    duration_ms: row["span.duration"],
+    status: row["span.status"],
+    project: row["project"],
+    transaction: row["transaction"],
+  };
+}
 
 interface Event {
   readonly eventID: string;

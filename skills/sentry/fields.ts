@@ -1,3 +1,4 @@
+import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** The parameters that several tools share. */
@@ -75,3 +76,76 @@ export const cursor = z
   .optional();
 
 export const DEFAULT_LIMIT = 10;
+
+/** What an issue looks like in a list, as far as Sentry says it alike everywhere. */
+export const ISSUE = {
+  id: "text",
+  short_id: "text",
+  title: "text",
+  value: "any",
+  culprit: "any",
+  level: "text",
+  status: "text",
+  substatus: "any",
+  priority: "any",
+  category: "any",
+  unhandled: "flag",
+  events: "number",
+  users: "number",
+  first_seen: "text",
+  last_seen: "text",
+  project: "text",
+  assigned_to: "any",
+  url: "text",
+} as const satisfies Shape;
+
+/** The schema of a page: its list is always there, empty where Sentry has none. */
+export function pageSchema(list: string, item: Shape) {
+  return resultSchema({ [list]: [item], next_cursor: "text" }, list);
+}
+
+const FRAME = { depth: "number", in_app: "flag", at: "text", source: "text" } as const;
+
+export const EVENT = resultSchema(
+  {
+    id: "text",
+    issue_id: "any",
+    at: "any",
+    title: "text",
+    culprit: "any",
+    location: "any",
+    message: "text",
+    exceptions: [
+      {
+        type: "any",
+        value: "any",
+        module: "any",
+        mechanism: "any",
+        handled: "any",
+        frames: [FRAME],
+        other_frames: ["text"],
+        further_frames: "number",
+        further_causes: "number",
+      },
+    ],
+    thread: "any",
+    frames: [FRAME],
+    other_frames: ["text"],
+    occurrence: { title: "any", subtitle: "any", evidence: ["any"] },
+    release: "any",
+    release_created_at: "any",
+    dist: "any",
+    platform: "any",
+    user: "any",
+    tags: {},
+    contexts: {},
+    request: { method: "any", url: "any" },
+    breadcrumbs: ["text"],
+    processing_errors: ["any"],
+    previous_event: "any",
+    next_event: "any",
+    project: "text",
+  },
+  "id",
+  "exceptions",
+);

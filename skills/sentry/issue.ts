@@ -46,8 +46,8 @@ interface Release {
 interface Activity {
   readonly type: string;
   readonly dateCreated: string;
-  readonly user: Owner | null;
-  readonly data: { readonly text?: string; readonly version?: string; readonly assigneeEmail?: string };
+  readonly user?: Owner | null;
+  readonly data?: { readonly text?: string; readonly version?: string; readonly assigneeEmail?: string } | null;
 }
 
 export function briefOf(issue: Issue) {
@@ -84,6 +84,7 @@ export function detailsOf(issue: IssueDetails) {
     last_release: releaseOf(issue.lastRelease),
     tags: Object.fromEntries(issue.tags.slice(0, 40).map(({ key, totalValues }) => [key, totalValues])),
     activity: issue.activity.slice(0, MOST_ACTIVITIES).map(activityOf),
+    activity_left_out: Math.max(0, issue.activity.length - MOST_ACTIVITIES) || undefined,
   };
 }
 
@@ -92,8 +93,9 @@ function releaseOf(release: Release | null) {
 }
 
 function activityOf({ type, dateCreated, user, data }: Activity) {
-  const text = data.text === undefined ? undefined : withoutMarkers(data.text);
-  return { type, at: dateCreated, by: nameOf(user), text, version: data.version, assignee: data.assigneeEmail };
+  const { text, version, assigneeEmail: assignee } = data ?? {};
+  const words = typeof text === "string" ? withoutMarkers(text) : undefined;
+  return { type, at: dateCreated, by: nameOf(user), text: words, version, assignee };
 }
 
 function nameOf(owner: Owner | null | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { withSentry } from "./client.ts";
 import * as fields from "./fields.ts";
@@ -27,6 +27,7 @@ export const issueTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
+    output_schema: fields.pageSchema("issues", fields.ISSUE),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const query = {
@@ -51,6 +52,20 @@ export const issueTools = [
       issue: fields.issue,
       environment: fields.environment,
     }),
+    output_schema: resultSchema(
+      {
+        ...fields.ISSUE,
+        status_details: {},
+        comments: "number",
+        first_release: { version: "text", created_at: "text" },
+        last_release: { version: "text", created_at: "text" },
+        tags: {},
+        activity: [{ type: "text", at: "text", by: "any", text: "text", version: "any", assignee: "any" }],
+        activity_left_out: "number",
+      },
+      "id",
+      "activity",
+    ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const query = { environment: input.environment };
@@ -87,6 +102,7 @@ export const issueTools = [
         .describe("E-mail address, user name, team:<id> or none."),
       priority: z.enum(["high", "medium", "low"]).optional(),
     }),
+    output_schema: resultSchema(fields.ISSUE, "id"),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const body = changesOf(input);

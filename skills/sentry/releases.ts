@@ -1,8 +1,35 @@
-import { defineTool } from "skillflow";
+import { clip, defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { withSentry } from "./client.ts";
+import { type Sentry, withSentry } from "./client.ts";
+import { Refusal } from "./failure.ts";
 import * as fields from "./fields.ts";
 import { projectParameter } from "./place.ts";
+
+const RELEASE = {
+  version: "text",
+  short_version: "any",
+  ref: "any",
+  created_at: "text",
+  released_at: "any",
+  first_event: "any",
+  last_event: "any",
+  new_issues: "number",
+  commits: "number",
+  last_commit: { id: "any", message: "any" },
+  deploys: "number",
+  last_deploy: { environment: "any", finished_at: "any" },
+  projects: ["text"],
+  url: "any",
+} as const;
+
+const COMMIT = {
+  id: "text",
+  message: "text",
+  at: "text",
+  author: "any",
+  repository: "any",
+  pull_request: "any",
+} as const;
 
 export const releaseTools = [
   defineTool({
@@ -17,6 +44,7 @@ export const releaseTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
+    output_schema: fields.pageSchema("releases", RELEASE),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const query = {
@@ -34,6 +62,62 @@ export const releaseTools = [
       }),
   }),
   defineTool({
+    name: "get_release",
+    description: "Reads one release with its commits: two requests. Whose commit broke an issue: get_suspect_commits.",
+    effect: "read",
+    input_schema: z.strictObject({
+      organization: fields.organization,
+      version: z
+        .string()
+        .min(1)
+        .max(250)
+        .regex(/^[^\r\n\t/\\]+$/)
+        .describe("As list_releases gives it."),
+      cursor: fields.cursor.describe("Of the commits."),
+    }),
+    output_schema: resultSchema(
+      { ...RELEASE, commit_list: [COMMIT], commits_left_out: "number", next_cursor: "text" },
+      "version",
+      "commit_list",
+    ),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const path = ["releases", input.version];
+        const { data: release } = await sentry.get<Release>(path, { scope: "project:read" });
+        const query = { cursor: input.cursor };
+        const commits = await sentry.get<readonly Commit[]>([...path, "commits"], { scope: "project:read", query });
+        return {
+          ...releaseOf(release),
+          commit_list: commits.data.slice(0, MOST_COMMITS).map(commitOf),
+          commits_left_out: Math.max(0, commits.data.length - MOST_COMMITS) || undefined,
+          next_cursor: commits.nextCursor,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_suspect_commits",
+    description:
+      "Tells which commits Sentry suspects of an issue, by its latest event: three requests. All of a release: get_release.",
+    effect: "read",
+    input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
+    output_schema: resultSchema(
+      { event: "text", suspects: [{ ...COMMIT, kind: "any", score: "any" }], note: "text" },
+      "event",
+      "suspects",
+    ),
+    handler: (input, context) =>
+      withSentry(input, context, async (sentry) => {
+        const scope = "event:read";
+        const issue = ["issues", input.issue];
+        const { data: about } = await sentry.get<{ readonly project: { readonly slug: string } }>(issue, { scope });
+        const { data: latest } = await sentry.get<{ readonly eventID: string }>([...issue, "events", "latest"], {
+          scope,
+        });
+        const suspects = await committersOf(sentry, about.project.slug, latest.eventID);
+        return { event: latest.eventID, suspects, note: suspects.length === 0 ? NO_SUSPECTS : undefined };
+      }),
+  }),
+  defineTool({
     name: "list_projects",
     description: "Lists projects with platforms, teams and environments.",
     effect: "read",
@@ -43,6 +127,26 @@ export const releaseTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
+    output_schema: resultSchema(
+      {
+        organization: "text",
+        projects: [
+          {
+            id: "text",
+            slug: "text",
+            name: "text",
+            platform: "any",
+            environments: ["text"],
+            teams: ["text"],
+            latest_release: "text",
+            has_events: "flag",
+          },
+        ],
+        next_cursor: "text",
+      },
+      "organization",
+      "projects",
+    ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const query = { query: input.query, per_page: input.limit ?? fields.DEFAULT_LIMIT, cursor: input.cursor };
@@ -111,4 +215,57 @@ function projectOf(project: Project) {
     latest_release: project.latestRelease?.version,
     has_events: project.firstEvent !== null,
   };
+}
+
+const MOST_COMMITS = 40;
+
+interface Commit {
+  readonly id: string;
+  readonly message?: string | null;
+  readonly dateCreated: string;
+  readonly author?: { readonly name?: string | null; readonly username?: string | null } | null;
+  readonly repository?: { readonly name?: string } | null;
+  readonly pullRequest?: { readonly externalUrl?: string | null; readonly id?: string } | null;
+  readonly suspectCommitType?: string;
+  readonly score?: number;
+}
+
+function commitOf({ id, message, dateCreated, author, repository, pullRequest }: Commit) {
+  return {
+    id,
+    message: clip(message ?? "", 300),
+    at: dateCreated,
+    author: author?.name || author?.username,
+    repository: repository?.name,
+    pull_request: pullRequest?.externalUrl ?? pullRequest?.id,
+  };
+}
+
+interface Committers {
+  readonly committers: readonly {
+    readonly author?: Commit["author"];
+    readonly commits: readonly Commit[];
+  }[];
+}
+
+const NO_SUSPECTS =
+  "Sentry suspects no commit. It can only where a repository is linked, and releases have commits or frames have code mappings.";
+
+/** Sentry says 404 where it suspects nobody; the issue itself was found just before. */
+async function committersOf(sentry: Sentry, project: string, event: string) {
+  try {
+    const { data } = await sentry.getInProject<Committers>(project, ["events", event, "committers"], {
+      scope: "event:read",
+    });
+    return data.committers.flatMap(({ author, commits }) =>
+      commits.map((commit) => ({
+        ...commitOf({ author, ...commit }),
+        kind: commit.suspectCommitType || undefined,
+        score: commit.score,
+      })),
+    );
+  } catch (error) {
+    if (error instanceof Refusal && error.answer.status === 404) return [];
+    throw error;
+  }
 }

@@ -8,7 +8,8 @@ import { releaseTools } from "./releases.ts";
 export default defineSkill({
   id: "sentry",
   name: "Sentry",
-  description: "Errors in Sentry: issues, events with their stack traces, releases and projects.",
+  description:
+    "Errors in Sentry: issues, events with their stack traces, traces, releases with their commits, and projects.",
   category: "observability",
   config: {
     SENTRY_AUTH_TOKEN: {

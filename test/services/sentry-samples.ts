@@ -114,7 +114,7 @@ const BRIEF = {
   },
   ...{ tags: [{ key: "url", value: "long text" }], contexts: { runtime: { name: "node", version: "20" } } },
 };
-const EVENT: Json = {
+export const EVENT: Json = {
   ...BRIEF,
   entries: [
     { type: "exception", data: { values: [EXCEPTION] } },
@@ -122,8 +122,31 @@ const EVENT: Json = {
     { type: "request", data: { method: "GET", url: "https://shop.example/pay?card=1" } },
   ],
 };
+const COMMIT = {
+  id: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2",
+  message: "long text",
+  dateCreated: "2026-01-31T07:00:00Z",
+  author: { name: "Ada", email: "ada@example.com" },
+  repository: { name: "acme/shop" },
+  pullRequest: { id: "7", externalUrl: "https://github.com/acme/shop/pull/7" },
+};
+export const COMMITTERS: Json = {
+  committers: [{ author: PERSON, commits: [{ ...COMMIT, score: 2, suspectCommitType: "via SCM integration" }] }],
+};
+const TAG = {
+  key: "release",
+  name: "Release",
+  uniqueValues: 2,
+  totalValues: 3,
+  topValues: [{ value: "long text", count: 2, firstSeen: "2026-01-31T08:00:00Z", lastSeen: "2026-01-31T09:00:00Z" }],
+};
 const FLOODS: readonly (readonly [RegExp, Json])[] = [
   [/\/events\/(latest|oldest|recommended)\/$/, EVENT],
+  [/\/eventids\/[^/]+\/$/, { projectSlug: "shop", groupId: "1", event: EVENT }],
+  [/\/committers\/$/, COMMITTERS],
+  [/\/tags\/[^/]+\/$/, TAG],
+  [/\/releases\/[^/]+\/commits\/$/, [COMMIT]],
+  [/\/releases\/[^/]+\/$/, RELEASE],
   [/\/issues\/[^/]+\/events\/$/, [BRIEF]],
   [/\/events\/$/, { data: [{ title: "long text", "count()": 3 }] }],
   [/\/comments\/$/, [COMMENT]],

@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import type { Json, JsonObject, JsonSchema } from "skillflow";
 import { type Loopback, type LoopbackHandler, type LoopbackRequest, startLoopback } from "skillflow/testing";
 import { readPublished } from "./published.ts";
-import { COMMENT, floodOf, ISSUE } from "./sentry-samples.ts";
+import { COMMENT, COMMITTERS, EVENT, floodOf, ISSUE } from "./sentry-samples.ts";
 
 /** Sentry as its published OpenAPI description has it: refuses what that refuses, answers with its examples. */
 export interface SentryService extends Loopback {
@@ -113,6 +113,26 @@ const UNDESCRIBED: readonly Operation[] = [
     parameters: [],
     body: { type: "object", properties: { text: { type: "string" } }, required: ["text"], additionalProperties: false },
     example: COMMENT,
+  },
+  {
+    name: "GET eventids/{event_id}",
+    method: "GET",
+    pattern: /^\/api\/0\/organizations\/[^/]+\/eventids\/[0-9a-f]{32}\/$/,
+    parameters: [],
+    example: {
+      organizationSlug: "acme",
+      projectSlug: "shop",
+      groupId: "1889724436",
+      eventId: "9fac2ceed9344f2bbfdd1fdacb0ed9b1",
+      event: EVENT,
+    },
+  },
+  {
+    name: "GET committers",
+    method: "GET",
+    pattern: /^\/api\/0\/projects\/[^/]+\/[^/]+\/events\/[^/]+\/committers\/$/,
+    parameters: [],
+    example: COMMITTERS,
   },
 ];
 

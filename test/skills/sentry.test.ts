@@ -36,13 +36,23 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
     priority: "low",
   },
   add_comment: { issue: "PUMP-STATION-1", text: "Rolled back." },
+  get_event: { event_id: "9fac2ceed9344f2bbfdd1fdacb0ed9b1" },
+  get_issue_tag: { issue: "PUMP-STATION-1", tag: "release", environment: "production" },
+  get_trace: { trace_id: "0123456789abcdef0123456789abcdef", limit: 5 },
+  get_release: { version: "control@abc123" },
+  get_suspect_commits: { issue: "PUMP-STATION-1" },
 };
 
 const NAMES = sentry.tools.map((tool) => tool.name);
 const WRITES = sentry.tools.filter((tool) => tool.effect === "write").map((tool) => tool.name);
 const READS = NAMES.filter((name) => !WRITES.includes(name));
-const ABOUT_ISSUES = ["get_issue", "get_issue_events", "get_latest_event", "update_issue", "add_comment"];
-const PAGED = READS.filter((name) => !["get_issue", "get_latest_event"].includes(name));
+const ABOUT_ISSUES = NAMES.filter((name) => "issue" in (INPUTS[name] ?? {}));
+const PAGED = READS.filter((name) => "limit" in propertiesOf(name));
+
+function propertiesOf(name: string): object {
+  const schema = sentry.tools.find((tool) => tool.name === name)?.input_schema as { readonly shape: object };
+  return schema.shape;
+}
 
 let service: SentryService;
 afterEach(() => service?.close());
@@ -94,7 +104,7 @@ describe.skipIf(!hasContract)("every sentry tool, against Sentry's published con
 
   it.each(READS)("%s asks again after a 502", async (name) => {
     await call(name, await start(first({ status: 502, text: "<html>", headers: { "retry-after": "0" } })));
-    expect(service.requests).toHaveLength(2);
+    expect(service.operations[0]).toBe(service.operations[1]);
   });
 
   it.each(WRITES)("%s never repeats a write that Sentry may have done", async (name) => {
@@ -337,16 +347,17 @@ describe("pages", () => {
   const linkTo = (results: boolean) =>
     `<https://evil.example/x?cursor=0:0:1>; rel="previous"; results="false"; cursor="0:0:1", ` +
     `<https://evil.example/x?cursor=0:3:0>; rel="next"; results="${results}"; cursor="0:3:0"`;
-  const listOf = (name: string) => (name === "search_events" ? { data: [] } : []);
+  const listOf = (name: string) => (["search_events", "get_trace"].includes(name) ? { data: [] } : []);
 
   it.each(PAGED)("%s hands out the next cursor, and sends it to Sentry and nowhere else", async (name) => {
     const context = await start(() => ({ body: listOf(name), headers: { link: linkTo(true) } }));
     const page = await call(name, context, { ...INPUTS[name], limit: 3 });
     expect(page["next_cursor"]).toBe("0:3:0");
+    const before = service.requests.length;
     await call(name, context, { ...INPUTS[name], limit: 3, cursor: "0:3:0" });
     expect(asked().get("cursor")).toBe("0:3:0");
     expect(asked().get("per_page") ?? asked().get("limit")).toBe("3");
-    expect(service.requests).toHaveLength(2);
+    expect(service.requests).toHaveLength(before + 1);
     expect(service.refusals).toEqual([]);
   });
 
@@ -536,6 +547,15 @@ describe.skipIf(!hasContract)("writes", () => {
     expect(service.refusals).toEqual([]);
   });
 
+  it("reads an issue whose activity has entries without data, people or text", async () => {
+    const bare = { type: "set_resolved", dateCreated: "2026-01-31T08:00:00Z" };
+    const context = await start(({ example }) => {
+      return { body: { ...(example as JsonObject), activity: [bare, { ...bare, data: null, user: null }] } };
+    });
+    const told = { type: "set_resolved", at: "2026-01-31T08:00:00Z" };
+    expect((await call("get_issue", context))["activity"]).toEqual([told, told]);
+  });
+
   it("does not show its markers to the model", async () => {
     const context = await start(({ example }) => {
       const note = {
@@ -547,6 +567,40 @@ describe.skipIf(!hasContract)("writes", () => {
       return { body: { ...(example as JsonObject), activity: [note] } };
     });
     expect((await call("get_issue", context))["activity"]).toMatchObject([{ type: "note", text: "Text." }]);
+  });
+});
+
+describe.skipIf(!hasContract)("suspects and traces", () => {
+  it("are none where Sentry says 404 to an event whose issue it knows, with what it would take", async () => {
+    const context = await start(({ operation }) =>
+      operation === "GET committers" ? { status: 404, body: {} } : undefined,
+    );
+    expect(await call("get_suspect_commits", context)).toMatchObject({
+      suspects: [],
+      note: expect.stringContaining("suspects no commit"),
+    });
+    expect(service.requests.at(-1)?.url).toMatch(/^\/api\/0\/projects\/acme\/[^/]+\/events\/[0-9a-f]+\/committers\/$/);
+  });
+
+  it("say when nothing of a trace is kept", async () => {
+    const trace = await call("get_trace", await start(() => ({ body: { data: [] } })));
+    expect(trace).toMatchObject({
+      spans: [],
+      errors: [],
+      note: expect.stringContaining("Nothing of this trace is kept"),
+    });
+  });
+
+  it("are the longest spans first, beside the errors of the same trace", async () => {
+    await call("get_trace", await start());
+    const [spans, errors] = service.requests.map(({ url }) => new URL(url, service.url).searchParams);
+    const query = "trace:0123456789abcdef0123456789abcdef";
+    expect([spans?.get("query"), errors?.get("query")]).toEqual([query, query]);
+    expect([spans?.get("dataset"), spans?.get("sort"), errors?.get("dataset")]).toEqual([
+      "spans",
+      "-span.duration",
+      "errors",
+    ]);
   });
 });
 
