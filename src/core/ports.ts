@@ -1,8 +1,9 @@
 import type { Blobs } from "./blobs.ts";
-import type { Entry, Purpose, RunEvent, RunRecord, StepKey } from "./event.ts";
+import type { Entry, Purpose, RunEvent, RunRecord, StateEntry, StepKey } from "./event.ts";
 import type { Prompt, Reply } from "./prompt.ts";
 import type { Logger } from "./skill.ts";
 import type { SkimmedRun } from "./skim.ts";
+import type { Json } from "./values.ts";
 
 /** About one model call, beside its prompt. */
 export interface ModelCall {
@@ -112,6 +113,61 @@ export interface Store {
   blobs(run: string): Blobs;
   /** Forgets a run with all that belongs to it, its blobs too. Throws `run.unknown`; `store.locked` while it is driven. */
   remove(run: string): Promise<void>;
+}
+
+/** What a state keeps at most. */
+export interface StateLimits {
+  readonly keepMs?: number | undefined;
+  readonly maxEntries?: number | undefined;
+}
+
+/** What one run did to one key: it put it, or a map met it there, or it counted something. */
+export interface StateChange {
+  readonly key: string;
+  /** ISO 8601. */
+  readonly first: string;
+  readonly last: string;
+  /** 1 where the run put it, and had not before. */
+  readonly runs: number;
+  readonly seen: number;
+  /** What it put last; absent where it only met it. */
+  readonly data?: Json;
+  readonly tainted?: true;
+  /** Numbers that are added to those that stand there, in place of data. */
+  readonly add?: Readonly<Record<string, number>>;
+}
+
+/** What a run writes into states. */
+export interface StateDelta {
+  /** By which it is known whether it was applied: the run's id, and which of its pieces it is. */
+  readonly id: string;
+  readonly states: Readonly<Record<string, StateChanges>>;
+}
+
+export interface StateChanges {
+  readonly changes: readonly StateChange[];
+  readonly limits: StateLimits;
+}
+
+/** Entries by the states' names. */
+export type States = ReadonlyMap<string, readonly StateEntry[]>;
+
+/**
+ * Where what runs remember lives (extensions G32). Several processes may use it at once.
+ *
+ * - A state that nobody has written is empty.
+ * - `apply` is whole or has not happened, whatever kills the process, and a delta of an id that was applied changes
+ *   nothing. Deltas of runs at once are merged by key (`mergeChanges`): nothing of either is lost.
+ * - What is broken throws `store.failed`: nothing is guessed, and nothing is written over it.
+ */
+export interface StateStore {
+  read(names: readonly string[]): Promise<States>;
+  /** Gives the entries of the states that the delta names, as they stand then. */
+  apply(delta: StateDelta): Promise<States>;
+  /** The names of the states that are there. */
+  list(): Promise<readonly string[]>;
+  /** Removes entries by key, or all of a state; gives the keys that are gone. */
+  forget(name: string, keys: readonly string[] | "all"): Promise<readonly string[]>;
 }
 
 /** A line that a skill logged. */

@@ -1,6 +1,7 @@
 import type { StateEntry } from "../event.ts";
+import type { StateChange, StateDelta, StateLimits, States } from "../ports.ts";
 import type { Json } from "../values.ts";
-import { type Change, mergeChanges, type StateLimits } from "./entries.ts";
+import { mergeChanges } from "./entries.ts";
 
 /** What a run writes into states, as one piece that is applied once (extensions G31). */
 
@@ -16,19 +17,13 @@ export interface Touch {
   readonly tainted?: true;
 }
 
-export interface StateDelta {
-  /** Of what is applied once: the run's id, and which of its pieces it is. */
-  readonly id: string;
-  readonly states: Readonly<Record<string, { readonly changes: readonly Change[]; readonly limits: StateLimits }>>;
-}
-
 /** What a run's touches change, by state and key. Those before `from` were written by an earlier end of the same run. */
-export function changesOf(touches: readonly Touch[], from = 0): ReadonlyMap<string, readonly Change[]> {
-  const states = new Map<string, Map<string, Change>>();
+export function changesOf(touches: readonly Touch[], from = 0): ReadonlyMap<string, readonly StateChange[]> {
+  const states = new Map<string, Map<string, StateChange>>();
   const before = new Set(touches.slice(0, from).flatMap((touch) => (isPut(touch) ? nameOf(touch) : [])));
   for (const touch of touches.slice(from)) {
     const { state, key } = touch;
-    const changes = states.get(state) ?? new Map<string, Change>();
+    const changes = states.get(state) ?? new Map<string, StateChange>();
     states.set(state, changes);
     changes.set(key, changeWith(changes.get(key), touch, before.has(nameOf(touch))));
   }
@@ -43,7 +38,7 @@ function nameOf({ state, key }: Touch): string {
   return `${state}\n${key}`;
 }
 
-function changeWith(known: Change | undefined, touch: Touch, wasPut: boolean): Change {
+function changeWith(known: StateChange | undefined, touch: Touch, wasPut: boolean): StateChange {
   const { key, at, data, tainted } = touch;
   const runs = isPut(touch) && !wasPut ? 1 : (known?.runs ?? 0);
   const counted = { key, first: known?.first ?? at, last: at, runs, seen: (known?.seen ?? 0) + 1 };
@@ -70,15 +65,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const APPLIED_LIMITS: StateLimits = { keepMs: 400 * DAY_MS, maxEntries: 20_000 };
 
 /** The files that a delta changes; undefined where it was applied before. */
-export function applyDelta(
-  entriesOf: (state: string) => readonly StateEntry[],
-  { id, states }: StateDelta,
-  now: Date,
-): ReadonlyMap<string, readonly StateEntry[]> | undefined {
+export function applyDelta(known: States, { id, states }: StateDelta, now: Date): States | undefined {
+  const entriesOf = (state: string) => known.get(state) ?? [];
   const applied = entriesOf(APPLIED);
   if (applied.some(({ key }) => key === id)) return undefined;
   const [at, ms] = [now.toISOString(), now.getTime()];
-  const mark: Change = { key: id, first: at, last: at, runs: 1, seen: 1, data: null };
+  const mark: StateChange = { key: id, first: at, last: at, runs: 1, seen: 1, data: null };
   const changed = Object.entries(states).map(([state, { changes, limits }]) => {
     return [state, mergeChanges(entriesOf(state), changes, { limits, now: ms })] as const;
   });

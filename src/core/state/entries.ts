@@ -1,29 +1,8 @@
 import type { StateEntry } from "../event.ts";
+import type { StateChange, StateLimits } from "../ports.ts";
 import { isObject, type Json, parseJson } from "../values.ts";
 
 /** The entries of a state: how they are read, and what becomes of them when a run has written (extensions G30, G31). */
-
-/** What a state keeps at most. */
-export interface StateLimits {
-  readonly keepMs?: number | undefined;
-  readonly maxEntries?: number | undefined;
-}
-
-/** What one run did to one key: it put it, or a map met it there, or it counted something. */
-export interface Change {
-  readonly key: string;
-  /** ISO 8601. */
-  readonly first: string;
-  readonly last: string;
-  /** 1 where the run put it, and had not before. */
-  readonly runs: number;
-  readonly seen: number;
-  /** What it put last; absent where it only met it. */
-  readonly data?: Json;
-  readonly tainted?: true;
-  /** Numbers that are added to those that stand there, in place of data. */
-  readonly add?: Readonly<Record<string, number>>;
-}
 
 /**
  * The entries after a run, pruned. Whatever the order in which two runs are merged, nothing of either is lost: counts add
@@ -31,7 +10,7 @@ export interface Change {
  */
 export function mergeChanges(
   entries: readonly StateEntry[],
-  changes: readonly Change[],
+  changes: readonly StateChange[],
   { limits, now }: { readonly limits: StateLimits; readonly now: number },
 ): StateEntry[] {
   const merged = new Map(entries.map((entry) => [entry.key, entry]));
@@ -42,7 +21,7 @@ export function mergeChanges(
   return prune([...merged.values()], limits, now);
 }
 
-function mergeChange(known: StateEntry | undefined, change: Change, now: number): StateEntry | undefined {
+function mergeChange(known: StateEntry | undefined, change: StateChange, now: number): StateEntry | undefined {
   const { key, first, last, runs, seen, data, add, tainted } = change;
   if (!known) {
     if (data === undefined && !add) return undefined;

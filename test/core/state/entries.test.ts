@@ -126,9 +126,9 @@ describe("a delta", () => {
   };
 
   test("is applied once", () => {
-    const first = applyDelta(() => [], delta, new Date(DAY));
+    const first = applyDelta(new Map(), delta, new Date(DAY));
     expect(first?.get("board")).toHaveLength(1);
-    expect(applyDelta((state) => first?.get(state) ?? [], delta, new Date(2 * DAY))).toBeUndefined();
+    expect(applyDelta(first ?? new Map(), delta, new Date(2 * DAY))).toBeUndefined();
     expect(first?.get(APPLIED)?.map(({ key }) => key)).toEqual(["run-1"]);
   });
 
@@ -139,8 +139,8 @@ describe("a delta", () => {
         states: { _days: { changes: [{ key: "d", first: at(1), last: at(1), runs: 1, seen: 1, add }], limits: {} } },
       };
     };
-    const one = applyDelta(() => [], count("1", { runs: 1, cost_usd: 0.1 }), new Date(DAY));
-    const two = applyDelta((state) => one?.get(state) ?? [], count("2", { runs: 1, cost_usd: 0.2 }), new Date(DAY));
+    const one = applyDelta(new Map(), count("1", { runs: 1, cost_usd: 0.1 }), new Date(DAY));
+    const two = applyDelta(one ?? new Map(), count("2", { runs: 1, cost_usd: 0.2 }), new Date(DAY));
     expect(two?.get("_days")).toMatchObject([{ runs: 2, data: { runs: 2, cost_usd: 0.3 } }]);
   });
 });

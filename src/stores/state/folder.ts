@@ -1,0 +1,159 @@
+import { randomInt } from "node:crypto";
+import { existsSync, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
+import type { StateStore, States } from "../../core/ports.ts";
+import { isObject, parseJson } from "../../core/values.ts";
+import { makeFolder, openPlain, realFolder, replaceFile } from "../../files.ts";
+import { type LockOptions, lock } from "../lock.ts";
+import { hasCode, storeError } from "../store-error.ts";
+import { fileOf, MOST_BYTES, readLines, stateOf, tooLarge, writeLines } from "./lines.ts";
+import { stateStore } from "./table.ts";
+
+interface FolderOptions extends LockOptions {
+  readonly directory: string;
+  /** What the directory must lie in, links followed, if it does by its path; undefined where it may lead anywhere. */
+  readonly root?: string | undefined;
+  /** Nothing of it is to be committed. */
+  readonly isPrivate?: boolean;
+  readonly now?: () => Date;
+}
+
+/**
+ * One file of JSON lines a state. One process at a time writes; what it is about to write stands in `_redo.json` first, so
+ * that a crash in between loses nothing and applies nothing twice. Links are not followed.
+ */
+export function folderState(options: FolderOptions): StateStore {
+  const { directory, root, now } = options;
+  const at = (name: string) => join(directory, name);
+  const check = () => checkDirectory(directory, root);
+  const readStates = async (names: readonly string[]): Promise<States> =>
+    new Map(await Promise.all(names.map(async (name) => [name, await readState(at(fileOf(name)))] as const)));
+  const locked = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    makeDirectory(options);
+    const unlock = await waitForLock(at(".lock"), options);
+    try {
+      await redo(directory, root);
+      return await work();
+    } catch (error) {
+      throw storeError(error, `the states in ${directory} cannot be written`);
+    } finally {
+      unlock();
+    }
+  };
+  return stateStore(
+    {
+      async names() {
+        check();
+        const files = existsSync(directory) ? await readdir(directory) : [];
+        return files.flatMap((file) => stateOf(file) ?? []);
+      },
+      async read(names) {
+        check();
+        return existsSync(at(REDO)) ? locked(() => readStates(names)) : readStates(names);
+      },
+      change: ({ names, decide }) =>
+        locked(async () => {
+          const known = await readStates(names);
+          const changed = decide(known);
+          if (!changed) return known;
+          const files = [...changed].map(([name, entries]) => [fileOf(name), writeLines(entries)] as const);
+          await replaceFile(at(REDO), JSON.stringify({ files: Object.fromEntries(files) }), { root });
+          await writeFiles(directory, root, files);
+          return new Map([...known, ...changed]);
+        }),
+    },
+    now,
+  );
+}
+
+const REDO = "_redo.json";
+/** What a process that was killed had begun to write. */
+const DRAFT = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+async function writeFiles(directory: string, root: string | undefined, files: readonly (readonly [string, string])[]) {
+  for (const [file, text] of files) await replaceFile(join(directory, file), text, { root });
+  await rm(join(directory, REDO), { force: true });
+}
+
+/** Carries out what a process that was killed had decided to write. */
+async function redo(directory: string, root: string | undefined): Promise<void> {
+  for (const name of await readdir(directory)) if (DRAFT.test(name)) await rm(join(directory, name), { force: true });
+  const place = join(directory, REDO);
+  if (!existsSync(place)) return;
+  const read = parseJson(await readText(place));
+  const files = isObject(read) && isObject(read.files) ? Object.entries(read.files) : [];
+  const isSound =
+    files.length > 0 && files.every(([file, text]) => stateOf(file) !== undefined && typeof text === "string");
+  if (!isSound) throw new SkillflowError("store.failed", `${place} is none of ours`, { hint: "delete it" });
+  await writeFiles(directory, root, files as [string, string][]);
+}
+
+async function readState(place: string) {
+  try {
+    return readLines(await readText(place), place);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return [];
+    throw storeError(error, "a state cannot be read");
+  }
+}
+
+async function readText(place: string): Promise<string> {
+  const { file, stats } = await openPlain(place);
+  try {
+    if (stats.size > MOST_BYTES) throw tooLarge(place, stats.size);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+/** A folder of the project that is a link to elsewhere would have us read, and write, there. */
+function checkDirectory(directory: string, root: string | undefined): void {
+  try {
+    realFolder(directory, root);
+  } catch (error) {
+    throw new SkillflowError("store.failed", `the state directory ${messageOf(error)}`, {
+      hint: "name the place itself with --state",
+      cause: error,
+    });
+  }
+}
+
+function makeDirectory({ directory, root, isPrivate = false }: FolderOptions): void {
+  checkDirectory(directory, root);
+  try {
+    makeFolder(directory, { root });
+    if (isPrivate) ignore(join(directory, ".gitignore"));
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return;
+    throw storeError(error, `the state directory ${directory} cannot be made`);
+  }
+}
+
+function ignore(place: string): void {
+  if (!existsSync(place)) writeFileSync(place, "*\n", { flag: "wx", mode: 0o600 });
+}
+
+const MOST_WAIT_MS = 30_000;
+
+async function waitForLock(path: string, options: LockOptions): Promise<() => void> {
+  const until = performance.now() + MOST_WAIT_MS;
+  for (;;) {
+    try {
+      return lock(path, "state", options);
+    } catch (error) {
+      const isHeld = error instanceof SkillflowError && error.code === "store.locked";
+      if (!isHeld) throw error;
+      if (performance.now() > until) {
+        const who = messageOf(error).replace(/^.* driven by /, "");
+        throw new SkillflowError("store.locked", `the states are being written by ${who}`, {
+          hint: `wait for it to end; if that machine is gone, delete ${path}`,
+        });
+      }
+      await sleep(randomInt(5, 40));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { SkillflowError } from "../../core/errors.ts";
+
+/** One git command at a time, which nothing of the checkout can make run or reach anything else. */
+
+export interface GitOutput {
+  readonly status: number;
+  readonly stdout: Buffer;
+  /** One line, without what would steer a terminal and without what stands before the @ of an address. */
+  readonly said: string;
+}
+
+export interface GitSetting {
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Config that counts for these commands, kept out of argument lists: it may hold a token. */
+  readonly config?: readonly (readonly [key: string, value: string])[];
+}
+
+export type Git = (args: readonly string[], input?: string) => Promise<GitOutput>;
+
+const MOST_MS = 120_000;
+const MOST_BYTES = 512 * 1024 * 1024;
+
+/** Who asks for passwords, where the network is, and the operator's own config: not what names a repository. */
+const PASSED =
+  /^(?:PATH|HOME|USERPROFILE|SYSTEMROOT|TMPDIR|TEMP|TMP|XDG_\w+|SSH_\w+|GIT_SSH|GIT_SSH_COMMAND|GIT_SSL_\w+|GIT_CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL)|SSL_CERT_\w+|\w+_PROXY)$/i;
+
+export function gitIn({ directory, env, config = [] }: GitSetting): Git {
+  const safe = [...SAFE, ...config];
+  const passed = Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.test(name)));
+  const settings = safe.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ]);
+  const whole = { ...passed, ...FIXED, GIT_CONFIG_COUNT: String(safe.length), ...Object.fromEntries(settings) };
+  return (args, input) => run(args, { directory, env: whole, input });
+}
+
+const SAFE: readonly (readonly [string, string])[] = [
+  ["core.hooksPath", "/dev/null"],
+  ["core.fsmonitor", "false"],
+  ["core.attributesFile", "/dev/null"],
+  ["gc.auto", "0"],
+  ["maintenance.auto", "false"],
+  ["fetch.recurseSubmodules", "false"],
+  ["push.recurseSubmodules", "no"],
+  ["push.gpgSign", "false"],
+  ["push.followTags", "false"],
+];
+
+const FIXED = {
+  LANG: "C",
+  LC_ALL: "C",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_NO_REPLACE_OBJECTS: "1",
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_PAGER: "cat",
+  GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
+};
+
+interface Running {
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly input: string | undefined;
+}
+
+async function run(args: readonly string[], { directory, env, input }: Running): Promise<GitOutput> {
+  const child = spawn("git", ["--no-pager", ...args], { cwd: directory, env, stdio: ["pipe", "pipe", "pipe"] });
+  const pieces: Buffer[] = [];
+  let size = 0;
+  let errors = "";
+  const timer = setTimeout(() => child.kill("SIGKILL"), MOST_MS);
+  child.stdout.on("data", (piece: Buffer) => {
+    size += piece.length;
+    if (size > MOST_BYTES) child.kill("SIGKILL");
+    else pieces.push(piece);
+  });
+  child.stderr.on("data", (piece: Buffer) => {
+    errors = (errors + piece.toString("utf8")).slice(-MOST_ERRORS);
+  });
+  // A git that ends without reading its input has said why.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(input ?? "");
+  try {
+    const status = await new Promise<number>((resolve, reject) => {
+      child.once("error", (error) =>
+        reject(new SkillflowError("store.failed", `git cannot be started: ${error.message}`, { cause: error })),
+      );
+      child.once("close", (code) => resolve(code ?? -1));
+    });
+    return { status, stdout: Buffer.concat(pieces), said: tell(errors) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const MOST_ERRORS = 4096;
+
+/** What git said last of what went wrong. */
+function tell(errors: string): string {
+  const lines = errors.split(/[\r\n]+/).map((line) =>
+    line
+      .replace(/\p{Cc}|\p{Cf}/gu, " ")
+      .replace(/\/\/[^@/\s]*@/g, "//")
+      .trim(),
+  );
+  const telling = lines.filter((line) => /^(?:fatal|error|remote|!|ERROR)/.test(line));
+  return (telling[0] ?? lines.findLast((line) => line !== "") ?? "").slice(0, 300);
+}

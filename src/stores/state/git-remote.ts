@@ -1,0 +1,94 @@
+import { realpathSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SkillflowError } from "../../core/errors.ts";
+import { isWithin } from "../../files.ts";
+import { gitIn } from "./git-command.ts";
+
+/** The remote of a checkout, and what of the checkout's config is needed to reach it. Nothing else of it counts. */
+export interface Remote {
+  readonly address: string;
+  readonly config: readonly (readonly [string, string])[];
+  readonly author: readonly (readonly [string, string])[];
+}
+
+export interface Checkout {
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** `origin` of the checkout around a directory. */
+export async function findRemote({ directory, env }: Checkout): Promise<Remote> {
+  const git = gitIn({ directory, env });
+  const top = await git(["rev-parse", "--show-toplevel"]);
+  if (top.status !== 0) throw unreachable(`${directory} is in no git checkout that can be read: ${top.said}`);
+  const read = async (scope: readonly string[], pattern: string) => {
+    const { stdout } = await git(["config", ...scope, "--includes", "-z", "--get-regexp", pattern]);
+    return stdout.toString("utf8").split("\0").flatMap(settingOf);
+  };
+  const local = await read(["--local"], "^(remote\\.origin\\.url|http\\..*extraheader)$");
+  const url = local.find(([key]) => key === "remote.origin.url")?.[1];
+  if (!url) throw unreachable("the checkout has no remote origin", "git remote add origin URL");
+  const root = top.stdout.toString("utf8").replace(/\n$/, "");
+  const named = new Map(await read([], "^user\\.(name|email)$"));
+  return {
+    address: addressOf(url, root),
+    config: local.filter(([key]) => key !== "remote.origin.url"),
+    author: authorOf(named, env),
+  };
+}
+
+function settingOf(text: string): [string, string][] {
+  const end = text.indexOf("\n");
+  return end === -1 ? [] : [[text.slice(0, end), text.slice(end + 1)]];
+}
+
+/** A folder below the checkout came with it: its hooks would be a stranger's. */
+function addressOf(url: string, root: string): string {
+  if (url.startsWith("-") || /^[\w.+-]+::/.test(url)) throw unreachable("the address of origin is none that is taken");
+  const path = pathOf(url);
+  if (path === undefined) return url;
+  const place = isAbsolute(path) ? path : resolve(root, path);
+  if (isWithin(real(root), real(place))) throw unreachable("origin is a folder of the checkout itself");
+  return place;
+}
+
+/** Of an address on this machine. */
+function pathOf(url: string): string | undefined {
+  if (url.startsWith("file:")) return fileURLToPath(url);
+  return /^[\w.+-]+:\/\//.test(url) || /^[^/]+:/.test(url) ? undefined : url;
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
+function authorOf(named: ReadonlyMap<string, string>, env: Checkout["env"]): [string, string][] {
+  const name = named.get("user.name") || "skillflow";
+  const email = named.get("user.email") || "skillflow@localhost";
+  return ["AUTHOR", "COMMITTER"].flatMap((who): [string, string][] => [
+    [`GIT_${who}_NAME`, env[`GIT_${who}_NAME`] || name],
+    [`GIT_${who}_EMAIL`, env[`GIT_${who}_EMAIL`] || email],
+  ]);
+}
+
+export function unreachable(message: string, hint?: string): SkillflowError {
+  return new SkillflowError("store.failed", message, hint === undefined ? {} : { hint });
+}
+
+/** What a branch may be called: a part of what git allows. */
+export function checkBranch(branch: string): string {
+  const isSound =
+    /^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}$/.test(branch) &&
+    !/\.\.|\/\/|\/\.|\.\/|\.lock(?:\/|$)|[./]$/.test(branch) &&
+    branch !== "HEAD" &&
+    !branch.startsWith("refs/");
+  if (isSound) return branch;
+  throw new SkillflowError("usage.invalid", `"${branch}" is no branch that states can be kept on`, {
+    hint: "write git:BRANCH with letters, digits, dots, hyphens, underscores and slashes, such as git:skillflow-state",
+  });
+}

@@ -1,0 +1,52 @@
+import { SkillflowError } from "../../core/errors.ts";
+import type { StateEntry } from "../../core/event.ts";
+import { entryLine, parseEntry } from "../../core/state/entries.ts";
+
+/** A state as a file: one JSON line an entry. */
+
+/** What is larger is no memory of ours. */
+export const MOST_BYTES = 256 * 1024 * 1024;
+
+/** Ours begin with an underscore: `_days`. */
+const FILE = /^(_?[A-Za-z0-9][A-Za-z0-9_.-]{0,63})\.jsonl$/;
+
+export function fileOf(state: string): string {
+  return `${state}.jsonl`;
+}
+
+/** The state that a file is of; undefined for what is none. */
+export function stateOf(file: string): string | undefined {
+  return FILE.exec(file)?.[1];
+}
+
+export function writeLines(entries: readonly StateEntry[]): string {
+  return entries.map(entryLine).join("");
+}
+
+/** An incomplete last line is dropped: whoever wrote it was killed. Any other that is no entry is not guessed at. */
+export function readLines(text: string, place: string): StateEntry[] {
+  const entries = new Map<string, StateEntry>();
+  let from = 0;
+  for (let number = 1; from < text.length; number++) {
+    const end = text.indexOf("\n", from);
+    const line = text.slice(from, end === -1 ? text.length : end);
+    from = end === -1 ? text.length : end + 1;
+    const entry = parseEntry(line);
+    if (entry) entries.set(entry.key, entry);
+    else if (end !== -1 && line.trim() !== "") throw brokenLine(place, number);
+  }
+  return [...entries.values()];
+}
+
+function brokenLine(place: string, line: number): SkillflowError {
+  return new SkillflowError("store.failed", `${place}:${line}: the line is no entry of a state`, {
+    hint: "repair it or delete the line: nothing was read, and nothing is written over it",
+  });
+}
+
+export function tooLarge(place: string, size: number): SkillflowError {
+  const [is, most] = [size, MOST_BYTES].map((bytes) => `${Math.ceil(bytes / 1024 / 1024)} MiB`);
+  return new SkillflowError("store.failed", `${place} has ${is}: a state has at most ${most}`, {
+    hint: "declare max_entries or keep, and forget what is not needed",
+  });
+}

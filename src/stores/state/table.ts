@@ -1,0 +1,51 @@
+import type { StateStore, States } from "../../core/ports.ts";
+import { APPLIED, applyDelta } from "../../core/state/delta.ts";
+
+/** Where the entries of states are kept, by the states' names. */
+export interface StateTable {
+  names(): Promise<readonly string[]>;
+  read(names: readonly string[]): Promise<States>;
+  /**
+   * Reads some states, decides what they are to hold and writes it, as one: whole or not at all, and nobody else writes
+   * between. `decide` may be asked several times, and gives undefined where nothing is to change. Gives what it was
+   * told, with what was written over it.
+   */
+  change(change: TableChange): Promise<States>;
+}
+
+export interface TableChange {
+  readonly names: readonly string[];
+  /** For whoever reads its history. */
+  readonly why: string;
+  readonly decide: (known: States) => States | undefined;
+}
+
+export function stateStore(table: StateTable, now: () => Date = () => new Date()): StateStore {
+  return {
+    read: (names) => table.read(names),
+    async apply(delta) {
+      const names = Object.keys(delta.states);
+      const known = await table.change({
+        names: [...names, APPLIED],
+        why: `Run ${delta.id}`,
+        decide: (found) => applyDelta(found, delta, now()),
+      });
+      return new Map(names.map((name) => [name, known.get(name) ?? []]));
+    },
+    list: async () => [...(await table.names())].sort(),
+    async forget(name, keys) {
+      let gone: readonly string[] = [];
+      await table.change({
+        names: [name],
+        why: `Forget ${keys === "all" ? "all" : keys.length} of ${name}`,
+        decide(found) {
+          const entries = found.get(name) ?? [];
+          const leaves = new Set(keys === "all" ? entries.map(({ key }) => key) : keys);
+          gone = entries.flatMap(({ key }) => (leaves.has(key) ? [key] : []));
+          return gone.length === 0 ? undefined : new Map([[name, entries.filter(({ key }) => !leaves.has(key))]]);
+        },
+      });
+      return gone;
+    },
+  };
+}

@@ -1,0 +1,267 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+import { afterEach, describe, expect, it } from "vitest";
+import type { StateStore } from "../../../src/core/ports.ts";
+import { gitState } from "../../../src/stores/state/git.ts";
+import { deltaOf, putOf } from "../../contracts/deltas.ts";
+import { describeStates } from "../../contracts/state.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "state-git-"));
+  folders.push(folder);
+  return folder;
+}
+
+const ENV = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1" };
+
+function git(directory: string, ...args: string[]): string {
+  const me = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main"];
+  const { status, stdout, stderr } = spawnSync("git", [...me, ...args], { cwd: directory, encoding: "utf8", env: ENV });
+  if (status !== 0) throw new Error(`git ${args.join(" ")}: ${stderr}`);
+  return stdout.trim();
+}
+
+/** A checkout with one commit on main, and its origin. */
+function makeCheckout(): { checkout: string; origin: string } {
+  const [origin, checkout] = [makeFolder(), makeFolder()];
+  git(origin, "init", "--quiet", "--bare");
+  git(checkout, "init", "--quiet");
+  writeFileSync(join(checkout, "app.js"), "1\n");
+  git(checkout, "add", ".");
+  git(checkout, "commit", "--quiet", "-m", "begin");
+  git(checkout, "remote", "add", "origin", origin);
+  git(checkout, "push", "--quiet", "origin", "main");
+  return { checkout, origin };
+}
+
+const stateOf = (directory: string, branch = "memory"): StateStore => gitState({ directory, branch, env: ENV });
+const keysIn = async (store: StateStore) => ((await store.read(["board"])).get("board") ?? []).map(({ key }) => key);
+const whole = (directory: string) => ({
+  status: git(directory, "status", "--porcelain", "--ignored"),
+  refs: git(directory, "for-each-ref"),
+  head: readFileSync(join(directory, ".git", "HEAD"), "utf8"),
+  index: readFileSync(join(directory, ".git", "index")),
+  config: readFileSync(join(directory, ".git", "config"), "utf8"),
+  objects: git(directory, "count-objects", "-v"),
+});
+
+describeStates("states on a branch", async () => {
+  const { checkout } = makeCheckout();
+  return { store: stateOf(checkout), again: () => stateOf(checkout) };
+});
+
+describe("a branch of states", () => {
+  it("is begun without a history of its own, and grows by a commit for each run", async () => {
+    const { checkout, origin } = makeCheckout();
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    await stateOf(checkout).apply(deltaOf("r2", [putOf("b")]));
+    expect(git(origin, "log", "--format=%an <%ae> %s", "memory")).toBe(
+      "skillflow <skillflow@localhost> Run r2\nskillflow <skillflow@localhost> Run r1",
+    );
+    expect(git(origin, "ls-tree", "--name-only", "memory")).toBe("_applied.jsonl\nboard.jsonl");
+  });
+
+  it("has the author whom git knows", async () => {
+    const { checkout, origin } = makeCheckout();
+    git(checkout, "config", "user.name", "Grace");
+    git(checkout, "config", "user.email", "grace@example.org");
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    expect(git(origin, "log", "--format=%an <%ae>", "memory")).toBe("Grace <grace@example.org>");
+  });
+
+  it("touches nothing of the checkout", async () => {
+    const { checkout } = makeCheckout();
+    writeFileSync(join(checkout, "app.js"), "2\n");
+    writeFileSync(join(checkout, "new.js"), "3\n");
+    git(checkout, "add", "new.js");
+    const before = whole(checkout);
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    await stateOf(checkout).read(["board"]);
+    expect(whole(checkout)).toEqual(before);
+  });
+
+  it("works from a folder below, a linked working tree, a detached head and a shallow clone", async () => {
+    const { checkout, origin } = makeCheckout();
+    git(checkout, "checkout", "--quiet", "--detach");
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    const linked = join(makeFolder(), "tree");
+    git(checkout, "worktree", "add", "--quiet", linked, "main");
+    await stateOf(linked).apply(deltaOf("r2", [putOf("b")]));
+    const shallow = makeFolder();
+    git(shallow, "clone", "--quiet", "--depth=1", `file://${origin}`, ".");
+    await stateOf(shallow).apply(deltaOf("r3", [putOf("c")]));
+    expect(await keysIn(stateOf(checkout))).toEqual(["a", "b", "c"]);
+  });
+
+  it("that was deleted is begun again; one that was rewritten by force is gone on with", async () => {
+    const { checkout, origin } = makeCheckout();
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    const first = git(origin, "rev-parse", "memory");
+    await stateOf(checkout).apply(deltaOf("r2", [putOf("b")]));
+    git(origin, "update-ref", "refs/heads/memory", first);
+    await stateOf(checkout).apply(deltaOf("r3", [putOf("c")]));
+    expect(await keysIn(stateOf(checkout))).toEqual(["a", "c"]);
+    git(origin, "update-ref", "-d", "refs/heads/memory");
+    expect(await keysIn(stateOf(checkout))).toEqual([]);
+    await stateOf(checkout).apply(deltaOf("r4", [putOf("d")]));
+    expect(await keysIn(stateOf(checkout))).toEqual(["d"]);
+  });
+
+  it("that nobody may push to is tried five times, and then said", async () => {
+    const { checkout, origin } = makeCheckout();
+    const hook = join(origin, "hooks", "pre-receive");
+    writeFileSync(hook, `#!/bin/sh\necho tried >> ${join(origin, "tries")}\nexit 1\n`);
+    chmodSync(hook, 0o755);
+    await expect(stateOf(checkout).apply(deltaOf("r1", [putOf("a")]))).rejects.toMatchObject({
+      code: "store.failed",
+      exitCode: 4,
+      message: expect.stringContaining("could not be pushed to memory of origin"),
+    });
+    expect(readFileSync(join(origin, "tries"), "utf8").trim().split("\n")).toHaveLength(5);
+    expect(await keysIn(stateOf(checkout))).toEqual([]);
+  }, 30_000);
+
+  it("of an origin that cannot be reached, or is none, is an error", async () => {
+    const { checkout, origin } = makeCheckout();
+    rmSync(origin, { recursive: true });
+    await expect(stateOf(checkout).read(["board"])).rejects.toMatchObject({ exitCode: 4 });
+    git(checkout, "remote", "remove", "origin");
+    await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/no remote origin/);
+    await expect(stateOf(makeFolder()).read(["board"])).rejects.toMatchObject({ exitCode: 4 });
+  });
+
+  it("with a broken line is an error that names it", async () => {
+    const { checkout } = makeCheckout();
+    git(checkout, "checkout", "--quiet", "--orphan", "memory");
+    git(checkout, "rm", "--quiet", "-f", "app.js");
+    writeFileSync(join(checkout, "board.jsonl"), "{}\n");
+    git(checkout, "add", ".");
+    git(checkout, "commit", "--quiet", "-m", "by hand");
+    git(checkout, "push", "--quiet", "origin", "memory");
+    await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/memory:board\.jsonl:1/);
+  });
+
+  it("that holds something else is not written to", async () => {
+    const { checkout, origin } = makeCheckout();
+    const before = git(origin, "rev-parse", "main");
+    await expect(stateOf(checkout, "main").apply(deltaOf("r1", [putOf("a")]))).rejects.toThrow(/app\.js/);
+    expect(git(origin, "rev-parse", "main")).toBe(before);
+  });
+
+  it.each(["120000", "160000"])("whose state is a thing of mode %s is not read", async (mode) => {
+    const { checkout } = makeCheckout();
+    const id = mode === "160000" ? git(checkout, "rev-parse", "HEAD") : git(checkout, "rev-parse", "HEAD:app.js");
+    git(checkout, "checkout", "--quiet", "--orphan", "memory");
+    git(checkout, "rm", "--quiet", "-f", "--cached", "app.js");
+    git(checkout, "update-index", "--add", "--cacheinfo", `${mode},${id},board.jsonl`);
+    git(checkout, "commit", "--quiet", "-m", "by hand");
+    git(checkout, "push", "--quiet", "origin", "memory");
+    await expect(stateOf(checkout).read(["board"])).rejects.toMatchObject({ code: "store.failed" });
+  });
+
+  it.each([
+    "",
+    "-x",
+    "--upload-pack=touch evil",
+    "a..b",
+    "a b",
+    "a:b",
+    "+main",
+    "refs/heads/main",
+    "HEAD",
+    "a.lock",
+    "a/",
+    "a\nb",
+    "a@{1}",
+    "*",
+  ])("is not called %j", (branch) => {
+    expect(() => stateOf("/", branch)).toThrow(/is no branch/);
+  });
+});
+
+describe("a hostile checkout", () => {
+  const evil = (checkout: string) => {
+    const mark = join(makeFolder(), "evil");
+    const run = `touch ${mark}`;
+    for (const name of ["pre-push", "post-checkout", "reference-transaction", "post-commit", "post-index-change"]) {
+      writeFileSync(join(checkout, ".git", "hooks", name), `#!/bin/sh\n${run}\n`, { mode: 0o755 });
+    }
+    for (const [key, value] of [
+      ["core.fsmonitor", run],
+      ["core.sshCommand", run],
+      ["core.hooksPath", join(checkout, ".git", "hooks")],
+      ["credential.helper", `!${run}`],
+      ["core.askPass", run],
+      ["core.pager", run],
+      ["remote.origin.uploadpack", run],
+      ["remote.origin.receivepack", run],
+      ["remote.origin.vcs", "ext"],
+      ["core.gitProxy", run],
+      ["protocol.ext.allow", "always"],
+      ["alias.push", `!${run}`],
+    ] as const) {
+      git(checkout, "config", key, value);
+    }
+    return mark;
+  };
+
+  it("runs nothing by its hooks and its config", async () => {
+    const { checkout } = makeCheckout();
+    const mark = evil(checkout);
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    expect(await keysIn(stateOf(checkout))).toEqual(["a"]);
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  it.each(["ext::sh -c touch% EVIL", "-oProxyCommand=touch", "fd::7"])("has no origin %s", async (url) => {
+    const { checkout } = makeCheckout();
+    git(checkout, "config", "remote.origin.url", url);
+    await expect(stateOf(checkout).read(["board"])).rejects.toMatchObject({ code: "store.failed" });
+    expect(readdirSync(checkout)).not.toContain("EVIL");
+  });
+
+  it("brings no origin along", async () => {
+    const { checkout } = makeCheckout();
+    git(checkout, "init", "--quiet", "--bare", "inner.git");
+    git(checkout, "config", "remote.origin.url", "./inner.git");
+    await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/folder of the checkout/);
+  });
+});
+
+describe("processes beside each other at a branch", () => {
+  it("lose nothing and apply nothing twice; who gave up can come again", async () => {
+    const { checkout } = makeCheckout();
+    const outfile = join(makeFolder(), "keeper.mjs");
+    const entryPoints = [fileURLToPath(new URL("keeper.ts", import.meta.url))];
+    buildSync({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", banner: { js: REQUIRE } });
+    const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
+    const run = async (name: string) => {
+      const child = spawn(process.execPath, [outfile, "git", checkout, name, "1"], { env: ENV });
+      let told = "";
+      child.stdout.on("data", (piece: Buffer) => {
+        told += piece.toString();
+      });
+      await once(child, "close");
+      return told.trim();
+    };
+    const told = await Promise.all(names.map(run));
+    expect(told.filter((id) => id !== "").length).toBeGreaterThan(0);
+    for (const name of names) if (!told.includes(`${name}-0`)) await run(name);
+    const entries = (await stateOf(checkout).read(["board"])).get("board") ?? [];
+    expect(entries.map(({ key }) => key).sort()).toEqual([...names.map((name) => `${name}-0`), "shared"].sort());
+    expect(entries.find(({ key }) => key === "shared")).toMatchObject({ runs: 10, seen: 10 });
+  }, 120_000);
+});
+
+const REQUIRE =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
