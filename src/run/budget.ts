@@ -82,7 +82,7 @@ function timeLeft(run: Timed, state: State) {
 }
 
 /** The state's clock stands still since the last record of this process. */
-function sinceLastEvent({ journal }: Timed, { lastEvent }: State): number {
+function sinceLastEvent({ journal }: Timed, { run: { lastEvent } }: State): number {
   return lastEvent?.epoch === journal.epoch ? Math.max(0, Date.now() - lastEvent.at) : 0;
 }
 
@@ -96,7 +96,7 @@ function interruption({ signal, redactor }: Timed): EventBody {
 export const MOST_SAID = 2000;
 
 function runTimeout(state: State): EventBody {
-  return { type: "limit:reached", limit: "timeout", message: timeoutMessage(state.settings.limits.timeout_ms ?? 0) };
+  return { type: "limit:reached", limit: "timeout", message: timeoutMessage(state.run.settings.limits.timeout_ms ?? 0) };
 }
 
 function attemptTimeout(state: State): EventBody {

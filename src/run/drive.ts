@@ -112,7 +112,7 @@ function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): voi
 /** A replay that left its recording goes no further. */
 function afterwardsStep(run: Run, state: State): Step | undefined {
   if (run.recall && state.end?.error?.code === "replay.missing") return undefined;
-  const after = run.afterwards[state.afterwards];
+  const after = run.afterwards[state.run.afterwards];
   return after && { kind: "decide", key: after.key, bodies: [after.body] };
 }
 

@@ -77,7 +77,7 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
   if (last?.type !== "workflow:end") {
     throw wrong(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
   }
-  return { stored, operations, planned: state.operations.filter(({ withdrawn }) => !withdrawn) };
+  return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };
 }
 
 function stateOf({ record, events }: StoredRun): State {

@@ -62,12 +62,12 @@ function askRoute(
       missing.push(`node ${node} did not emit its declared output "${name}"; routing sees null`);
     return view.data;
   });
-  const unsaid = missing.filter((message) => !state.warned.has(message));
+  const unsaid = missing.filter((message) => !state.run.warned.has(message));
   const key = `${leaving.key}/route/${leaving.answers.length}`;
   if (unsaid.length > 0) {
     return { kind: "decide", key: `${key}/warn`, bodies: unsaid.map((message) => ({ type: "warning", message })) };
   }
-  const model = program.node(leaving.node).model ?? program.workflow.model ?? state.settings.model;
+  const model = program.node(leaving.node).model ?? program.workflow.model ?? state.run.settings.model;
   const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
   const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
   return ask(state, { key, purpose: "route", node: leaving.node, model, prompt });

@@ -51,10 +51,10 @@ export function fold(state: State, event: RunEvent): State {
       state.visit?.examined.set(evaluatorOf(event), event);
       break;
     case "tool:defined":
-      state.made = [...without(state, event.tool.name), event];
+      state.run.made = [...without(state, event.tool.name), event];
       break;
     case "tool:removed":
-      state.made = without(state, event.name);
+      state.run.made = without(state, event.name);
       break;
     case "reply:rejected":
       foldRejection(state, event);
@@ -78,7 +78,7 @@ export function fold(state: State, event: RunEvent): State {
       foldFail(state, event);
       break;
     case "warning":
-      state.warned.add(event.message);
+      state.run.warned.add(event.message);
       break;
     case "workflow:end":
       state.end = { status: event.status, reason: event.reason, verdict: event.verdict, error: event.error };
@@ -93,13 +93,13 @@ export function fold(state: State, event: RunEvent): State {
 }
 
 function foldTime(state: State, event: RunEvent): void {
-  const last = state.lastEvent;
+  const last = state.run.lastEvent;
   if (last?.text === event.time && last.epoch === event.epoch) return;
   const at = Date.parse(event.time);
   // What is applied after the end takes no time of the run.
-  if (last?.epoch === event.epoch && !state.end) state.activeMs += Math.max(0, at - last.at);
-  else if (last?.epoch !== event.epoch) state.timeFrom = state.activeMs;
-  state.lastEvent = { epoch: event.epoch, at, text: event.time };
+  if (last?.epoch === event.epoch && !state.end) state.run.activeMs += Math.max(0, at - last.at);
+  else if (last?.epoch !== event.epoch) state.run.timeFrom = state.run.activeMs;
+  state.run.lastEvent = { epoch: event.epoch, at, text: event.time };
 }
 
 function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): void {
@@ -121,7 +121,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
   return {
     attempt,
     lesson,
-    attemptFrom: state.activeMs,
+    attemptFrom: state.run.activeMs,
     turns: [],
     replies: 0,
     pending: [],
@@ -216,7 +216,7 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
 function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
   const { ref, node, tool, input } = event;
   const recorded: RecordedCall = { ref, node, tool, input, outcome: undefined };
-  state.calls.set(ref, recorded);
+  state.run.calls.set(ref, recorded);
   state.visit?.recorded.push(recorded);
   const call = pendingOf(state.visit, event.id);
   if (call) Object.assign(call, { announced: event.epoch, ref });
@@ -225,10 +225,10 @@ function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
 function foldResult(state: State, event: EventOf<"tool:result">): void {
   const { visit } = state;
   const { ref, output = null, error, blobs, planned = false } = event;
-  if (blobs) state.holdsBlobs = true;
+  if (blobs) state.run.holdsBlobs = true;
   const outcome = error === undefined ? { output } : { error };
-  const recorded = ref === undefined ? undefined : state.calls.get(ref);
-  if (recorded) state.hasResults = true;
+  const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
+  if (recorded) state.run.hasResults = true;
   if (recorded && planned) recorded.planned = planned;
   if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
   const call = pendingOf(visit, event.id);
@@ -259,7 +259,7 @@ function foldAudience({ visit }: State, { id, audience }: EventOf<"tool:audience
   if (call) call.audience = audience;
 }
 
-function foldPlanned({ operations, visit }: State, { operation }: EventOf<"operation:planned">): void {
+function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {
   const { key = "", attempt = 0 } = visit ?? {};
   operations.push({ operation, visit: key, attempt, withdrawn: false, nodeFailed: false, application: UNTOUCHED });
 }
@@ -268,12 +268,12 @@ function foldApplied(
   state: State,
   event: EventOf<"operation:begun" | "operation:ended" | "operation:resolved"> & Envelope,
 ): void {
-  state.afterwards += 1;
-  const planned = state.operations.find(({ operation }) => operation.id === event.operation);
+  state.run.afterwards += 1;
+  const planned = state.run.operations.find(({ operation }) => operation.id === event.operation);
   if (planned) planned.application = standAfter(planned.application, event);
 }
 
-function without({ made }: State, name: string): readonly MadeTool[] {
+function without({ run: { made } }: State, name: string): readonly MadeTool[] {
   return made.filter(({ tool }) => tool.name !== name);
 }
 
@@ -333,7 +333,7 @@ function exitError(visit: Visit, result: NodeResult): RunError | undefined {
 function citedBy(state: State, { examined }: Visit): string[] {
   const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
   const held = claims.flatMap(({ cites }) => cites.flatMap(({ ref, problem }) => (problem === undefined ? ref : [])));
-  return [...new Set(held)].map((ref) => `${ref} (${state.calls.get(ref)?.tool})`);
+  return [...new Set(held)].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
 }
 
 function foldRoute(state: State, { from, to, reason, edge }: EventOf<"route">): void {

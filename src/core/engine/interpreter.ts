@@ -14,7 +14,7 @@ import { work } from "./visit.ts";
 export function next(program: Program, state: State): Step | undefined {
   if (state.end) return undefined;
   const step = decideNext(program, state);
-  return state.resumes === 0 ? step : { ...step, key: `${step.key}~${state.resumes}` };
+  return state.run.resumes === 0 ? step : { ...step, key: `${step.key}~${state.run.resumes}` };
 }
 
 function decideNext(program: Program, state: State): Step {
@@ -44,7 +44,7 @@ function start({ record, warnings }: Program): Step {
 
 function enter(program: Program, state: State): Step {
   const node = state.upcoming?.node ?? program.workflow.entry;
-  const most = state.settings.limits.max_steps;
+  const most = state.run.settings.limits.max_steps;
   if (most !== undefined && state.visits >= most) {
     return limitReached(
       `${state.visits}:limit`,
@@ -62,8 +62,8 @@ function enter(program: Program, state: State): Step {
 export function attemptTimeLeft(program: Program, state: State): number | undefined {
   const { visit } = state;
   if (!visit) return undefined;
-  const limit = parseDuration(program.node(visit.node).timeout) ?? state.settings.node_timeout_ms;
-  return limit === undefined ? undefined : limit - (state.activeMs - visit.attemptFrom);
+  const limit = parseDuration(program.node(visit.node).timeout) ?? state.run.settings.node_timeout_ms;
+  return limit === undefined ? undefined : limit - (state.run.activeMs - visit.attemptFrom);
 }
 
 /** Milliseconds that the run may still take; a process that has just taken it up has them all (D57). */

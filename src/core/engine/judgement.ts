@@ -66,7 +66,7 @@ export function examineStep(scene: Scene, data: JsonObject, index: number, evalu
 const MOST_OF_EXCERPT = 4096;
 
 function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
-  const call = state.calls.get(ref);
+  const call = state.run.calls.get(ref);
   if (!call) return [];
   const { all } = toolsAt(program, state, call.node);
   const isTeam = all.find(({ exposed }) => exposed === call.tool)?.origin === "team";
@@ -89,7 +89,7 @@ function askJudge(scene: Scene, data: JsonObject, index: number): Step {
   const { program, state, visit, node } = scene;
   const evaluator = node.eval?.[index];
   const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
-  const model = own ?? node.judge_model ?? program.workflow.judge_model ?? state.settings.judge_model;
+  const model = own ?? node.judge_model ?? program.workflow.judge_model ?? state.run.settings.judge_model;
   const tries = visit.judged.get(index)?.length ?? 0;
   const key = `${visit.key}/${visit.attempt}/judge/${index}/${tries}`;
   const prompt = judgePrompt(rubric, data, shownToJudge(scene, index), pass_when ?? "yes");
@@ -101,7 +101,7 @@ function shownToJudge({ state, visit, node }: Scene, index: number): JudgedCalls
   if (!(node.eval ?? []).slice(0, index).some(({ kind }) => kind === "evidence")) return { all: visit.calls };
   const excerpts = new Map([...visit.examined.values()].flatMap((found) => Object.entries(found.excerpts)));
   const cited = [...excerpts].flatMap(([ref, excerpt]) => {
-    const call = state.calls.get(ref);
+    const call = state.run.calls.get(ref);
     return call ? [{ ...call, excerpt }] : [];
   });
   return { cited, others: visit.calls.filter(({ ref }) => ref === undefined || !excerpts.has(ref)) };
@@ -151,6 +151,6 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): Step {
   const attempt = visit.attempt + 1;
   const warning = `node ${visit.node}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
   const bodies: EventBody[] = [{ type: "node:retry", node: visit.node, attempt, reason: error, preamble }];
-  if (visit.reflection === null && !state.warned.has(warning)) bodies.unshift({ type: "warning", message: warning });
+  if (visit.reflection === null && !state.run.warned.has(warning)) bodies.unshift({ type: "warning", message: warning });
   return { kind: "decide", key: `${visit.key}/${attempt}`, bodies };
 }

@@ -16,17 +16,17 @@ import type { PendingCall, PlannedOperation, State } from "./state.ts";
 
 /** Whether a call is planned: all that write are, or it would take private text to a public place (extensions G41). */
 export function holdOf(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
-  return tool.effect === "write" && (scene.state.settings.writes === "plan" || takesPrivateText(scene, call, tool));
+  return tool.effect === "write" && (scene.state.run.settings.writes === "plan" || takesPrivateText(scene, call, tool));
 }
 
 /** Whether it matters who would read what a tool writes, and the tool is not known to be the team's. */
 export function needsAudience(scene: Scene, tool: ToolDescriptor): boolean {
   if (tool.effect !== "write" || tool.audience !== "public") return false;
-  return scene.state.settings.writes === "plan" || (!scene.state.settings.allow_public && isPrivate(scene));
+  return scene.state.run.settings.writes === "plan" || (!scene.state.run.settings.allow_public && isPrivate(scene));
 }
 
 function takesPrivateText(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
-  if (scene.state.settings.allow_public || audienceOf(call, tool) !== "public") return false;
+  if (scene.state.run.settings.allow_public || audienceOf(call, tool) !== "public") return false;
   return isPrivate(scene);
 }
 
@@ -52,7 +52,7 @@ export function admitsReferences(tool: ToolDescriptor, input: Json): ToolDescrip
 }
 
 /** Why an operation may not refer to what it refers to. */
-export function referenceProblem({ operations }: State, input: Json): string | undefined {
+export function referenceProblem({ run: { operations } }: State, input: Json): string | undefined {
   const planned = operations.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation.id);
   const unknown = referencesIn(input).find((id) => !planned.includes(id));
   if (unknown === undefined) return undefined;
@@ -72,7 +72,7 @@ export function planCall(
     return { type: "tool:result", node: visit.node, tool: name, output, planned: true, ref, id: key };
   };
   const operation = operationOf(scene, call, tool);
-  const same = state.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
+  const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
   if (same) return [answer({ planned: true, id: same.operation.id, same: true })];
   const planned: EventBody = { type: "operation:planned", node: visit.node, operation, id: call.key };
   return [planned, answer({ planned: true, id: operation.id })];
@@ -88,7 +88,7 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
   const isHeld = takesPrivateText(scene, call, descriptor);
   const { input, filtered } = isHeld ? forPublic(call.input, host) : { input: call.input, filtered: [] };
   return {
-    id: `op-${state.operations.length + 1}`,
+    id: `op-${state.run.operations.length + 1}`,
     node: visit.node,
     visit: visit.iteration,
     skill,
@@ -114,7 +114,7 @@ function sourcesOf({ program, state, visit }: Scene): Operation["sources"] {
     const tool = program.tools(node, state).all.find(({ exposed }) => exposed === name);
     return tool !== undefined && givesStrangersText(tool);
   };
-  const calls = [...state.calls.values()].filter(isStrangers);
+  const calls = [...state.run.calls.values()].filter(isStrangers);
   const { workflow, record } = program;
   return [
     ...(bringsText(workflow.inputs, record.input) ? [{ ref: "input" }] : []),
@@ -137,12 +137,12 @@ const PLANNED =
 
 /** Said at nodes whose writes are planned. */
 export function planNote(scene: Scene): string | undefined {
-  if (scene.state.settings.writes !== "plan") return undefined;
+  if (scene.state.run.settings.writes !== "plan") return undefined;
   return toolsHere(scene).offered.some(({ effect }) => effect === "write") ? PLANNED : undefined;
 }
 
 /** The operations that a run came to plan, in order, as they stand now. */
-export function planOf({ operations }: Pick<State, "operations">): Operation[] {
+export function planOf({ run: { operations } }: Pick<State, "run">): Operation[] {
   return operations
     .filter(({ withdrawn }) => !withdrawn)
     .map(({ operation, nodeFailed, application }) => ({

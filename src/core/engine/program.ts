@@ -2,7 +2,7 @@ import type { RunRecord, Settings, SkillRecord } from "../event.ts";
 import type { Prompt, Section } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
 import type { Edge, ValueRule, Workflow, WorkflowNode } from "../workflow.ts";
-import type { State } from "./state.ts";
+import type { Whole } from "./state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */
 export interface Program {
@@ -31,7 +31,7 @@ export interface NumberedEdge extends Omit<Edge, "if"> {
 /** What decides, beside the node itself, which tools it has: a state does. */
 export interface Offering {
   readonly settings: Pick<Settings, "writes" | "context_mode">;
-  readonly made: State["made"];
+  readonly made: Whole["made"];
   readonly holdsBlobs: boolean;
   /** Whether a call of the run was answered. */
   readonly hasResults: boolean;

@@ -7,10 +7,10 @@ import type { PathStep, PlannedOperation, State } from "./state.ts";
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
 export function foldResume(state: State, { from, settings }: EventOf<"run:resume">): void {
   const { unfinished, leaving, halt } = state;
-  state.settings = { ...state.settings, ...settings };
-  state.resumes += 1;
-  state.afterwards += 1;
-  state.timeFrom = state.activeMs;
+  state.run.settings = { ...state.run.settings, ...settings };
+  state.run.resumes += 1;
+  state.run.afterwards += 1;
+  state.run.timeFrom = state.run.activeMs;
   state.end = undefined;
   state.halt = undefined;
   state.unfinished = undefined;
@@ -33,14 +33,14 @@ export function foldResume(state: State, { from, settings }: EventOf<"run:resume
 }
 
 /** What is redone is planned anew, but for what was applied, or may have been. */
-export function withdraw({ operations }: State, isRedone: (planned: PlannedOperation) => boolean): void {
+export function withdraw({ run: { operations } }: State, isRedone: (planned: PlannedOperation) => boolean): void {
   for (const planned of operations) {
     const isDone = ["applied", "in_doubt"].includes(planned.application.standing);
     if (!isDone && isRedone(planned)) planned.withdrawn = true;
   }
 }
 
-export function markFailed({ operations }: State, key: string, nodeFailed: boolean): void {
+export function markFailed({ run: { operations } }: State, key: string, nodeFailed: boolean): void {
   for (const planned of operations) if (planned.visit === key) planned.nodeFailed = nodeFailed;
 }
 

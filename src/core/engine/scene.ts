@@ -21,9 +21,9 @@ export function toolsHere({ program, state, visit }: Scene): ToolSet {
 
 /** The model that works at the node. */
 export function modelHere({ program, state, node }: Scene): string {
-  return node.model ?? program.workflow.model ?? state.settings.model;
+  return node.model ?? program.workflow.model ?? state.run.settings.model;
 }
 
 export function mostTurns({ state, node }: Scene): number {
-  return node.max_turns ?? state.settings.max_turns;
+  return node.max_turns ?? state.run.settings.max_turns;
 }

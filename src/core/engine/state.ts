@@ -1,26 +1,64 @@
-import type { EventOf, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
+import type { EventOf, EvidenceCounts, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
 import type { Operation } from "../operation.ts";
 import type { MadeTool, RecordedCall } from "../own/call.ts";
 import type { Application } from "../plan/standing.ts";
 import type { RunContext, Turn } from "../prompt.ts";
 import type { Audience } from "../skill.ts";
-import { defined, type Json } from "../values.ts";
+import { defined, type Json, type JsonObject } from "../values.ts";
+import type { Step } from "./step.ts";
+
+/** What a run and the runs inside it have in common, folded from the events of all. */
+export interface Whole {
+  /** Of the process that reads it: calls of other epochs without a result are in doubt. */
+  epoch: number;
+  settings: Settings;
+  /** How many times the run was taken up after its end: step keys carry it. */
+  resumes: number;
+  /** How many records were made after an end: of a resume, of a person's word, and of what was applied. */
+  afterwards: number;
+  /** The recorded calls by reference, in order; those of visits that were taken back stay. */
+  readonly calls: Map<string, RecordedCall>;
+  /** The operations that were planned, in order; those that were withdrawn stay. */
+  readonly operations: PlannedOperation[];
+  /** The tools that the run itself defined; those of visits that were taken back stay. */
+  made: readonly MadeTool[];
+  /** Milliseconds that some process was driving this run. */
+  activeMs: number;
+  /** The run's activeMs when it was last taken up: its time limit counts from there (D57). */
+  timeFrom: number;
+  /** Whether a result so far is kept as a blob. */
+  holdsBlobs: boolean;
+  /** Whether a call was answered. */
+  hasResults: boolean;
+  readonly warned: Set<string>;
+  /** `text` is its `time` as it was written. */
+  lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
+  /** The inner runs under way, and those that a resume may take up, by their place. */
+  readonly inner: Map<string, State>;
+  /** Of the claims that were checked in inner runs that are over. */
+  innerEvidence: EvidenceCounts | undefined;
+  /** What inner runs that are over went through, by their place. */
+  readonly traces: Map<string, InnerTrace>;
+}
+
+export interface InnerTrace {
+  readonly steps: readonly TraceStep[];
+  readonly edges: readonly TraceEdge[];
+}
 
 /**
  * A run's past, folded from its events: nothing in it that the list does not hold.
  * A state is owned by one reader: `fold` takes it and gives it back changed, so that a long run stays linear.
  */
 export interface State {
-  /** Of the process that reads it: calls of other epochs without a result are in doubt. */
-  readonly epoch: number;
-  settings: Settings;
+  readonly run: Whole;
+  /** Of an inner run; undefined of the run itself. */
+  readonly inside: Inside | undefined;
   started: boolean;
-  /** How many times the run was resumed after its end: step keys carry it. */
-  resumes: number;
-  /** How many records were made after an end: of a resume, and of what was applied. */
-  afterwards: number;
   /** Node visits so far. */
   visits: number;
+  /** The same, with those of its inner runs. */
+  entered: number;
   readonly iterations: Map<string, number>;
   /** The visits that count, in order: a resumed run takes back those that it redoes. */
   readonly path: PathStep[];
@@ -29,19 +67,10 @@ export interface State {
   /** The last result of each node, along `path`. */
   readonly results: Map<string, NodeResult>;
   context: RunContext;
-  /** The run's recorded calls by reference, in order; those of visits that were taken back stay. */
-  readonly calls: Map<string, RecordedCall>;
-  /** The operations that were planned, in order; those that were withdrawn stay. */
-  readonly operations: PlannedOperation[];
-  /** The tools that the run itself defined; those of visits that were taken back stay. */
-  made: readonly MadeTool[];
   readonly steps: TraceStep[];
   readonly edges: TraceEdge[];
+  /** Of its inner runs too. */
   readonly usage: UsageTotals;
-  /** Milliseconds that some process was driving this run. */
-  activeMs: number;
-  /** The run's activeMs when it was last taken up: its time limit counts from there (D57). */
-  timeFrom: number;
   /** The node to enter next, and the edge that leads there. */
   upcoming: { readonly node: string; readonly via: number | undefined } | undefined;
   visit: Visit | undefined;
@@ -54,13 +83,23 @@ export interface State {
   end: End | undefined;
   /** What the last failed model call failed with. */
   modelError: RunError | undefined;
-  /** Whether a result so far is kept as a blob. */
-  holdsBlobs: boolean;
-  /** Whether a call was answered. */
-  hasResults: boolean;
-  readonly warned: Set<string>;
-  /** `text` is its `time` as it was written. */
-  lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
+}
+
+/** Where an inner run takes place. */
+export interface Inside {
+  /** `each[fp-81]`, `top/each[fp-81]` */
+  readonly at: string;
+  /** Begins its step keys: `3:each[fp-81]/`. */
+  readonly prefix: string;
+  readonly parent: State;
+  /** The node of the parent that runs it. */
+  readonly node: string;
+  /** Of a map's item; a call's is empty. */
+  readonly key: string;
+  /** The run's activeMs when it began. */
+  readonly from: number;
+  /** The step that it waits for, as it was when it was first taken: what others do meanwhile does not change it. */
+  waits: Step | undefined;
 }
 
 export interface PlannedOperation {
@@ -143,6 +182,55 @@ export interface Visit {
   /** The diagnosis that a retry waits for; null once it failed or was blank. */
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;
+  /** Of a node that runs a workflow. */
+  items: Items | undefined;
+  /** Of an approval. */
+  asked: Asked | undefined;
+}
+
+/** The items of a map, in the order of its input; a call has one. */
+export interface Items {
+  readonly all: readonly Item[];
+  /** How many are for the next run, as there are more than the map takes. */
+  readonly left: number;
+  /** Of those that are to run, how many were begun. */
+  begun: number;
+  /** Those under way, by their place. */
+  readonly running: Map<string, Item>;
+}
+
+export interface Item {
+  readonly key: string;
+  /** Its position in the map's list. */
+  readonly index: number;
+  /** What came of it; undefined until it is over. */
+  outcome: ItemOutcome | undefined;
+}
+
+export interface ItemOutcome {
+  readonly status: "success" | "failed" | "skipped" | "stopped";
+  readonly data: JsonObject;
+  readonly skipped_reason?: string;
+}
+
+/** A person's word that was asked for. */
+export interface Asked {
+  readonly ask: string;
+  /** ISO 8601 */
+  readonly since: string;
+  /** ISO 8601; undefined where it waits for ever. */
+  readonly until: string | undefined;
+  /** Of the plan that is asked about. */
+  readonly digest: string | undefined;
+  word: Word | undefined;
+}
+
+export interface Word {
+  readonly approved: boolean;
+  readonly by: string;
+  readonly note?: string;
+  /** Nobody answered in time. */
+  readonly late?: true;
 }
 
 /** What an attempt that failed answered, and what the next one is told about it. */
@@ -212,38 +300,60 @@ export function noUsage(): UsageTotals {
 }
 
 export function begin(record: RunRecord, epoch = 0): State {
-  return {
+  const run: Whole = {
     epoch,
     settings: record.settings,
-    started: false,
     resumes: 0,
     afterwards: 0,
+    calls: new Map(),
+    operations: [],
+    made: [],
+    activeMs: 0,
+    timeFrom: 0,
+    holdsBlobs: false,
+    hasResults: false,
+    warned: new Set(),
+    lastEvent: undefined,
+    inner: new Map(),
+    innerEvidence: undefined,
+    traces: new Map(),
+  };
+  return scope(run, record.input, undefined);
+}
+
+/** A run inside another, which begins without an event of its own. */
+export function beginInside(inside: Inside, input: JsonObject): State {
+  return { ...scope(inside.parent.run, input, inside), started: true };
+}
+
+function scope(run: Whole, input: JsonObject, inside: Inside | undefined): State {
+  return {
+    run,
+    inside,
+    started: false,
     visits: 0,
+    entered: 0,
     iterations: new Map(),
     path: [],
     follows: new Map(),
     results: new Map(),
-    context: { input: record.input, entries: [], length: 0 },
-    calls: new Map(),
-    operations: [],
-    made: [],
+    context: { input, entries: [], length: 0 },
     steps: [],
     edges: [],
     usage: noUsage(),
-    activeMs: 0,
-    timeFrom: 0,
-    upcoming: { node: record.workflow.entry, via: undefined },
+    upcoming: undefined,
     visit: undefined,
     leaving: undefined,
     unfinished: undefined,
     halt: undefined,
     end: undefined,
     modelError: undefined,
-    holdsBlobs: false,
-    hasResults: false,
-    warned: new Set(),
-    lastEvent: undefined,
   };
+}
+
+/** The prefix of its step keys, and of those of its inner runs. */
+export function prefixOf({ inside }: State): string {
+  return inside?.prefix ?? "";
 }
 
 export function toolCallOf({ ref, tool, input, announced, planned, outcome }: PendingCall): ToolCall {

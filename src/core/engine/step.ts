@@ -33,7 +33,7 @@ export type Step =
 
 /** Limits are checked before each model call (O8). */
 export function ask(state: State, step: Omit<Extract<Step, { kind: "ask" }>, "kind">): Step {
-  const { max_cost_usd, max_tokens, timeout_ms } = state.settings.limits;
+  const { max_cost_usd, max_tokens, timeout_ms } = state.run.settings.limits;
   const { costUsd, inputTokens, outputTokens } = state.usage;
   if (max_cost_usd !== undefined && costUsd >= max_cost_usd) {
     return limitReached(
@@ -46,7 +46,7 @@ export function ask(state: State, step: Omit<Extract<Step, { kind: "ask" }>, "ki
     const used = inputTokens + outputTokens;
     return limitReached(step.key, "max_tokens", `the limit of ${max_tokens} tokens was reached (${used} used)`);
   }
-  if (timeout_ms !== undefined && state.activeMs - state.timeFrom >= timeout_ms) {
+  if (timeout_ms !== undefined && state.run.activeMs - state.run.timeFrom >= timeout_ms) {
     return limitReached(step.key, "timeout", timeoutMessage(timeout_ms));
   }
   return { kind: "ask", ...step };

@@ -43,13 +43,13 @@ export function carryOut(scene: Scene): Step {
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
-  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.epoch));
+  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.run.epoch));
   if (doubtful.length > 0) {
     return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)) };
   }
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
-    const made = tool && madeFor(tool, call.input, state.made);
+    const made = tool && madeFor(tool, call.input, state.run.made);
     const own = {
       ...defined("made", made),
       ...defined("again", readAgain(scene, call, tools)),
@@ -111,7 +111,7 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
       results.push({ type: "tool:result", node, tool: name, output: `same as ${same}`, id: key });
       continue;
     }
-    const call = { ...pending, ref: `r${state.calls.size + announced.length + 1}` };
+    const call = { ...pending, ref: `r${state.run.calls.size + announced.length + 1}` };
     announced.push(call);
     const known = complaint === undefined && tool ? seenAbove(scene, { call, tool, sound }) : undefined;
     if (complaint !== undefined) results.push(refused(visit, call, complaint));
@@ -132,12 +132,12 @@ function announce(scene: Scene, calls: readonly PendingCall[]): Step {
 function readAgain({ state }: Scene, call: PendingCall, tools: ToolSet): RecordedCall | undefined {
   const tool = tools.find(call.tool);
   if (!tool || !isReadResult(tool) || call.index >= MOST_CALLS || rejection(call, tool, tools)) return undefined;
-  return state.calls.get(plainRef(checkedAs<ReadResult>(call.input).ref));
+  return state.run.calls.get(plainRef(checkedAs<ReadResult>(call.input).ref));
 }
 
 function unknownRef({ state }: Scene, input: Json): Failure {
   const { ref } = checkedAs<ReadResult>(input);
-  return { error: `no result is called ${ref}: there are r1 to r${state.calls.size}`, code: "input.invalid" };
+  return { error: `no result is called ${ref}: there are r1 to r${state.run.calls.size}`, code: "input.invalid" };
 }
 
 interface Asked {
@@ -176,7 +176,7 @@ function seenAbove(
 ): string | undefined {
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
   const skills = program.skills(visit.node);
-  return answerFromAbove(tool, call.input, { mode: state.settings.context_mode, skills, calls });
+  return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });
 }
 
 /** What is planned may refer to what earlier operations will come to. */

@@ -6,13 +6,13 @@ import type { RunResult } from "./result.ts";
 
 interface PlannedRun {
   readonly record: RunRecord;
-  readonly state: Pick<State, "settings" | "operations">;
+  readonly state: Pick<State, "run">;
   readonly events: readonly RunEvent[];
 }
 
 /** A run's plan as a file holds it; undefined of a run that was to carry out its writes, and did (fine-print T2). */
 export function describePlan({ record, state, events }: PlannedRun): Plan | undefined {
-  if (state.settings.writes !== "plan" && state.operations.length === 0) return undefined;
+  if (state.run.settings.writes !== "plan" && state.run.operations.length === 0) return undefined;
   const operations = planOf(state);
   return {
     schema: "skillflow.plan/1",

@@ -23,7 +23,8 @@ export function recordedPrompts({
       const event = events[position];
       if (event) state = fold(state, event);
     }
-    const step = next(program, { ...state, epoch });
+    state.run.epoch = epoch;
+    const step = next(program, state);
     return step?.kind === "ask" ? step.prompt : undefined;
   };
 }

@@ -88,7 +88,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
       cachedTokens,
       outputTokens,
       costUsd: costOf(state.usage),
-      durationMs: Math.round(state.activeMs),
+      durationMs: Math.round(state.run.activeMs),
     },
     plan: planOf(state),
     ...(error ? { error } : {}),
