@@ -96,8 +96,22 @@ export const runErrorSchema = lazy(() =>
 );
 export type RunError = Fitting<typeof runErrorSchema>;
 
-export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted"] as const;
+export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
+
+const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
+
+/** A word that a run waits for. */
+export const waitingSchema = lazy(() =>
+  z.object({
+    node: z.string().describe("as signal takes it: ask, top/each[fp-81]/ask"),
+    ask: z.string(),
+    since: z.string().describe("ISO 8601"),
+    until: z.string().optional().describe("ISO 8601; absent: for ever"),
+    digest: z.string().optional().describe("of the plan that is asked about"),
+  }),
+);
+export type Waiting = Fitting<typeof waitingSchema>;
 
 const limitsSchema = lazy(() =>
   z.object({
@@ -224,10 +238,58 @@ const bodies = lazy(
         edge: z.int().describe("index in the workflow's edges"),
       }),
       z.object({
+        type: z.literal("map:start"),
+        node: z.string(),
+        items: z.array(
+          z.object({
+            key: z.string(),
+            index: z.int().describe("position in the list"),
+            skipped_reason: z.string().optional().describe("why it does not run"),
+            error: z.string().optional().describe("why it cannot run"),
+          }),
+        ),
+        left: z.int().describe("beyond max_items: left for the next run"),
+      }),
+      z.object({
+        type: z.literal("inner:start"),
+        node: z.string().describe("which runs it"),
+        inner: z.string().describe("its place: what its own events have as `at`"),
+        key: z.string().optional().describe("of a map's item"),
+        input: jsonObject(),
+      }),
+      z.object({
+        type: z.literal("inner:end"),
+        node: z.string(),
+        inner: z.string(),
+        key: z.string().optional(),
+        status: z.enum(ITEM_STATUSES),
+        data: jsonObject(),
+        skipped_reason: z.string().optional(),
+        error: runErrorSchema().optional().describe("of a run that failed"),
+      }),
+      z.object({
+        type: z.literal("approval:asked"),
+        node: z.string(),
+        ask: z.string(),
+        timeout_ms: z.number().optional().describe("absent: it waits for ever"),
+        digest: z.string().optional().describe("of the plan that is asked about"),
+      }),
+      z.object({
+        type: z.literal("approval:given"),
+        node: z.string(),
+        approved: z.boolean(),
+        by: z.string().describe("who said so, or timeout"),
+        note: z.string().optional(),
+        late: z.literal(true).optional().describe("nobody answered in time"),
+        digest: z.string().optional().describe("of the plan that was approved"),
+        settings: settingsSchema().partial().describe("what changes as the run goes on"),
+      }),
+      z.object({
         type: z.literal("workflow:end"),
         results: z.record(z.string(), nodeResultSchema()),
         status: z.enum(RUN_STATUSES),
         reason: z.string(),
+        waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for"),
         verdict: z.string().optional(),
         error: runErrorSchema().optional(),
       }),
@@ -445,12 +507,31 @@ export const runRecordSchema = lazy(() =>
     sources: z.record(z.string(), resolvedSourceSchema()),
     skills: z.array(skillRecordSchema()),
     settings: settingsSchema(),
+    inner: z
+      .record(
+        z.string(),
+        z.object({
+          file: z.string().optional(),
+          workflow: workflowSchema(),
+          sources: z.record(z.string(), resolvedSourceSchema()),
+        }),
+      )
+      .optional()
+      .describe("the workflows that nodes run, by the path of the node: each, top/each"),
     warnings: z.array(z.string()).describe("said once, when the run starts"),
   }),
 );
 /** The first line of a run's file: all that decides it, so that no later edit can change a run under way. */
-export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow"> {
+export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {
   readonly workflow: Workflow;
+  readonly inner?: { readonly [path: string]: InnerDocument } | undefined;
+}
+
+/** A workflow that a node runs, as it was when the run began. */
+export interface InnerDocument {
+  readonly file?: string | undefined;
+  readonly workflow: Workflow;
+  readonly sources: RunRecord["sources"];
 }
 
 /** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */

@@ -202,10 +202,143 @@ const toolFilter = lazy(() =>
     .meta({ anyOf: anyRequired(filterNames) }),
 );
 
-const node = lazy(() =>
+const edge = lazy(() =>
+  z.strictObject({
+    from: z.string().describe("a node"),
+    to: z.string().describe("a node"),
+    if: condition().optional(),
+    when: z
+      .string()
+      .optional()
+      .describe("in words, judged by the model without tools; neither if nor when: the default"),
+    max_iterations: positive().optional().describe("how often a run may follow it; a cycle needs it"),
+  }),
+);
+export type Edge = Fitting<typeof edge>;
+
+const unseenSchema = lazy(() =>
+  z.strictObject({
+    state: text().describe("the declared state that knows which items were judged"),
+    within: duration().optional().describe("how long a judgement holds; default for as long as its entry is kept"),
+    unless_changed: z
+      .array(path())
+      .min(1)
+      .optional()
+      .describe("values of the item that are judged anew once they changed, such as issue.level"),
+  }),
+);
+
+const mapSchema = lazy(() =>
+  z
+    .strictObject({
+      over: path().describe("the list: of an earlier node's data, or of the input"),
+      as: z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is no name: letters, digits, _ and -")
+        .describe("what the item is called: input.NAME inside"),
+      key: path().optional().describe("a stable name of the item, such as issue.fingerprint; default its position"),
+      max_items: positive().optional().describe("what is beyond is left for the next run; default 100"),
+      concurrency: positive().optional().describe("how many are under way at once; default 1"),
+      on_error: z
+        .enum(["fail", "collect", "skip"])
+        .optional()
+        .describe("an item that fails: begins no further one, is kept as failed (default), or counts as skipped"),
+      unseen: unseenSchema().optional().describe("leaves out what was judged before and has not changed"),
+    })
+    .refine((map) => map.unseen === undefined || map.key !== undefined, "unseen needs key")
+    .meta({ dependentRequired: { unseen: ["key"] } }),
+);
+export type MapSettings = Fitting<typeof mapSchema>;
+
+const approvalSchema = lazy(() =>
+  z.strictObject({
+    ask: sourceSchema().describe("what is asked, word for word"),
+    of: z.literal("plan").optional().describe("the writes planned so far are what is approved, and no others"),
+    timeout: duration().optional().describe("how long the run waits; default for ever"),
+    on_timeout: z.enum(["fail", "deny"]).optional().describe("what no answer in time counts as; default fail"),
+  }),
+);
+
+/** Of an item of a map, or of a call. */
+const innerLimits = lazy(() => workflowLimitsSchema().omit({ per_day: true }));
+
+/** What a node is, by the field that says so, and which other fields it may have. */
+const ONE_OF = ["instruction", "map", "call", "approval"] as const;
+const AROUND = ["name", "requires", "output", "eval", "limits", "timeout", "fail_soft", "with"];
+const FIELDS_OF: Readonly<Record<Exclude<(typeof ONE_OF)[number], "instruction">, readonly string[]>> = {
+  map: ["map", "workflow", "nodes", "edges", "entry", ...AROUND],
+  call: ["call", ...AROUND],
+  approval: ["approval", "name", "requires"],
+};
+const INNER_ONLY = ["workflow", "nodes", "edges", "entry", "with", "limits"];
+
+function kindOf(fields: object): (typeof ONE_OF)[number] | undefined {
+  const [only, ...others] = ONE_OF.filter((kind) => kind in fields && Reflect.get(fields, kind) !== undefined);
+  return others.length === 0 ? only : undefined;
+}
+
+function checkKind(fields: object, refuse: (problem: { path: string[]; message: string }) => void): void {
+  const kind = kindOf(fields);
+  if (kind === undefined) {
+    const told = ONE_OF.filter((field) => field in fields);
+    if (told.length > 1) refuse({ path: [told[1] ?? ""], message: `a node has one of ${ONE_OF.join(", ")}` });
+    else refuse({ path: ["instruction"], message: `is missing: a node has one of ${ONE_OF.join(", ")}` });
+    return;
+  }
+  for (const field of Object.keys(fields)) {
+    const isFitting = kind === "instruction" ? !INNER_ONLY.includes(field) : FIELDS_OF[kind].includes(field);
+    if (!isFitting) refuse({ path: [field], message: `is no field of a node with ${kind}` });
+  }
+  if (kind !== "map") return;
+  const isInline = "nodes" in fields;
+  if (isInline === "workflow" in fields) refuse({ path: ["map"], message: "needs workflow, or nodes, edges and entry" });
+  for (const field of ["edges", "entry"]) {
+    if (isInline && !(field in fields)) refuse({ path: [field], message: "is missing beside nodes" });
+    if (!isInline && field in fields) refuse({ path: [field], message: "needs nodes beside it" });
+  }
+}
+
+/** As JSON Schema says it. */
+const kindsMeta = () => ({
+  oneOf: ONE_OF.map((kind) => ({ required: [kind] })),
+  allOf: [
+    ...Object.entries(FIELDS_OF).map(([kind, fields]) => ({
+      if: { required: [kind] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      then: { propertyNames: { enum: [...new Set(fields)] } },
+    })),
+    {
+      if: { required: ["instruction"] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      then: { propertyNames: { not: { enum: INNER_ONLY } } },
+    },
+    {
+      if: { required: ["map"] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+      then: { oneOf: [{ required: ["workflow"] }, { required: ["nodes", "edges", "entry"] }] },
+    },
+  ],
+  dependentRequired: { nodes: ["edges", "entry"], edges: ["nodes"], entry: ["nodes"] },
+});
+
+const plainNode = lazy(() =>
   z.strictObject({
     name: text().describe("what people call it"),
-    instruction: sourceSchema().describe("what the model is to do here, word for word"),
+    instruction: sourceSchema().optional().describe("what the model is to do here, word for word"),
+    map: mapSchema().optional().describe("runs a workflow for each item of a list"),
+    call: text().optional().describe("runs another workflow: its file, from the document's folder, inside the project"),
+    approval: approvalSchema().optional().describe("waits for a person's word: skillflow signal"),
+    workflow: text().optional().describe("of a map: the file of the workflow that each item runs through"),
+    entry: text().optional().describe("of a map with nodes: the one that an item begins with"),
+    edges: z
+      .array(edge())
+      .optional()
+      .describe("of a map with nodes: the ways between them"),
+    with: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe("of a map or call: the inner input; {{path}} stands for what is there, a lone one keeps its type"),
+    limits: innerLimits().optional().describe("of a map's item, or of a call: reaching one fails it, the run goes on"),
     skills: strings()
       .optional()
       .describe("ids of the skills whose tools and instructions the model has here; id@range for a version"),
@@ -241,21 +374,28 @@ const node = lazy(() =>
     timeout: duration().optional().describe("of one attempt, tools included: seconds, or 500ms, 90s, 10m, 2h, 14d"),
   }),
 );
-export type WorkflowNode = Fitting<typeof node>;
+type PlainNode = Fitting<typeof plainNode>;
+export interface WorkflowNode extends PlainNode {
+  readonly nodes?: { readonly [id: string]: WorkflowNode } | undefined;
+}
 
-const edge = lazy(() =>
-  z.strictObject({
-    from: z.string().describe("a node"),
-    to: z.string().describe("a node"),
-    if: condition().optional(),
-    when: z
-      .string()
-      .optional()
-      .describe("in words, judged by the model without tools; neither if nor when: the default"),
-    max_iterations: positive().optional().describe("how often a run may follow it; a cycle needs it"),
-  }),
+const node = lazy(
+  (): z.ZodType<WorkflowNode> =>
+    plainNode()
+      .extend({
+        nodes: z
+          .record(
+            z.string(),
+            z.lazy(() => node()),
+          )
+          .optional()
+          .describe("of a map: the workflow that each item runs through, written here"),
+      })
+      .superRefine((fields, context) =>
+        checkKind(fields, (problem) => context.addIssue({ code: "custom", ...problem })),
+      )
+      .meta(kindsMeta()) as unknown as z.ZodType<WorkflowNode>,
 );
-export type Edge = Fitting<typeof edge>;
 
 /** What documents say of a tool beside its effect: whose texts it gives, and who reads what it writes. */
 export const toolReach = () => ({

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { evaluateByCode } from "../../src/core/engine/evaluate.ts";
+import { evaluateByCode } from "../../src/core/engine/judging/evaluate.ts";
 import { misfitOf } from "../../src/core/engine/tool-input.ts";
 import { splitValue } from "../../src/core/formats/descriptor-argv.ts";
 import { compileSchema, fillValue, schemaProblems } from "../../src/core/schema/schema.ts";

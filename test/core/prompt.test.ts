@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultFeedback, judgePrompt, reflectPrompt } from "../../src/core/engine/judge-prompt.ts";
+import { defaultFeedback, judgePrompt, reflectPrompt } from "../../src/core/engine/judging/judge-prompt.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
 import { begin } from "../../src/core/engine/state.ts";
 import { openingTexts, renderContext } from "../../src/core/prompt.ts";

@@ -3,7 +3,7 @@ import { followPath } from "../path.ts";
 import { defined, type Json } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
 import { isDryRun } from "../workflow/inputs.ts";
-import { evalsByName } from "./evaluate.ts";
+import { evalsByName } from "./judging/evaluate.ts";
 import type { Program } from "./program.ts";
 import {
   chooseRoute,
@@ -16,11 +16,12 @@ import {
   viewContext,
 } from "./route.ts";
 import type { Leaving, State } from "./state.ts";
-import { ask, type Step } from "./step.ts";
+import { ask } from "./limits.ts";
+import type { SingleStep } from "./step.ts";
 
 /** What follows a visit: a route, or the end of the run. */
 
-export function route(program: Program, state: State, leaving: Leaving): Step {
+export function route(program: Program, state: State, leaving: Leaving): SingleStep {
   const edges = liveEdges(program, leaving.node, state);
   const choice = chooseRoute(edges, leaving.failed);
   if (isDryRun(state.context.input) && edges.some((edge) => edge.when !== undefined)) {
@@ -36,7 +37,7 @@ export function route(program: Program, state: State, leaving: Leaving): Step {
   return askRoute({ program, state, leaving }, choice.options, answer);
 }
 
-function follow(leaving: Leaving, { edge }: Option): Step {
+function follow(leaving: Leaving, { edge }: Option): SingleStep {
   if (!edge) throw new RangeError("an option without an edge leads nowhere");
   const body: EventBody = {
     type: "route",
@@ -52,7 +53,7 @@ function askRoute(
   { program, state, leaving }: { readonly program: Program; readonly state: State; readonly leaving: Leaving },
   options: readonly Option[],
   refusedAnswer: string | undefined,
-): Step {
+): SingleStep {
   const missing: string[] = [];
   const context = viewContext(state.context, ({ node, data }) => {
     const result = state.results.get(node);
@@ -70,10 +71,10 @@ function askRoute(
   const model = program.node(leaving.node).model ?? program.workflow.model ?? state.run.settings.model;
   const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
   const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
-  return ask(state, { key, purpose: "route", node: leaving.node, model, prompt });
+  return ask(program, state, { key, purpose: "route", node: leaving.node, model, prompt });
 }
 
-function finish(program: Program, state: State, leaving: Leaving, why: string): Step {
+function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
   if (leaving.failed) return end(program, state, "failed", `node ${leaving.node} failed`, leaving.error);
   const idle = idleness(program.record, state);
   if (idle) return end(program, state, "failed", "no work was done", idle);
@@ -100,7 +101,7 @@ function idleness({ workflow, skills }: RunRecord, state: State): RunError | und
   };
 }
 
-function endUnrouted(program: Program, state: State, leaving: Leaving): Step {
+function endUnrouted(program: Program, state: State, leaving: Leaving): SingleStep {
   const message = `no edge out of ${leaving.node} could be chosen: the model named no live choice twice`;
   const unresolved: RunError = {
     code: "route.unresolved",
@@ -112,7 +113,7 @@ function endUnrouted(program: Program, state: State, leaving: Leaving): Step {
   return end(program, state, "failed", `no route out of ${leaving.node}`, error);
 }
 
-export function endHalted(program: Program, state: State): Step {
+export function endHalted(program: Program, state: State): SingleStep {
   const halt = state.halt ?? { status: "stopped", reason: "" };
   if (halt.status === "failed") return end(program, state, "failed", halt.reason, halt.error);
   const { status, reason, limit } = halt;
@@ -127,7 +128,7 @@ function end(
   status: "succeeded" | "failed" | "stopped" | "interrupted",
   reason: string,
   error?: RunError,
-): Step {
+): SingleStep {
   const results = Object.fromEntries(state.results);
   const verdict = verdictOf(program, state);
   const warnings: EventBody[] =

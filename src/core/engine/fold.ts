@@ -3,20 +3,32 @@ import type { MadeTool, RecordedCall } from "../own/call.ts";
 import { standAfter, UNTOUCHED } from "../plan/standing.ts";
 import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
 import { defined } from "../values.ts";
+import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./inner/fold-inner.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import {
   type Leaving,
   type Lesson,
   type PendingCall,
+  prefixOf,
   type State,
   toolCallOf,
   type UsageTotals,
   type Visit,
+  withOuter,
 } from "./state.ts";
 
 /** Takes one more event into the state. */
-export function fold(state: State, event: RunEvent): State {
-  foldTime(state, event);
+export function fold(run: State, event: RunEvent): State {
+  foldTime(run, event);
+  const state = event.at === undefined ? run : run.run.inner.get(event.at);
+  if (state?.inside) state.inside.waits = undefined;
+  if (state) foldInto(state, event);
+  else if (event.type === "model:reply") addUsage(run.usage, event.usage);
+  return run;
+}
+
+/** Into the run, or the inner run, that the event belongs to. */
+function foldInto(state: State, event: RunEvent): void {
   switch (event.type) {
     case "workflow:start":
       state.started = true;
@@ -86,10 +98,24 @@ export function fold(state: State, event: RunEvent): State {
     case "run:resume":
       foldResume(state, event);
       break;
+    case "map:start":
+      foldMap(state, event);
+      break;
+    case "inner:start":
+      foldInnerStart(state, event);
+      break;
+    case "inner:end":
+      foldInnerEnd(state, event);
+      break;
+    case "approval:asked":
+      foldAsked(state, event);
+      break;
+    case "approval:given":
+      foldWord(state, event);
+      break;
     case "sources:resolved":
       break;
   }
-  return state;
 }
 
 function foldTime(state: State, event: RunEvent): void {
@@ -104,8 +130,9 @@ function foldTime(state: State, event: RunEvent): void {
 
 function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): void {
   state.visits += 1;
+  for (const each of withOuter(state)) each.entered += 1;
   state.iterations.set(node, iteration);
-  const key = `${state.visits}:${node}`;
+  const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined });
   state.upcoming = undefined;
   state.visit = {
@@ -113,6 +140,8 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
     node,
     iteration,
     recorded: [],
+    items: undefined,
+    asked: undefined,
     ...freshAttempt(state, 0),
   };
 }
@@ -139,7 +168,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
 
 /** Of an answer that was refused or cut off the text alone is kept: its calls are not carried out (D58). */
 function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
-  addUsage(state.usage, event.usage);
+  for (const each of withOuter(state)) addUsage(each.usage, event.usage);
   const text = textOf(event.parts);
   const { visit, leaving } = state;
   if (event.purpose === "route" && leaving) noteAnswer(leaving, text);
@@ -201,7 +230,7 @@ function evaluatorOf({ key }: Envelope): number {
 function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
   const { visit, leaving } = state;
   const { code, message, hint, node } = event;
-  state.modelError = { code, message, ...(hint ? { hint } : {}), node };
+  for (const each of withOuter(state)) each.modelError = { code, message, ...(hint ? { hint } : {}), node };
   if (event.purpose === "route" && leaving) {
     noteAnswer(leaving, undefined);
     leaving.routeError = state.modelError;
@@ -215,7 +244,7 @@ function foldModelError(state: State, event: EventOf<"model:error"> & Envelope):
 
 function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
   const { ref, node, tool, input } = event;
-  const recorded: RecordedCall = { ref, node, tool, input, outcome: undefined };
+  const recorded: RecordedCall = { ref, node, ...defined("at", state.inside?.at), tool, input, outcome: undefined };
   state.run.calls.set(ref, recorded);
   state.visit?.recorded.push(recorded);
   const call = pendingOf(state.visit, event.id);
@@ -306,6 +335,7 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
   const step = state.path.at(-1);
   if (!visit || !step) return;
   if (unfinished) state.unfinished = visit;
+  else forgetInner(state, visit);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;
@@ -340,6 +370,7 @@ function foldRoute(state: State, { from, to, reason, edge }: EventOf<"route">): 
   state.follows.set(edge, (state.follows.get(edge) ?? 0) + 1);
   state.edges.push({ from, to, reason, index: edge });
   state.leaving = undefined;
+  if (state.unfinished) forgetInner(state, state.unfinished);
   state.unfinished = undefined;
   state.upcoming = { node: to, via: edge };
 }

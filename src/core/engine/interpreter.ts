@@ -1,23 +1,61 @@
 import type { EventBody } from "../event.ts";
-import { parseDuration } from "../values.ts";
-import { endHalted, route } from "./departure.ts";
+import { isDryRun } from "../workflow/inputs.ts";
+import { endHalted, finishEarly, park, route } from "./departure.ts";
+import { askWord, isWaiting } from "./inner/approval.ts";
+import { manage } from "./inner/runs.ts";
 import { leaveUnfinished } from "./leave.ts";
+import { stepsLeft } from "./limits.ts";
 import type { Program } from "./program.ts";
 import { type Scene, sceneOf } from "./scene.ts";
-import type { State } from "./state.ts";
-import { limitReached, type Step } from "./step.ts";
+import { prefixOf, type State } from "./state.ts";
+import type { SingleStep, Step } from "./step.ts";
 import { work } from "./visit.ts";
 
 /** Decides what happens next in a run, from its past alone. */
 
-/** The next step of a run, from its past alone; undefined once it has ended. */
+/** The next step of a run, from its past alone; undefined once it has ended, or waits for somebody's word. */
 export function next(program: Program, state: State): Step | undefined {
   if (state.end) return undefined;
-  const step = decideNext(program, state);
-  return state.run.resumes === 0 ? step : { ...step, key: `${step.key}~${state.run.resumes}` };
+  const { resumes } = state.run;
+  const steps = stepsOf(program, state).map((step) => (resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` }));
+  const [first, ...others] = steps;
+  if (first) return others.length === 0 ? first : { kind: "together", key: first.key, steps };
+  const parked = park(program, state);
+  return resumes === 0 ? parked : { ...parked, key: `${parked.key}~${resumes}` };
 }
 
-function decideNext(program: Program, state: State): Step {
+/** What a run and those inside it can do now: one decision, or what they wait for; nothing where all wait for a word. */
+function stepsOf(program: Program, state: State): readonly SingleStep[] {
+  const { visit, halt } = state;
+  if (visit && !halt && visit.items && !visit.failure) {
+    const step = manage(sceneOf(program, state, visit));
+    return step ? [placed(state, step)] : innerSteps(program, state, visit.node, visit.items.running.keys());
+  }
+  if (visit && !halt && isWaiting(visit)) return [];
+  return [placed(state, decideNext(program, state))];
+}
+
+function innerSteps(program: Program, { run }: State, node: string, places: Iterable<string>): readonly SingleStep[] {
+  const inner = program.inner(node);
+  const waits: SingleStep[] = [];
+  for (const place of places) {
+    const state = run.inner.get(place);
+    if (!state?.inside) continue;
+    const steps = state.inside.waits ? [state.inside.waits] : stepsOf(inner, state);
+    const [step] = steps;
+    if (step?.kind === "decide") return [step];
+    if (!state.visit?.items) state.inside.waits = step;
+    waits.push(...steps);
+  }
+  return waits;
+}
+
+/** A limit names its own place. */
+function placed({ inside }: State, step: SingleStep): SingleStep {
+  return inside === undefined || "at" in step ? step : { ...step, at: inside.at };
+}
+
+function decideNext(program: Program, state: State): SingleStep {
   if (!state.started) return start(program);
   if (state.visit) return inVisit(sceneOf(program, state, state.visit));
   if (state.halt) return endHalted(program, state);
@@ -25,11 +63,18 @@ function decideNext(program: Program, state: State): Step {
   return enter(program, state);
 }
 
-function inVisit(scene: Scene): Step {
-  return scene.state.halt ? leaveUnfinished(scene) : work(scene);
+function inVisit(scene: Scene): SingleStep {
+  const { state, node } = scene;
+  if (state.halt) return leaveUnfinished(scene);
+  if (node.approval) return askWord(scene);
+  return node.map || node.call !== undefined ? (manage(scene) ?? unreachable(scene)) : work(scene);
 }
 
-function start({ record, warnings }: Program): Step {
+function unreachable({ visit }: Scene): never {
+  throw new RangeError(`the visit ${visit.key} has nothing to begin and nothing under way`);
+}
+
+function start({ record, warnings }: Program): SingleStep {
   const said = [...new Set([...record.warnings, ...warnings])];
   return {
     kind: "decide",
@@ -42,33 +87,15 @@ function start({ record, warnings }: Program): Step {
   };
 }
 
-function enter(program: Program, state: State): Step {
+function enter(program: Program, state: State): SingleStep {
   const node = state.upcoming?.node ?? program.workflow.entry;
-  const most = state.run.settings.limits.max_steps;
-  if (most !== undefined && state.visits >= most) {
-    return limitReached(
-      `${state.visits}:limit`,
-      "max_steps",
-      `the limit of ${most} node visits was reached before ${node}`,
-    );
+  const reached = stepsLeft(program, state, node);
+  if (reached) return reached;
+  if (program.node(node).approval && isDryRun(program.record.input)) {
+    return finishEarly(program, state, `a dry run ends before the approval ${node}`);
   }
   const iteration = (state.iterations.get(node) ?? 0) + 1;
   const instruction = program.instruction(node);
   const body: EventBody = { type: "node:enter", node, instruction, iteration };
-  return { kind: "decide", key: `${state.visits + 1}:${node}`, bodies: [body] };
-}
-
-/** Milliseconds that a node's present attempt may still take; undefined without a limit (O10). */
-export function attemptTimeLeft(program: Program, state: State): number | undefined {
-  const { visit } = state;
-  if (!visit) return undefined;
-  const limit = parseDuration(program.node(visit.node).timeout) ?? state.run.settings.node_timeout_ms;
-  return limit === undefined ? undefined : limit - (state.run.activeMs - visit.attemptFrom);
-}
-
-/** Milliseconds that the run may still take; a process that has just taken it up has them all (D57). */
-export function runTimeLeft({ settings, epoch, lastEvent, activeMs, timeFrom }: State): number | undefined {
-  const limit = settings.limits.timeout_ms;
-  if (limit === undefined) return undefined;
-  return lastEvent?.epoch === epoch ? limit - (activeMs - timeFrom) : limit;
+  return { kind: "decide", key: `${prefixOf(state)}${state.visits + 1}:${node}`, bodies: [body] };
 }

@@ -3,34 +3,36 @@ import { dataLeft } from "../evidence/weigh.ts";
 import type { JsonObject } from "../values.ts";
 import type { WorkflowNode } from "../workflow.ts";
 import { readAnswer } from "./answer.ts";
+import { itemsData } from "./inner/outcome.ts";
 import type { Scene } from "./scene.ts";
 import { type AgentFailure, toolCallOf, type Visit } from "./state.ts";
-import type { Step } from "./step.ts";
+import type { SingleStep } from "./step.ts";
 
 /** Leaving a visit: its result, as far as it came. */
 
 /** An agent-level failure: softened where the node says so (N39), and open to resume where a model was to blame. */
-export function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): Step {
+export function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFailure): SingleStep {
   const data = { ...partialData(visit, node), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(visit, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
   return leave(visit, { status: "failed", data, toolCalls }, failure.code !== undefined);
 }
 
-export function leaveUnfinished({ state, visit, node }: Scene): Step {
+export function leaveUnfinished({ state, visit, node }: Scene): SingleStep {
   const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   const step = leave(visit, { status: "failed", data, toolCalls }, true);
   return { ...step, key: `${step.key}/halt` };
 }
 
-export function leave(visit: Visit, result: NodeResult, unfinished = false): Step {
+export function leave(visit: Visit, result: NodeResult, unfinished = false): SingleStep {
   const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }
 
 /** D38: the answer as far as there is one, else what the model last said. */
 function partialData(visit: Visit, node: WorkflowNode): JsonObject {
+  if (node.map || node.call !== undefined) return itemsData(visit, node);
   if (visit.answer && visit.answer.text.trim() !== "") {
     return dataLeft(readAnswer(node, visit.answer.text).data, node.eval ?? [], visit.examined);
   }

@@ -1,4 +1,4 @@
-import type { SkillRecord } from "../event.ts";
+import type { Settings, SkillRecord } from "../event.ts";
 import { BLOB_TOOLS } from "../own/blob.ts";
 import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
@@ -12,7 +12,25 @@ import type { State } from "./state.ts";
 
 /** The tools that a node has now: those of its skills, the executor's own, and such as the run itself brought about. */
 export function toolsAt(program: Program, state: State, node: string): ToolSet {
-  return program.tools(node, state);
+  return program.tools(node, offeringOf(program, state));
+}
+
+/** What decides which tools nodes have now. */
+export function offeringOf(program: Program, { run }: State): Offering {
+  const { settings, made, holdsBlobs, hasResults } = run;
+  return { settings: settingsAt(program, settings), made, holdsBlobs, hasResults };
+}
+
+const STRICTEST = ["deny", "plan", "allow"] as const;
+
+/** The stricter of the run's and its inner documents' word on writes counts (extensions 7, Map and call). */
+export function settingsAt({ parent, writes }: Program, settings: Settings): Settings {
+  if (!parent || STRICTEST.indexOf(settings.writes) <= STRICTEST.indexOf(writes)) return settings;
+  return { ...settings, writes };
+}
+
+export function stricter(one: Settings["writes"], other: Settings["writes"]): Settings["writes"] {
+  return STRICTEST.indexOf(one) <= STRICTEST.indexOf(other) ? one : other;
 }
 
 /** The order of O3: the node's skills, `allow`, `deny`, `effects`, `writes: deny`. */

@@ -17,8 +17,28 @@ export interface Program {
   /** Prompt sections before the instruction (N4): rules, context, then what is said of each available skill. */
   preface(node: string, now: Offering): readonly Section[];
   instruction(node: string): string;
+  /** The resolved Source of one of a node's fields: `approval.ask`. */
+  source(node: string, field: string): string;
+  /** Of an inner run: the program of the run that it is inside of. */
+  readonly parent: Program | undefined;
+  /** What its node lets it spend; nothing of the run itself, whose settings say so. */
+  readonly limits: InnerLimits;
+  /** The stricter of its document's and those around it. */
+  readonly writes: Settings["writes"];
+  /** The program of the workflow that a node runs. */
+  inner(node: string): Program;
+  /** The program of what takes place there; the run's own where nothing is named. */
+  inside(at: string | undefined): Program;
   /** Said once, when the run starts. */
   readonly warnings: readonly string[];
+}
+
+/** What an inner run may spend. Durations in milliseconds. */
+export interface InnerLimits {
+  readonly max_cost_usd?: number | undefined;
+  readonly max_tokens?: number | undefined;
+  readonly max_steps?: number | undefined;
+  readonly timeout_ms?: number | undefined;
 }
 
 /** An edge and its index in the workflow's `edges`, which identifies it (D9). */

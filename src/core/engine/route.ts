@@ -3,7 +3,7 @@ import type { ContextEntry, Prompt, RunContext } from "../prompt.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../values.ts";
 import { checkValues, rootsOf } from "../workflow/value-rule.ts";
 import type { ValueRule } from "../workflow.ts";
-import { evalsByName } from "./evaluate.ts";
+import { evalsByName } from "./judging/evaluate.ts";
 import type { NumberedEdge, Program } from "./program.ts";
 import type { State } from "./state.ts";
 

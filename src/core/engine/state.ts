@@ -5,7 +5,7 @@ import type { Application } from "../plan/standing.ts";
 import type { RunContext, Turn } from "../prompt.ts";
 import type { Audience } from "../skill.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";
-import type { Step } from "./step.ts";
+import type { SingleStep } from "./step.ts";
 
 /** What a run and the runs inside it have in common, folded from the events of all. */
 export interface Whole {
@@ -94,12 +94,12 @@ export interface Inside {
   readonly parent: State;
   /** The node of the parent that runs it. */
   readonly node: string;
-  /** Of a map's item; a call's is empty. */
-  readonly key: string;
+  /** Of a map's item. */
+  readonly key: string | undefined;
   /** The run's activeMs when it began. */
   readonly from: number;
   /** The step that it waits for, as it was when it was first taken: what others do meanwhile does not change it. */
-  waits: Step | undefined;
+  waits: SingleStep | undefined;
 }
 
 export interface PlannedOperation {
@@ -193,14 +193,16 @@ export interface Items {
   readonly all: readonly Item[];
   /** How many are for the next run, as there are more than the map takes. */
   readonly left: number;
-  /** Of those that are to run, how many were begun. */
+  /** Those before this position were begun, or need not be. */
   begun: number;
+  failed: number;
   /** Those under way, by their place. */
   readonly running: Map<string, Item>;
 }
 
 export interface Item {
-  readonly key: string;
+  /** Of a map. */
+  readonly key: string | undefined;
   /** Its position in the map's list. */
   readonly index: number;
   /** What came of it; undefined until it is over. */
@@ -354,6 +356,12 @@ function scope(run: Whole, input: JsonObject, inside: Inside | undefined): State
 /** The prefix of its step keys, and of those of its inner runs. */
 export function prefixOf({ inside }: State): string {
   return inside?.prefix ?? "";
+}
+
+/** A run and those that it is inside of. */
+export function withOuter(state: State): State[] {
+  const { inside } = state;
+  return inside === undefined ? [state] : [state, ...withOuter(inside.parent)];
 }
 
 export function toolCallOf({ ref, tool, input, announced, planned, outcome }: PendingCall): ToolCall {

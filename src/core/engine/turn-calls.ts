@@ -10,7 +10,7 @@ import { admitsReferences, holdOf, needsAudience, planCall, referenceProblem } f
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { PendingCall, Visit } from "./state.ts";
-import type { Step } from "./step.ts";
+import type { SingleStep } from "./step.ts";
 import { misfitOf } from "./tool-input.ts";
 
 /** The tool calls that a turn asked for. */
@@ -25,7 +25,7 @@ const IN_DOUBT: Failure = {
 const MOST_CALLS = 64;
 
 /** Side-by-side reads, or one write: announced in one record, then carried out. */
-export function carryOut(scene: Scene): Step {
+export function carryOut(scene: Scene): SingleStep {
   const { program, state, visit, node } = scene;
   const tools = toolsHere(scene);
   const most = mostTurns(scene);
@@ -61,7 +61,7 @@ export function carryOut(scene: Scene): Step {
 }
 
 /** Who would read it has to be known before it is planned, or before it takes private text there. */
-function askAudience(scene: Scene, call: PendingCall, tools: ToolSet): Step | undefined {
+function askAudience(scene: Scene, call: PendingCall, tools: ToolSet): SingleStep | undefined {
   const tool = tools.find(call.tool);
   if (!tool || call.audience || !needsAudience(scene, tool) || rejectionAt(scene, call, tool, tools)) return undefined;
   const { key, input } = call;
@@ -91,7 +91,7 @@ function nextGroup(pending: readonly PendingCall[], find: (name: string) => Tool
 }
 
 /** D41: rejected calls are announced and answered like others, and reach no handler. What the run knows already is not. */
-function announce(scene: Scene, calls: readonly PendingCall[]): Step {
+function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
   const { state, visit } = scene;
   const { node } = visit;
   const tools = toolsHere(scene);

@@ -1,21 +1,21 @@
-import type { EventBody, NodeResult } from "../event.ts";
+import type { EventBody } from "../event.ts";
 import { closingTurns, type Prompt, sectioned } from "../prompt.ts";
-import { checkValues } from "../workflow/value-rule.ts";
 import { readAnswer } from "./answer.ts";
-import { previousAttempt } from "./judge-prompt.ts";
-import { evaluate, leaveOrRetry } from "./judgement.ts";
+import { previousAttempt } from "./judging/judge-prompt.ts";
+import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
-import { citesResults } from "./offer.ts";
+import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
-import { contextFor, skillsAt } from "./route.ts";
+import { unmetRequirement } from "./requirement.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { Visit } from "./state.ts";
-import { ask, type Step } from "./step.ts";
+import { ask } from "./limits.ts";
+import type { SingleStep } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
 
 /** What happens inside a visit: requirements, turns, the answer. */
 
-export function work(scene: Scene): Step {
+export function work(scene: Scene): SingleStep {
   const { visit, node } = scene;
   if (visit.failure) return leaveFailed(visit, node, visit.failure);
   if (visit.replies === 0 && visit.attempt === 0) {
@@ -27,23 +27,12 @@ export function work(scene: Scene): Step {
   return askTurn(scene);
 }
 
-/** N13, N14: unmet requirements end the visit before the model is asked. */
-function unmetRequirement({ program, state, visit, node: { requires } }: Scene): NodeResult | undefined {
-  if (!requires) return undefined;
-  const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, visit.node)));
-  if (complaints.length === 0) return undefined;
-  const why = complaints.join("; ");
-  return requires.on_fail === "skip"
-    ? { status: "skipped", data: { skipped_reason: `requires not met: ${why}` }, toolCalls: [] }
-    : { status: "failed", data: { error: `requires failed: ${why}` }, toolCalls: [] };
-}
-
-function askTurn(scene: Scene): Step {
-  const { state, visit, node } = scene;
+function askTurn(scene: Scene): SingleStep {
+  const { program, state, visit, node } = scene;
   const most = mostTurns(scene);
   if (visit.replies > most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
   const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
-  return ask(state, { key, purpose: "work", node: visit.node, model: modelHere(scene), prompt: workPrompt(scene) });
+  return ask(program, state, { key, purpose: "work", node: visit.node, model: modelHere(scene), prompt: workPrompt(scene) });
 }
 
 const CITE = "Claims cite results by their reference, e.g. r7.";
@@ -62,7 +51,7 @@ function workPrompt(scene: Scene): Prompt {
   const notes = [planNote(scene), mayCite(scene) ? CITE : undefined].filter((note) => note !== undefined);
   const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
   return {
-    ...sectioned([...past, ...program.preface(visit.node, state), instruction]),
+    ...sectioned([...past, ...program.preface(visit.node, offeringOf(program, state)), instruction]),
     context: state.context,
     ...(isLast
       ? { turns: closingTurns(visit.turns, most), tools: [] }
@@ -71,7 +60,7 @@ function workPrompt(scene: Scene): Prompt {
   };
 }
 
-function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): Step {
+function review(scene: Scene, answer: { readonly text: string; readonly stop: string }): SingleStep {
   const { visit, node } = scene;
   if (answer.stop === "refusal")
     return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
@@ -99,7 +88,7 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
 }
 
 /** The model is to blame, as when it cannot be reached: its own exit code, and open to resume. */
-function noteSilence(scene: Scene): Step {
+function noteSilence(scene: Scene): SingleStep {
   const { visit } = scene;
   const message = "the model answered nothing";
   const body: EventBody = {
@@ -114,7 +103,7 @@ function noteSilence(scene: Scene): Step {
 }
 
 /** An answer goes back to the model: for its shape once (D53), and each that was cut off (D58). */
-function reject(visit: Visit, reason: string): Step {
+function reject(visit: Visit, reason: string): SingleStep {
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
   return { kind: "decide", key, bodies: [{ type: "reply:rejected", node: visit.node, reason }] };
 }

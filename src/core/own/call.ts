@@ -27,6 +27,8 @@ export interface Call {
 export interface RecordedCall {
   readonly ref: string;
   readonly node: string;
+  /** The inner run that made it. */
+  readonly at?: string;
   readonly tool: string;
   readonly input: Json;
   /** It became an operation of the plan. */

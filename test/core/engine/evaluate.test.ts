@@ -5,7 +5,7 @@ import {
   evaluateByCode,
   failureLines,
   parseVerdict,
-} from "../../../src/core/engine/evaluate.ts";
+} from "../../../src/core/engine/judging/evaluate.ts";
 import { callFailure, type ToolCall } from "../../../src/core/event.ts";
 import type { JsonObject } from "../../../src/core/values.ts";
 import { checkValues } from "../../../src/core/workflow/value-rule.ts";

@@ -1,21 +1,22 @@
-import type { EvalResult, EventBody, EvidenceCounts } from "../event.ts";
-import { citedRefs, sumEvidence } from "../evidence/check.ts";
-import { answerQuestion, type CitedResult } from "../evidence/question.ts";
-import { weigh } from "../evidence/weigh.ts";
-import { defined, isObject, type JsonObject } from "../values.ts";
-import type { Evaluator, EvidenceEvaluator } from "../workflow.ts";
+import type { EvalResult, EventBody, EvidenceCounts } from "../../event.ts";
+import { citedRefs, sumEvidence } from "../../evidence/check.ts";
+import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
+import { weigh } from "../../evidence/weigh.ts";
+import { defined, isObject, type JsonObject } from "../../values.ts";
+import type { Evaluator, EvidenceEvaluator } from "../../workflow.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
-import { leave } from "./leave.ts";
-import { toolsAt } from "./offer.ts";
-import { modelHere, type Scene, toolsHere } from "./scene.ts";
-import type { Visit } from "./state.ts";
-import { ask, type Step } from "./step.ts";
+import { leave } from "../leave.ts";
+import { toolsAt } from "../offer.ts";
+import { modelHere, type Scene, toolsHere } from "../scene.ts";
+import type { Visit } from "../state.ts";
+import { ask } from "../limits.ts";
+import type { SingleStep } from "../step.ts";
 
 /** Whether an attempt's answer will do, and what follows if it will not. */
 
 /** Every evaluator, in order (N28); judges are asked, the rest is judged here. */
-export function evaluate(scene: Scene, answered: JsonObject): Step {
+export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
   const { visit, node } = scene;
   let data = answered;
   const evals: EvalResult[] = [];
@@ -52,7 +53,7 @@ export function evaluate(scene: Scene, answered: JsonObject): Step {
 }
 
 /** Decided at once, unless a cited result is kept as blobs. */
-export function examineStep(scene: Scene, data: JsonObject, index: number, evaluator: EvidenceEvaluator): Step {
+export function examineStep(scene: Scene, data: JsonObject, index: number, evaluator: EvidenceEvaluator): SingleStep {
   const { visit, node } = scene;
   const key = `${visit.key}/${visit.attempt}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
@@ -85,7 +86,7 @@ function readVerdict(evaluator: Evaluator, text: string | undefined): Verdict | 
   return evaluator.kind === "judge" && text !== undefined ? parseVerdict(text, evaluator.pass_when) : undefined;
 }
 
-function askJudge(scene: Scene, data: JsonObject, index: number): Step {
+function askJudge(scene: Scene, data: JsonObject, index: number): SingleStep {
   const { program, state, visit, node } = scene;
   const evaluator = node.eval?.[index];
   const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
@@ -93,7 +94,7 @@ function askJudge(scene: Scene, data: JsonObject, index: number): Step {
   const tries = visit.judged.get(index)?.length ?? 0;
   const key = `${visit.key}/${visit.attempt}/judge/${index}/${tries}`;
   const prompt = judgePrompt(rubric, data, shownToJudge(scene, index), pass_when ?? "yes");
-  return ask(state, { key, purpose: "judge", node: visit.node, model, prompt });
+  return ask(program, state, { key, purpose: "judge", node: visit.node, model, prompt });
 }
 
 /** The node's calls; where code has checked the evidence, what the claims cite instead (extensions G15). */
@@ -116,7 +117,7 @@ interface Shortfall {
 }
 
 /** Failed evals and misfit output start another attempt while one is left (N33). */
-export function leaveOrRetry(scene: Scene, shortfall: Shortfall): Step {
+export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
   const { data, error, failures, evals, evidence } = shortfall;
   if (!node.retry || visit.attempt >= node.retry.max) {
@@ -138,7 +139,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): Step {
       calls: visit.calls,
       failures,
     });
-    return ask(state, {
+    return ask(program, state, {
       key: `${visit.key}/${visit.attempt}/reflect`,
       purpose: "reflect",
       node: visit.node,

@@ -1,0 +1,100 @@
+import type { Envelope, EventOf } from "../../event.ts";
+import { sumEvidence } from "../../evidence/check.ts";
+import { defined } from "../../values.ts";
+import { beginInside, type Item, type State, type Visit } from "../state.ts";
+
+/** What happens to the runs inside a visit, and to the words that visits wait for. */
+
+export function foldMap({ visit }: State, { items, left }: EventOf<"map:start">): void {
+  if (!visit) return;
+  const all = items.map(({ key, index, skipped_reason, error }): Item => {
+    if (skipped_reason !== undefined) return { key, index, outcome: { status: "skipped", data: {}, skipped_reason } };
+    return { key, index, outcome: error === undefined ? undefined : { status: "failed", data: { error } } };
+  });
+  const failed = all.filter(({ outcome }) => outcome?.status === "failed").length;
+  visit.items = { all, left, begun: 0, failed, running: new Map() };
+}
+
+export function foldInnerStart(state: State, event: EventOf<"inner:start">): void {
+  const { inner: at, node, key, input } = event;
+  const item = beginning(state, key);
+  const { visit, run } = state;
+  if (!item || !visit?.items) return;
+  visit.items.running.set(at, item);
+  const prefix = `${visit.key}${at.slice(at.lastIndexOf(node) + node.length)}/`;
+  run.inner.set(at, beginInside({ at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined }, input));
+}
+
+/** The item that begins next; a call has but one. */
+function beginning({ visit }: State, key: string | undefined): Item | undefined {
+  if (!visit) return undefined;
+  visit.items ??= { all: [{ key: undefined, index: 0, outcome: undefined }], left: 0, begun: 0, failed: 0, running: new Map() };
+  const { items } = visit;
+  for (; items.begun < items.all.length; items.begun++) {
+    const item = items.all[items.begun];
+    if (!item || item.outcome || item.key !== key) continue;
+    items.begun += 1;
+    return item;
+  }
+  return undefined;
+}
+
+/** One that could not begin ends without having begun. */
+export function foldInnerEnd(state: State, event: EventOf<"inner:end">): void {
+  const { inner: at, key, status, data, skipped_reason, error } = event;
+  const { visit, run } = state;
+  const item = visit?.items?.running.get(at) ?? beginning(state, key);
+  if (!visit?.items || !item) return;
+  item.outcome = { status, data, ...defined("skipped_reason", skipped_reason) };
+  if (status === "failed") visit.items.failed += 1;
+  visit.items.running.delete(at);
+  const inner = run.inner.get(at);
+  if (inner) keepTrace(inner);
+  const isOpen = key === undefined && inner?.unfinished !== undefined;
+  if (!isOpen) run.inner.delete(at);
+  if (key === undefined && status === "failed") {
+    const { code, message = String(data.error), hint } = error ?? {};
+    visit.failure = { message, ...(isOpen ? { ...defined("code", code), ...defined("hint", hint) } : {}) };
+  }
+}
+
+function keepTrace({ run, inside, steps, edges, results }: State): void {
+  if (!inside) return;
+  run.traces.set(inside.at, { steps, edges });
+  const checked = [...results.values()].flatMap(({ evidence }) => evidence ?? []);
+  if (checked.length > 0) run.innerEvidence = sumEvidence([...(run.innerEvidence ? [run.innerEvidence] : []), ...checked]);
+}
+
+/** Of a visit that nobody goes on with. */
+export function forgetInner({ run }: State, { key, items }: Visit): void {
+  if (!items) return;
+  for (const [at, inner] of run.inner) {
+    const { prefix = "" } = inner.inside ?? {};
+    if (!prefix.startsWith(`${key}[`) && !prefix.startsWith(`${key}/`)) continue;
+    keepTrace(inner);
+    run.inner.delete(at);
+  }
+}
+
+export function foldAsked({ visit }: State, event: EventOf<"approval:asked"> & Pick<Envelope, "time">): void {
+  if (!visit) return;
+  const { ask, timeout_ms, digest, time: since } = event;
+  const until = timeout_ms === undefined ? undefined : new Date(Date.parse(since) + timeout_ms).toISOString();
+  visit.asked = { ask, since, until, digest, word: undefined };
+}
+
+/** The run goes on with it, as it does when it is resumed. */
+export function foldWord(state: State, event: EventOf<"approval:given">): void {
+  const { approved, by, note, late, settings } = event;
+  const { run, visit } = state;
+  run.settings = { ...run.settings, ...settings };
+  run.resumes += 1;
+  run.afterwards += 1;
+  run.timeFrom = run.activeMs;
+  outermost(state).end = undefined;
+  if (visit?.asked) visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
+}
+
+function outermost(state: State): State {
+  return state.inside ? outermost(state.inside.parent) : state;
+}
