@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fold } from "../src/core/engine/fold.ts";
 import { next } from "../src/core/engine/interpreter.ts";
 import { linkProgram } from "../src/core/engine/link.ts";
-import { begin } from "../src/core/engine/state.ts";
+import { begin, type State } from "../src/core/engine/state.ts";
 import type { RunEvent, RunRecord } from "../src/core/event.ts";
 import { openingOf, type Prompt } from "../src/core/prompt.ts";
 import type { BenchRow } from "./measure.ts";
@@ -37,7 +37,7 @@ function promptsOf(record: RunRecord, events: readonly RunEvent[]) {
   const program = linkProgram(record);
   let state = begin(record);
   return events.flatMap((event) => {
-    const step = event.type === "model:reply" ? next(program, { ...state, epoch: event.epoch }) : undefined;
+    const step = event.type === "model:reply" ? next(program, at(state, event.epoch)) : undefined;
     state = fold(state, event);
     return event.type === "model:reply" && step?.kind === "ask" ? [{ node: event.node, prompt: step.prompt }] : [];
   });
@@ -63,4 +63,9 @@ function commonLength(one: string, other: string): number {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length++;
   return length;
+}
+
+function at(state: State, epoch: number): State {
+  state.run.epoch = epoch;
+  return state;
 }

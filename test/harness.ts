@@ -4,15 +4,27 @@ import { fold } from "../src/core/engine/fold.ts";
 import { next } from "../src/core/engine/interpreter.ts";
 import { linkProgram } from "../src/core/engine/link.ts";
 import { begin, type State } from "../src/core/engine/state.ts";
-import type { Step } from "../src/core/engine/step.ts";
+import type { AskStep, SingleStep, Step } from "../src/core/engine/step.ts";
+
+export type { AskStep };
+
 import { callEvents } from "../src/core/engine/turn-calls.ts";
-import type { EventBody, EventOf, Purpose, RunEvent, RunRecord, Settings, SkillRecord } from "../src/core/event.ts";
+import type {
+  Entry,
+  EventBody,
+  EventOf,
+  Purpose,
+  RunEvent,
+  RunRecord,
+  Settings,
+  SkillRecord,
+} from "../src/core/event.ts";
 import { answerQuestion } from "../src/core/evidence/question.ts";
 import type { Call } from "../src/core/own/call.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";
 import { type Audience, exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
-import type { Json, JsonObject } from "../src/core/values.ts";
+import { defined, type Json, type JsonObject } from "../src/core/values.ts";
 import { sourceFields } from "../src/core/workflow/source.ts";
 import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
 
@@ -129,8 +141,6 @@ export const MAKER = skillOf(
 
 // ---- a run by hand
 
-export type AskStep = Extract<Step, { kind: "ask" }>;
-
 /** What a model call comes to: the events that stand in for it. */
 export type Answer = EventBody | readonly EventBody[] | ReplyParts | string;
 export interface ReplyParts {
@@ -175,7 +185,9 @@ export interface PlayOptions {
   /** What a call comes to; several calls of a step come back together. */
   readonly tools?: (call: Call) => Outcome;
   /** Replaces what a `call` step is recorded as. */
-  readonly onCalls?: (step: Extract<Step, { kind: "call" }>) => readonly EventBody[];
+  readonly onCalls?: (step: Extract<SingleStep, { kind: "call" }>) => readonly EventBody[];
+  /** Which of the steps that inner runs wait for side by side are over next; all unless told. */
+  readonly over?: (steps: readonly SingleStep[]) => readonly SingleStep[];
   /** Who reads what is written; the public unless told. */
   readonly audience?: Audience;
   /** The texts of blobs, by id. */
@@ -212,10 +224,11 @@ export function play(record: RunRecord, options: PlayOptions = {}): Played {
   };
   let state = begin(record, epoch);
   for (const event of played.events) state = fold(state, event);
-  const note = (key: string, bodies: readonly EventBody[]) => {
+  const note = (key: string, bodies: readonly Entry[], at?: string) => {
     for (const body of bodies) {
       const seq = played.events.length;
-      const event: RunEvent = { seq, time: new Date(seq * tick).toISOString(), epoch, key, ...body };
+      const place = body.type === "run:interrupt" ? {} : defined("at", at);
+      const event = { seq, time: new Date(seq * tick).toISOString(), epoch, key, ...place, ...body } as RunEvent;
       played.events.push(event);
       state = fold(state, event);
     }
@@ -223,22 +236,29 @@ export function play(record: RunRecord, options: PlayOptions = {}): Played {
   if (options.resume) note("resume/1", [{ type: "run:resume", settings: {}, ...options.resume }]);
   for (let step = next(program, state); step; step = next(program, state)) {
     if (played.steps.push(step) > mostSteps) throw new Error(`the run does not end: ${step.key}`);
-    if (step.kind === "decide") note(step.key, step.bodies);
+    const { over = (steps) => steps } = options;
+    for (const each of step.kind === "together" ? over(step.steps) : [step]) take(each);
+  }
+  return { ...played, state };
+
+  function take(step: SingleStep): void {
+    const { at } = step;
+    if (step.kind === "decide") note(step.key, step.bodies, at);
     if (step.kind === "ask") {
       played.asks.push(step);
-      note(step.key, bodiesOf(step, answer(step)));
+      note(step.key, bodiesOf(step, answer(step)), at);
     }
-    if (step.kind === "examine") note(step.key, [answerQuestion(step.question, new Map(options.blobs))]);
+    if (step.kind === "examine") note(step.key, [answerQuestion(step.question, new Map(options.blobs))], at);
     if (step.kind === "reach") {
       const { audience = "public" } = options;
-      note(step.key, [{ type: "tool:audience", node: step.node, audience, id: step.call.key }]);
+      note(step.key, [{ type: "tool:audience", node: step.node, audience, id: step.call.key }], at);
     }
     if (step.kind === "call") {
       played.called.push(...step.calls);
-      note(step.key, options.onCalls?.(step) ?? step.calls.flatMap((call) => callEvents(step.node, call, tools(call))));
+      const came = options.onCalls?.(step) ?? step.calls.flatMap((call) => callEvents(step.node, call, tools(call)));
+      note(step.key, came, at);
     }
   }
-  return { ...played, state };
 }
 
 function bodiesOf(step: AskStep, answer: Answer | Broken): readonly EventBody[] {

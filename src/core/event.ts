@@ -429,7 +429,7 @@ const envelope = lazy(() => ({
 }));
 
 /** What a step yields for the record: it may name the step that it belongs to, else that one, and its inner run. */
-export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string };
+export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string | undefined };
 
 /** The published schema of one event. */
 export const eventSchema = lazy(() =>

@@ -291,7 +291,8 @@ function checkKind(fields: object, refuse: (problem: { path: string[]; message: 
   }
   if (kind !== "map") return;
   const isInline = "nodes" in fields;
-  if (isInline === "workflow" in fields) refuse({ path: ["map"], message: "needs workflow, or nodes, edges and entry" });
+  if (isInline === "workflow" in fields)
+    refuse({ path: ["map"], message: "needs workflow, or nodes, edges and entry" });
   for (const field of ["edges", "entry"]) {
     if (isInline && !(field in fields)) refuse({ path: [field], message: "is missing beside nodes" });
     if (!isInline && field in fields) refuse({ path: [field], message: "needs nodes beside it" });
@@ -330,10 +331,7 @@ const plainNode = lazy(() =>
     approval: approvalSchema().optional().describe("waits for a person's word: skillflow signal"),
     workflow: text().optional().describe("of a map: the file of the workflow that each item runs through"),
     entry: text().optional().describe("of a map with nodes: the one that an item begins with"),
-    edges: z
-      .array(edge())
-      .optional()
-      .describe("of a map with nodes: the ways between them"),
+    edges: z.array(edge()).optional().describe("of a map with nodes: the ways between them"),
     with: z
       .record(z.string(), z.json())
       .optional()

@@ -42,6 +42,7 @@ const MARKS: Readonly<Record<RunState, string>> = {
   failed: "❌",
   stopped: "🛑",
   interrupted: "⏸️",
+  waiting: "◆",
 };
 const NODE_MARKS: Readonly<Record<VisitStatus, string>> = {
   success: "✅\u00a0succeeded",

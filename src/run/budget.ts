@@ -1,8 +1,7 @@
-import { attemptTimeLeft, runTimeLeft } from "../core/engine/interpreter.ts";
+import { type Deadline, deadlines, isUnder } from "../core/engine/limits.ts";
 import type { Program } from "../core/engine/program.ts";
 import type { State } from "../core/engine/state.ts";
-import { timeoutMessage } from "../core/engine/step.ts";
-import type { EventBody } from "../core/event.ts";
+import type { Entry, EventBody, StepKey } from "../core/event.ts";
 import type { Journal } from "../core/ports.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 import { cutText } from "../core/values.ts";
@@ -20,6 +19,14 @@ export interface Timed {
   readonly interrupted: Stop;
   /** Ends a step that takes longer than the time that is left. */
   readonly alarm: Alarm;
+  /** Of the steps under way: what ends a run, or an inner one, ends all that is under way in it. */
+  readonly budgets: Set<OpenBudget>;
+}
+
+interface OpenBudget {
+  readonly key: StepKey;
+  readonly endWith: (body: Entry) => void;
+  readonly isEnded: () => boolean;
 }
 
 /** The time and patience that is left for the present work. */
@@ -30,23 +37,30 @@ export interface Budget {
   ended(): boolean;
   reason(): string;
   /** What to record in place of the work's result. */
-  event(): EventBody;
+  event(): Entry;
   close(): void;
 }
 
-export function openBudget(run: Timed, state: State): Budget {
-  const { run: runMs = Number.POSITIVE_INFINITY, attempt: attemptMs = Number.POSITIVE_INFINITY } = timeLeft(run, state);
+/** Of a step of the run, or of an inner one, whose state that is. Side by side, each has an alarm of its own. */
+export function openBudget(run: Timed, state: State, key: StepKey, alarm: Alarm = run.alarm): Budget {
   const stop = new Stop();
-  let ending: EventBody | undefined;
-  const endWith = (body: EventBody) => {
+  let ending: Entry | undefined;
+  const endWith = (body: Entry) => {
     ending ??= body;
     stop.abort(() => new Error(reasonOf(body)));
   };
   const interrupt = () => endWith(interruption(run));
+  const open: OpenBudget = { key, endWith, isEnded: () => ending !== undefined };
+  run.budgets.add(open);
   if (run.interrupted.aborted) interrupt();
   else run.interrupted.addEventListener("abort", interrupt);
-  const onLate = () => endWith(runMs <= Math.max(0, attemptMs) ? runTimeout(state) : attemptTimeout(state));
-  run.alarm.set(Math.min(runMs, attemptMs), onLate);
+  const nearest = nearestDeadline(run, state);
+  const onLate = () => {
+    if (!nearest) return;
+    for (const other of run.budgets) if (isUnder(other.key, nearest.prefix)) other.endWith(nearest.body);
+    endWith(nearest.body);
+  };
+  alarm.set(nearest?.leftMs ?? Number.POSITIVE_INFINITY, onLate);
   return {
     stop,
     orEnd(work) {
@@ -60,25 +74,32 @@ export function openBudget(run: Timed, state: State): Budget {
     reason: () => (ending ? reasonOf(ending) : ""),
     event: () => ending ?? { type: "run:interrupt", reason: "interrupted" },
     close() {
+      run.budgets.delete(open);
       run.interrupted.removeEventListener("abort", interrupt);
-      run.alarm.unset();
+      alarm.unset();
     },
   };
 }
 
-/** What ends the run, or the attempt, before a step that takes no time. */
-export function endedAlready(run: Timed, state: State): EventBody | undefined {
+/** What ends the run, an inner run or the attempt before a step that takes no time. */
+export function endedAlready(run: Timed, state: State): Entry | undefined {
   if (run.signal.aborted) return interruption(run);
-  const { run: runMs = 1, attempt: attemptMs = 1 } = timeLeft(run, state);
-  if (runMs <= 0) return runTimeout(state);
-  return attemptMs <= 0 ? attemptTimeout(state) : undefined;
+  const nearest = nearestDeadline(run, state);
+  return nearest && nearest.leftMs <= 0 ? nearest.body : undefined;
 }
 
-/** In milliseconds; undefined where there is no limit. */
-function timeLeft(run: Timed, state: State) {
+/** As of now; of several that have passed the outermost. */
+function nearestDeadline(run: Timed, state: State): Deadline | undefined {
   const sinceMs = sinceLastEvent(run, state);
-  const left = (ms: number | undefined, spentMs = 0) => (ms === undefined ? undefined : ms - sinceMs - spentMs);
-  return { run: left(runTimeLeft(state), run.spentMs), attempt: left(attemptTimeLeft(run.program, state)) };
+  const { at } = state.inside ?? {};
+  const found = deadlines(run.program.inside(at), state).map((deadline) => {
+    const ofRun = deadline.prefix === "" ? (run.spentMs ?? 0) : 0;
+    return { ...deadline, leftMs: Math.max(0, deadline.leftMs - sinceMs - ofRun) };
+  });
+  return found.reduce<Deadline | undefined>(
+    (best, each) => (best && best.leftMs <= each.leftMs ? best : each),
+    undefined,
+  );
 }
 
 /** The state's clock stands still since the last record of this process. */
@@ -94,15 +115,6 @@ function interruption({ signal, redactor }: Timed): EventBody {
 
 /** Of what others say in a record of ours. */
 export const MOST_SAID = 2000;
-
-function runTimeout(state: State): EventBody {
-  return { type: "limit:reached", limit: "timeout", message: timeoutMessage(state.run.settings.limits.timeout_ms ?? 0) };
-}
-
-function attemptTimeout(state: State): EventBody {
-  const node = state.visit?.node ?? "";
-  return { type: "limit:reached", limit: "node_timeout", message: `node ${node} took longer than its timeout` };
-}
 
 function reasonOf(body: EventBody): string {
   if (body.type === "limit:reached") return body.message;

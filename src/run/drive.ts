@@ -1,11 +1,12 @@
 import { fold } from "../core/engine/fold.ts";
 import { next } from "../core/engine/interpreter.ts";
+import { isUnder } from "../core/engine/limits.ts";
 import type { Program } from "../core/engine/program.ts";
 import { begin, type State } from "../core/engine/state.ts";
-import type { Step } from "../core/engine/step.ts";
+import type { SingleStep, Step } from "../core/engine/step.ts";
 import { callEvents } from "../core/engine/turn-calls.ts";
 import { messageOf } from "../core/errors.ts";
-import type { EventBody, RunEvent, StepKey } from "../core/event.ts";
+import type { Entry, EventBody, RunEvent, StepKey } from "../core/event.ts";
 import { answerQuestion } from "../core/evidence/question.ts";
 import type { Call } from "../core/own/call.ts";
 import type { Journal, Observer, SkillLog } from "../core/ports.ts";
@@ -51,7 +52,8 @@ export async function driveRun(run: Run): Promise<State> {
   if (run.signal.aborted) interrupt();
   else run.signal.addEventListener("abort", interrupt, { once: true });
   try {
-    return await suspected(strays, () => driveSteps({ ...run, interrupted, alarm, untold: strays.untold }));
+    const beside = { underWay: new Map(), running: new Map(), budgets: new Set<never>(), settling: createSettling() };
+    return await suspected(strays, () => driveSteps({ ...run, interrupted, alarm, untold: strays.untold, ...beside }));
   } finally {
     run.signal.removeEventListener("abort", interrupt);
     alarm.close();
@@ -62,22 +64,28 @@ export async function driveRun(run: Run): Promise<State> {
 interface Drive extends Run, Timed {
   /** To be told in the next record. */
   readonly untold: EventBody[];
+  /** What was begun side by side and is not recorded. */
+  readonly underWay: UnderWay;
+  readonly settling: ReturnType<typeof createSettling>;
+  /** The calls of each run, the inner ones by their place. */
+  readonly running: Map<string | undefined, Running>;
 }
 
 async function driveSteps(run: Drive): Promise<State> {
-  const { program, journal } = run;
-  const running = noCalls();
+  const { program, journal, recall } = run;
   let state = begin(program.record, journal.epoch);
   let heardAt = performance.now();
-  for (;;) {
-    const step = next(program, state) ?? afterwardsStep(run, state);
-    if (!step) return state;
+  for (let position = 0; ; position++) {
+    const found = next(program, state) ?? afterwardsStep(run, state);
+    if (!found) return state;
+    const step = recall && found.kind === "together" ? recall.narrow(found, position) : found;
     if (endsRun(step) || performance.now() - heardAt > MOST_DEAF_MS) {
       await nextTurn();
       heardAt = performance.now();
     }
     const isRepeatable = step.kind === "decide" && step.isRepeatable;
-    const events = await journal.record(step.key, () => performed(run, state, step, running), isRepeatable);
+    const keys = step.kind === "together" ? step.steps.map(({ key }) => key) : step.key;
+    const events = await journal.record(keys, () => performed(run, state, step), isRepeatable);
     for (const event of events) {
       state = fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
@@ -110,23 +118,126 @@ function strayWarnings(): Suspect & { readonly untold: EventBody[]; close(): voi
 }
 
 /** A replay that left its recording goes no further. */
-function afterwardsStep(run: Run, state: State): Step | undefined {
+function afterwardsStep(run: Run, state: State): SingleStep | undefined {
   if (run.recall && state.end?.error?.code === "replay.missing") return undefined;
   const after = run.afterwards[state.run.afterwards];
-  return after && { kind: "decide", key: after.key, bodies: [after.body] };
+  return after && { kind: "decide", key: after.key, at: after.at, bodies: [after.body] };
 }
 
 /** What came of a step, redacted before it is recorded or folded: a resumed run sees what the first one saw. */
-async function performed(run: Drive, state: State, step: Step, running: Running): Promise<readonly EventBody[]> {
-  const coming = perform(run, state, step, running);
+async function performed(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
+  if (step.kind === "together" || run.underWay.has(step.key)) {
+    const entries = await performBeside(run, state, step);
+    return run.untold.length === 0 ? entries : [...entries, ...heard(run, run.untold.splice(0))];
+  }
+  const coming = performOne(run, state, step);
   // No promise where there is nothing to wait for: most steps are decided.
-  const came = coming instanceof Promise ? await coming : coming;
-  const isDecided = step.kind === "decide" || step.kind === "examine";
-  const bodies = isDecided ? came.map((body) => redactDecision(body, run.redactor)) : heard(run, came);
-  return run.untold.length === 0 ? bodies : [...heard(run, run.untold.splice(0)), ...bodies];
+  const entries = coming instanceof Promise ? await coming : coming;
+  const cutOff = step.kind === "decide" && run.underWay.size > 0 ? await endInside(run, step) : [];
+  const untold = run.untold.length === 0 ? [] : heard(run, run.untold.splice(0));
+  return untold.length + cutOff.length === 0 ? entries : [...untold, ...entries, ...cutOff];
 }
 
-function heard({ redactor }: Run, bodies: readonly EventBody[]): readonly EventBody[] {
+function performOne(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
+  const coming = perform(run, state, step);
+  return coming instanceof Promise ? coming.then((came) => placed(run, step, came)) : placed(run, step, coming);
+}
+
+/** Redacted, and with its place, unless it is of the whole run or names its own. */
+function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly Entry[] {
+  const isDecided = step.kind === "decide" || step.kind === "examine";
+  const bodies: readonly Entry[] = isDecided
+    ? came.map((body) => redactDecision(body, run.redactor))
+    : heard(run, came);
+  const { at } = step;
+  const isOfAll = (body: Entry) => body.type === "run:interrupt" || body.type === "run:fail" || "at" in body;
+  return at === undefined ? bodies : bodies.map((body) => (isOfAll(body) ? body : { ...body, at }));
+}
+
+/** Steps of inner runs that were begun side by side, and what came of them so far. */
+type UnderWay = Map<StepKey, Begun>;
+interface Begun {
+  entries?: readonly Entry[];
+  defect?: { readonly error: unknown };
+}
+
+/** Begins what is not under way yet, waits until one is over, and takes all that are. */
+async function performBeside(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
+  const steps = step.kind === "together" ? step.steps : [step];
+  const keys = steps.map(({ key }) => key);
+  for (const each of steps) if (!run.underWay.has(each.key)) beginBeside(run, state, each);
+  const isOver = (key: StepKey) => isSettled(run.underWay.get(key));
+  // A replay takes what was recorded together, and nothing else.
+  await run.settling.until(() => (run.recall ? keys.every(isOver) : keys.some(isOver)));
+  await nextTurn();
+  const ending = [...run.budgets].filter(({ key, isEnded }) => keys.includes(key) && isEnded()).map(({ key }) => key);
+  await run.settling.until(() => ending.every(isOver));
+  return collect(run, keys.filter(isOver));
+}
+
+function isSettled(begun: Begun | undefined): boolean {
+  return begun?.entries !== undefined || begun?.defect !== undefined;
+}
+
+function beginBeside(run: Drive, state: State, step: SingleStep): void {
+  const alarm = createAlarm();
+  const begun: Begun = {};
+  run.underWay.set(step.key, begun);
+  const over = (how: Begun) => {
+    alarm.close();
+    Object.assign(begun, how);
+    run.settling.tell();
+  };
+  Promise.resolve(performOne({ ...run, alarm }, state, step)).then(
+    (entries) => over({ entries }),
+    (error: unknown) => over({ defect: { error } }),
+  );
+}
+
+/** What ended them all is said once, last. */
+function collect({ underWay }: Drive, keys: readonly StepKey[]): Entry[] {
+  const all = keys.flatMap((key) => {
+    const { entries = [], defect } = underWay.get(key) ?? {};
+    if (defect) throw defect.error;
+    underWay.delete(key);
+    return entries.map((entry): Entry => ({ ...entry, key }));
+  });
+  const endings = new Map(all.filter(isEnding).map((entry) => [JSON.stringify({ ...entry, key: "" }), entry]));
+  return [...all.filter((entry) => !isEnding(entry)), ...endings.values()];
+}
+
+function isEnding({ type }: EventBody): boolean {
+  return type === "run:interrupt" || type === "limit:reached";
+}
+
+/** A visit that is left takes what is under way in it along: what came of that so far is recorded with it. */
+async function endInside(run: Drive, { key, bodies }: Extract<SingleStep, { kind: "decide" }>): Promise<Entry[]> {
+  if (bodies[0]?.type !== "node:exit") return [];
+  const prefix = key.slice(0, key.lastIndexOf("/exit/"));
+  const inside = [...run.underWay.keys()].filter((each) => isUnder(each, prefix));
+  for (const budget of run.budgets) if (inside.includes(budget.key)) budget.endWith(LEFT);
+  await run.settling.until(() => inside.every((each) => isSettled(run.underWay.get(each))));
+  return collect(run, inside).filter((entry) => !isEnding(entry));
+}
+
+const LEFT: Entry = { type: "run:interrupt", reason: "its node was left" };
+
+/** Tells whoever waits that something is over. */
+function createSettling() {
+  let wake: (() => void) | undefined;
+  return {
+    tell: () => wake?.(),
+    async until(isOver: () => boolean): Promise<void> {
+      while (!isOver()) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}
+
+function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
   return bodies.map((body) => {
     const said = redactOutcome(body, redactor);
     const isMessage = said.type === "model:error" || said.type === "run:fail" || said.type === "warning";
@@ -167,30 +278,30 @@ function watch(look: () => unknown): void {
 /** X2, D42: an observer's failure is its own. */
 const ignoreObserver = (_error: unknown) => undefined;
 
-function perform(
-  run: Drive,
-  state: State,
-  step: Step,
-  running: Running,
-): readonly EventBody[] | Promise<readonly EventBody[]> {
-  const recalled = run.recall?.(step);
+function perform(run: Drive, state: State, step: SingleStep): readonly Entry[] | Promise<readonly Entry[]> {
+  const recalled = run.recall?.bodies(step);
   if (recalled) return recalled;
-  if (step.kind !== "decide") return reachOut(run, state, step, running);
-  const ending = step.bodies.some(isBeginning) ? endedAlready(run, state) : undefined;
+  const scope = step.at === undefined ? state : (state.run.inner.get(step.at) ?? state);
+  if (step.kind !== "decide") return reachOut(run, scope, step);
+  const ending = step.bodies.some(isBeginning) ? endedAlready(run, scope) : undefined;
   return ending ? [ending] : step.bodies;
 }
 
 async function reachOut(
   run: Drive,
-  state: State,
-  step: Exclude<Step, { kind: "decide" }>,
-  running: Running,
-): Promise<readonly EventBody[]> {
+  scope: State,
+  step: Exclude<SingleStep, { kind: "decide" }>,
+): Promise<readonly Entry[]> {
   if (step.kind === "examine") return [await performExamine(run, step)];
   if (step.kind === "reach") return [await performReach(run, step)];
-  const budget = openBudget(run, state);
+  const budget = openBudget(run, scope, step.key);
   try {
-    return step.kind === "ask" ? await performAsk(run, step, budget) : await performCalls(run, step, running, budget);
+    if (step.kind === "ask") return await performAsk(run, step, budget);
+    const running = run.running.get(step.at) ?? noCalls();
+    run.running.set(step.at, running);
+    const entries = await performCalls(run, step, running, budget);
+    if (running.calls.size === 0) run.running.delete(step.at);
+    return entries;
   } finally {
     budget.close();
   }
@@ -203,9 +314,9 @@ function isBeginning({ type }: EventBody): boolean {
 
 async function performAsk(
   run: Run,
-  step: Extract<Step, { kind: "ask" }>,
+  step: Extract<SingleStep, { kind: "ask" }>,
   budget: Budget,
-): Promise<readonly EventBody[]> {
+): Promise<readonly Entry[]> {
   if (budget.ended()) return [budget.event()];
   try {
     return [await budget.orEnd(run.ask(step, budget.stop))];
@@ -215,13 +326,13 @@ async function performAsk(
   }
 }
 
-async function performReach(run: Drive, { node, call }: Extract<Step, { kind: "reach" }>): Promise<EventBody> {
+async function performReach(run: Drive, { node, call }: Extract<SingleStep, { kind: "reach" }>): Promise<EventBody> {
   const audience = (await run.askReach?.(call, run.interrupted)) ?? "public";
   return { type: "tool:audience", node, audience, id: call.key };
 }
 
 /** What is not there any more counts as not said: the result itself still counts. */
-async function performExamine(run: Run, { question }: Extract<Step, { kind: "examine" }>): Promise<EventBody> {
+async function performExamine(run: Run, { question }: Extract<SingleStep, { kind: "examine" }>): Promise<EventBody> {
   const texts = new Map<string, string>();
   for (const { blob_id } of question.results.flatMap(({ blobs }) => blobs)) {
     const text = texts.has(blob_id) ? undefined : await run.blobText?.(blob_id);
@@ -255,10 +366,10 @@ function noCalls(): Running {
 /** Starts what is not running yet, waits until at least one is done, gives all that are. */
 async function performCalls(
   run: Run,
-  step: Extract<Step, { kind: "call" }>,
+  step: Extract<SingleStep, { kind: "call" }>,
   running: Running,
   budget: Budget,
-): Promise<readonly EventBody[]> {
+): Promise<readonly Entry[]> {
   if (!budget.ended()) for (const call of step.calls) if (!running.calls.has(call.key)) startCall(run, call, running);
   try {
     await budget.orEnd(oneOver(running));
@@ -267,11 +378,13 @@ async function performCalls(
   }
   const finished = [...running.calls.values()].filter((entry) => entry.outcome !== undefined);
   for (const { call } of finished) running.calls.delete(call.key);
-  const bodies = finished.flatMap(({ call, outcome }) => (outcome ? callEvents(step.node, call, outcome) : []));
+  const bodies: Entry[] = finished.flatMap(({ call, outcome }) =>
+    outcome ? callEvents(step.node, call, outcome) : [],
+  );
   if (!budget.ended()) return bodies;
   const ending = budget.event();
   const isLimit = ending.type === "limit:reached";
-  const endsNode = isLimit && ending.limit === "node_timeout";
+  const endsNode = isLimit && (ending.limit === "node_timeout" || ending.at !== undefined);
   const code = isLimit ? "limit.reached" : "run.interrupted";
   const cutOff = step.calls.filter(({ key }) => !finished.some(({ call }) => call.key === key));
   running.stop.abort(() => new Error(budget.reason()));

@@ -1,38 +1,57 @@
-import type { Step } from "../core/engine/step.ts";
-import type { Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/event.ts";
+import type { SingleStep, Step, Together } from "../core/engine/step.ts";
+import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/event.ts";
 import type { StoredRun } from "../core/ports.ts";
+import { defined } from "../core/values.ts";
 
-/** What a recorded run did at a step, where a replay does not have it done again; undefined where it has. */
-export type Recall = (step: Step) => readonly EventBody[] | undefined;
+/** What a replay takes from the run that was recorded. */
+export interface Recall {
+  /** What came of a step, where a replay does not have it done again; undefined where it has. */
+  bodies(step: SingleStep): readonly Entry[] | undefined;
+  /** Of what inner runs waited for side by side, that of which the record at that position holds what came of it. */
+  narrow(step: Together, position: number): Step;
+}
 
 /**
  * A replay stops where the recorded run was stopped (a limit of time or money, somebody's interrupt), and calls come to
  * what they came to then. A call that the recording does not hold ends the replay (workflow-format D56).
  */
 export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Recall {
-  const recorded = new Map<StepKey, EventBody[]>();
+  const recorded = new Map<StepKey, Entry[]>();
   const halted = new Set<StepKey>();
+  const records: StepKey[][] = [[]];
   for (const event of events) {
     const key = stepOf(event);
     if (isHalt(event)) halted.add(key);
+    const body = { ...(bodyOf(event) as EventBody), ...defined("at", event.at) };
     const bodies = recorded.get(key);
-    if (bodies) bodies.push(bodyOf(event) as EventBody);
-    else recorded.set(key, [bodyOf(event) as EventBody]);
+    if (bodies) bodies.push(body);
+    else recorded.set(key, [body]);
+    records.at(-1)?.push(event.key);
+    if (!event.more) records.push([]);
   }
-  return (step) => {
-    const bodies = recorded.get(step.key) ?? [];
-    if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return bodies;
-    if (step.kind === "examine" && tools === "recorded" && bodies.length > 0) return bodies;
-    if (step.kind === "reach" && tools === "recorded") return bodies.length > 0 ? bodies : [unknownReach(step)];
+  const bodies = (step: SingleStep) => {
+    const known = recorded.get(step.key) ?? [];
+    if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return known;
+    if (step.kind === "examine" && tools === "recorded" && known.length > 0) return known;
+    if (step.kind === "reach" && tools === "recorded") return known.length > 0 ? known : [unknownReach(step)];
     if (step.kind !== "call" || tools === "live") return undefined;
     const wanted = new Set(step.calls.map((call) => call.key));
-    const known = bodies.filter((body) => !("id" in body) || wanted.has(body.id));
-    return known.some((body) => "id" in body || isHalt(body)) ? known : [missing(step)];
+    const outcomes = known.filter((body) => !("id" in body) || wanted.has(body.id));
+    return outcomes.some((body) => "id" in body || isHalt(body)) ? outcomes : [missing(step)];
+  };
+  return {
+    bodies,
+    narrow(step, position) {
+      const keys = new Set(records[position]);
+      const [first, ...others] = step.steps.filter(({ key }) => keys.has(key));
+      if (!first) return step;
+      return others.length === 0 ? first : { ...step, key: first.key, steps: [first, ...others] };
+    },
   };
 }
 
 /** Nobody is asked: what the recording does not know is read by all the world. */
-function unknownReach({ node, call }: Extract<Step, { kind: "reach" }>): EventBody {
+function unknownReach({ node, call }: Extract<SingleStep, { kind: "reach" }>): EventBody {
   return { type: "tool:audience", node, audience: "public", id: call.key };
 }
 
@@ -52,14 +71,23 @@ function stepOf(event: RunEvent): StepKey {
 export interface Afterwards {
   readonly key: StepKey;
   readonly body: EventBody;
+  /** Of a word to an inner run. */
+  readonly at?: string;
 }
 
 export function afterwardsIn(events: readonly RunEvent[]): Afterwards[] {
   const isAfter = ({ type }: RunEvent) => type === "run:resume" || AFTER_THE_END.has(type);
-  return events.filter(isAfter).map((event) => ({ key: event.key, body: bodyOf(event) as EventBody }));
+  return events
+    .filter(isAfter)
+    .map((event) => ({ key: event.key, body: bodyOf(event) as EventBody, ...defined("at", event.at) }));
 }
 
-const AFTER_THE_END: ReadonlySet<string> = new Set(["operation:begun", "operation:ended", "operation:resolved"]);
+const AFTER_THE_END: ReadonlySet<string> = new Set([
+  "approval:given",
+  "operation:begun",
+  "operation:ended",
+  "operation:resolved",
+]);
 
 /** An event without its place in the list. */
 export function bodyOf<Event extends RunEvent>(event: Event): Omit<Event, keyof Envelope> {
@@ -77,7 +105,7 @@ export function bodyOf<Event extends RunEvent>(event: Event): Omit<Event, keyof 
   return body;
 }
 
-function missing({ key, node, calls }: Extract<Step, { kind: "call" }>): EventOf<"run:fail"> {
+function missing({ key, node, calls }: Extract<SingleStep, { kind: "call" }>): EventOf<"run:fail"> {
   const names = calls.map((call) => call.tool.exposed).join(", ");
   return {
     type: "run:fail",

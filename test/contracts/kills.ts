@@ -283,7 +283,7 @@ function checkSame(
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index));
   expect(describeResult(recordOf(RUN), events.reduce(fold, begin(recordOf(RUN)))).results).toEqual(ended.results);
   expect(
-    state.made.map(({ tool, code }) => [tool.name, code]),
+    state.run.made.map(({ tool, code }) => [tool.name, code]),
     hint,
   ).toEqual([["page", "return 1;"]]);
   expect(events.filter((event) => event.type === "tool:defined")).toHaveLength(2);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { defaultFeedback, judgePrompt, reflectPrompt } from "../../src/core/engine/judging/judge-prompt.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
+import { offeringOf } from "../../src/core/engine/offer.ts";
 import { begin } from "../../src/core/engine/state.ts";
 import { openingTexts, renderContext } from "../../src/core/prompt.ts";
 import { calls, gives, OPS, play, recordOf, skillOf, toolOf, workflowOf } from "../harness.ts";
@@ -57,7 +58,7 @@ describe("which rules and context are in effect (N5)", () => {
     const workflow = workflowOf({ a: node }, [], { rules: ["flow"], context: ["flow context"] });
     const record = recordOf(workflow, { input });
     return linkProgram(record)
-      .preface("a", begin(record))
+      .preface("a", offeringOf(linkProgram(record), begin(record)))
       .map(({ text }) => text);
   };
   const rules = (...list: string[]) => `## Rules — You MUST Follow These\n\n${list.join("\n\n")}`;

@@ -1,5 +1,5 @@
-import type { Step } from "../../core/engine/step.ts";
-import type { EventBody, RunEvent, RunRecord } from "../../core/event.ts";
+import type { SingleStep } from "../../core/engine/step.ts";
+import type { Entry, EventBody, RunEvent, RunRecord } from "../../core/event.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { costOf } from "../../core/record/result.ts";
 import { chooseBounds, strictest, type Writes } from "../../core/settings/bounds.ts";
@@ -173,16 +173,16 @@ function asRecorded(skill: RunRecord["skills"][number], { recorded }: Props): Ru
 
 /** Fixtures answer whatever `writes` says (fine-print Q28), and nobody is asked who would read what is written. */
 function recallOf({ fixtures, isLive }: Props, { redactor }: PreparedRun, past: readonly RunEvent[]): Recall {
-  const answered = (body: EventBody, bodies: readonly EventBody[]): EventBody => {
+  const answered = (body: EventBody, beside: readonly EventBody[]): EventBody => {
     if (body.type !== "tool:result" || !body.planned || !Object.hasOwn(fixtures, body.tool)) return body;
-    const call = bodies.find((other) => other.type === "tool:call" && other.id === body.id);
+    const call = beside.find((other) => other.type === "tool:call" && other.id === body.id);
     const row = call?.type === "tool:call" ? findFixture(fixtures[body.tool] ?? [], call.input) : undefined;
     if (!row) return body;
     const { planned: _planned, output: _output, ...rest } = body;
     if (row.error !== undefined) return { ...rest, error: redactor.text(row.error), code: "tool.failed" };
     return { ...rest, output: redactor.value(row.output ?? null) };
   };
-  return (step: Step) => {
+  const bodies = (step: SingleStep): readonly Entry[] | undefined => {
     if (step.kind === "reach" && !isLive) {
       const known = past.find((event) => event.type === "tool:audience" && event.id === step.call.key);
       const audience = known?.type === "tool:audience" ? known.audience : "public";
@@ -192,6 +192,7 @@ function recallOf({ fixtures, isLive }: Props, { redactor }: PreparedRun, past: 
       return undefined;
     return step.bodies.map((body) => answered(body, step.bodies));
   };
+  return { bodies, narrow: (step) => step };
 }
 
 function exposedIn({ skills }: RunRecord): (skill: string, tool: string) => string {

@@ -1,9 +1,11 @@
-import type { EventBody, RunError, RunRecord } from "../event.ts";
+import type { EventBody, EventOf, RunError, RunRecord } from "../event.ts";
 import { followPath } from "../path.ts";
-import { defined, type Json } from "../values.ts";
+import { defined, type Json, type JsonObject } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
 import { isDryRun } from "../workflow/inputs.ts";
+import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";
+import { ask } from "./limits.ts";
 import type { Program } from "./program.ts";
 import {
   chooseRoute,
@@ -15,8 +17,8 @@ import {
   routingView,
   viewContext,
 } from "./route.ts";
-import type { Leaving, State } from "./state.ts";
-import { ask } from "./limits.ts";
+import { sceneOf } from "./scene.ts";
+import type { Inside, Leaving, State } from "./state.ts";
 import type { SingleStep } from "./step.ts";
 
 /** What follows a visit: a route, or the end of the run. */
@@ -74,9 +76,14 @@ function askRoute(
   return ask(program, state, { key, purpose: "route", node: leaving.node, model, prompt });
 }
 
+/** Before a node that is not entered. */
+export function finishEarly(program: Program, state: State, why: string): SingleStep {
+  return end(program, state, "succeeded", why);
+}
+
 function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
   if (leaving.failed) return end(program, state, "failed", `node ${leaving.node} failed`, leaving.error);
-  const idle = idleness(program.record, state);
+  const idle = state.inside ? undefined : idleness(program.record, state);
   if (idle) return end(program, state, "failed", "no work was done", idle);
   return end(program, state, "succeeded", why || "the last node is done");
 }
@@ -122,13 +129,10 @@ export function endHalted(program: Program, state: State): SingleStep {
   return end(program, state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
 }
 
-function end(
-  program: Program,
-  state: State,
-  status: "succeeded" | "failed" | "stopped" | "interrupted",
-  reason: string,
-  error?: RunError,
-): SingleStep {
+type Ending = "succeeded" | "failed" | "stopped" | "interrupted";
+
+function end(program: Program, state: State, status: Ending, reason: string, error?: RunError): SingleStep {
+  if (state.inside) return endInside(program, state, state.inside, error);
   const results = Object.fromEntries(state.results);
   const verdict = verdictOf(program, state);
   const warnings: EventBody[] =
@@ -142,6 +146,49 @@ function end(
     key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
     bodies: [...warnings, body],
   };
+}
+
+/** What an inner run came to is its node's affair: one that stopped at a limit of its own has failed. */
+function endInside(program: Program, state: State, inside: Inside, error: RunError | undefined): SingleStep {
+  const { node, at: inner, key, parent, prefix } = inside;
+  const verdict = verdictOf(program, state);
+  const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
+  const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
+  const named = { type: "inner:end", node, inner, ...defined("key", key) } as const;
+  const isSkipped = error !== undefined && program.parent?.node(node).map?.on_error === "skip";
+  const came: Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error"> = error === undefined
+    ? { status: "success", data }
+    : isSkipped
+      ? { status: "skipped", data, skipped_reason: error.message }
+      : { status: "failed", data: { ...data, error: error.message }, error };
+  const ends = `${prefix}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
+  return { kind: "decide", key: ends, at: parent.inside?.at, bodies: [{ ...named, ...came }] };
+}
+
+/** Nothing can go on before somebody has spoken (extensions G25). */
+export function park(program: Program, state: State): SingleStep {
+  const waiting = waitsOf(state);
+  const changed = waiting.find(
+    ({ asked, state: inner }) => asked.digest !== undefined && asked.digest !== planDigestOf(inner),
+  );
+  if (changed)
+    return {
+      ...askWord(sceneOf(program.inside(changed.state.inside?.at), changed.state, changed.visit)),
+      at: changed.state.inside?.at,
+    };
+  const nodes = waiting.map(({ node }) => node).join(", ");
+  const reason = `waits for a person's word: ${nodes}`;
+  const body: EventBody = {
+    type: "workflow:end",
+    results: Object.fromEntries(state.results),
+    status: "waiting",
+    reason,
+    waiting: waiting.map(({ node, asked: { ask, since, until, digest } }) => {
+      return { node, ask, since, ...defined("until", until), ...defined("digest", digest) };
+    }),
+    error: { code: "run.waiting", message: reason },
+  };
+  return { kind: "decide", key: `wait/${state.entered}/${state.usage.modelCalls}/${waiting.length}`, bodies: [body] };
 }
 
 /** What stands at the path that the workflow names (G17); undefined where nothing does. */

@@ -17,7 +17,9 @@ import { work } from "./visit.ts";
 export function next(program: Program, state: State): Step | undefined {
   if (state.end) return undefined;
   const { resumes } = state.run;
-  const steps = stepsOf(program, state).map((step) => (resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` }));
+  const steps = stepsOf(program, state).map((step) =>
+    resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` },
+  );
   const [first, ...others] = steps;
   if (first) return others.length === 0 ? first : { kind: "together", key: first.key, steps };
   const parked = park(program, state);

@@ -27,12 +27,20 @@ export function stepsLeft(program: Program, state: State, node: string): SingleS
   return undefined;
 }
 
+/** Whether a step ends with what a prefix names. */
+export function isUnder(key: StepKey, prefix: string): boolean {
+  if (!key.startsWith(prefix)) return false;
+  return (
+    prefix === "" || prefix.endsWith("/") || key.length === prefix.length || /^[/[]/.test(key.slice(prefix.length))
+  );
+}
+
 /** A moment at which work has to end, and what is recorded then. */
 export interface Deadline {
   readonly leftMs: number;
   /** All steps whose keys begin so end with it. */
   readonly prefix: string;
-  readonly body: Reached & { readonly at?: string };
+  readonly body: Reached & { readonly at: string | undefined };
 }
 
 /** Of the attempt under way, of the inner runs that it is part of, and of the run. */
@@ -40,17 +48,16 @@ export function deadlines(program: Program, state: State): Deadline[] {
   const found: Deadline[] = [];
   for (const level of levels(program, state)) {
     const { visit, inside, run } = level.state;
-    const at = inside === undefined ? {} : { at: inside.at };
-    const attemptMs = visit && attemptLimit(level.program, level.state, visit.node);
-    if (visit && attemptMs !== undefined) {
-      const message = `node ${visit.node} took longer than its timeout`;
-      const body = { type: "limit:reached", limit: "node_timeout", message, ...at } as const;
-      found.push({ leftMs: attemptMs - (run.activeMs - visit.attemptFrom), prefix: visit.key, body });
-    }
+    const of = { type: "limit:reached", at: inside?.at } as const;
     const leftMs = timeLeft(level);
-    if (leftMs === undefined || level.limits.timeout_ms === undefined) continue;
-    const body = { type: "limit:reached", limit: "timeout", message: timeoutMessage(level.limits.timeout_ms), ...at } as const;
-    found.push({ leftMs, prefix: inside?.prefix ?? "", body });
+    if (leftMs !== undefined && level.limits.timeout_ms !== undefined) {
+      const body = { ...of, limit: "timeout", message: timeoutMessage(level.limits.timeout_ms) } as const;
+      found.push({ leftMs, prefix: inside?.prefix ?? "", body });
+    }
+    const attemptMs = visit && attemptLimit(level.program, level.state, visit.node);
+    if (!visit || attemptMs === undefined) continue;
+    const body = { ...of, limit: "node_timeout", message: `node ${visit.node} took longer than its timeout` } as const;
+    found.push({ leftMs: attemptMs - (run.activeMs - visit.attemptFrom), prefix: visit.key, body });
   }
   return found;
 }

@@ -1,18 +1,57 @@
 import type { RunRecord, SkillRecord } from "../event.ts";
+import { documentOf } from "../inner/place.ts";
 import { skillSections } from "../own/disclosure.ts";
 import { READ_SKILL } from "../own/own-tools.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import type { Section } from "../prompt.ts";
 import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { parseSkillReference } from "../skill-reference.ts";
+import { parseDuration } from "../values.ts";
 import { parseCondition } from "../workflow/condition.ts";
 import type { Condition, Edge, NodeSources, ValueRule, WorkflowNode } from "../workflow.ts";
-import { citesResults, inOrder, selectTools } from "./offer.ts";
-import type { NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
+import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
+import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
 
 /** Joins a run's record into a program. */
 export function linkProgram(record: RunRecord): Program {
+  const kept = new Map<string, Program>();
+  const inside = (at = ""): Program => {
+    const path = documentOf(at);
+    const known = kept.get(path);
+    if (known) return known;
+    const program = path === "" ? link({ record, path, parent: undefined, inside }) : linkInner(record, path, inside);
+    kept.set(path, program);
+    return program;
+  };
+  return inside();
+}
+
+function linkInner(record: RunRecord, path: string, inside: Program["inside"]): Program {
+  const document = Object.hasOwn(record.inner ?? {}, path) ? record.inner?.[path] : undefined;
+  if (!document) throw new RangeError(`the run has no workflow for ${path}`);
+  const { workflow, sources } = document;
+  return link({ record: { ...record, workflow, sources }, path, parent: inside(parentOf(path)), inside });
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+function innerLimits(limits: WorkflowNode["limits"] = {}): InnerLimits {
+  const { max_cost_usd, max_tokens, max_steps, timeout } = limits;
+  return { max_cost_usd, max_tokens, max_steps, timeout_ms: parseDuration(timeout) };
+}
+
+interface Linking extends Pick<Program, "parent" | "inside"> {
+  readonly record: RunRecord;
+  /** Of the node that runs it; empty of the run itself. */
+  readonly path: string;
+}
+
+function link({ record, path, parent, inside }: Linking): Program {
   const { workflow } = record;
+  const own = path.slice(path.lastIndexOf("/") + 1);
+  const declared = workflow.writes ?? "allow";
   const nodes = new Map(Object.entries(workflow.nodes));
   const skills = new Map(record.skills.map((skill) => [skill.id, skill]));
   const edges = groupEdges(workflow.edges);
@@ -81,6 +120,12 @@ export function linkProgram(record: RunRecord): Program {
       ...told(id, now).map((text) => ({ text, trusted: true })),
     ],
     instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
+    source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
+    parent,
+    limits: innerLimits(parent?.node(own).limits),
+    writes: parent ? stricter(declared, parent.writes) : "allow",
+    inner: (id) => inside(path === "" ? id : `${path}/${id}`),
+    inside,
     warnings: [...new Set([...nodes].flatMap(([id, node]) => toolWarnings(id, node, available(id), record)))],
   };
 }
@@ -114,7 +159,11 @@ function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value 
 
 function isSameOffering(a: Offering, b: Offering): boolean {
   return (
-    a.settings === b.settings && a.made === b.made && a.holdsBlobs === b.holdsBlobs && a.hasResults === b.hasResults
+    a.settings.writes === b.settings.writes &&
+    a.settings.context_mode === b.settings.context_mode &&
+    a.made === b.made &&
+    a.holdsBlobs === b.holdsBlobs &&
+    a.hasResults === b.hasResults
   );
 }
 

@@ -8,6 +8,8 @@ import { admitReferences, referencesIn } from "../plan/reference.ts";
 import { type Audience, readsPrivate, type ToolDescriptor } from "../skill.ts";
 import { deepEqual, defined, type Json, type JsonSchema } from "../values.ts";
 import { bringsText } from "../workflow/inputs.ts";
+import { isReadIn, offersIn, readingsOf } from "./inner/reading.ts";
+import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
 import type { PendingCall, PlannedOperation, State } from "./state.ts";
@@ -16,13 +18,17 @@ import type { PendingCall, PlannedOperation, State } from "./state.ts";
 
 /** Whether a call is planned: all that write are, or it would take private text to a public place (extensions G41). */
 export function holdOf(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
-  return tool.effect === "write" && (scene.state.run.settings.writes === "plan" || takesPrivateText(scene, call, tool));
+  return tool.effect === "write" && (writesHere(scene) === "plan" || takesPrivateText(scene, call, tool));
+}
+
+function writesHere({ program, state }: Scene) {
+  return settingsAt(program, state.run.settings).writes;
 }
 
 /** Whether it matters who would read what a tool writes, and the tool is not known to be the team's. */
 export function needsAudience(scene: Scene, tool: ToolDescriptor): boolean {
   if (tool.effect !== "write" || tool.audience !== "public") return false;
-  return scene.state.run.settings.writes === "plan" || (!scene.state.run.settings.allow_public && isPrivate(scene));
+  return writesHere(scene) === "plan" || (!scene.state.run.settings.allow_public && isPrivate(scene));
 }
 
 function takesPrivateText(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
@@ -35,9 +41,8 @@ function audienceOf({ audience }: PendingCall, tool: ToolDescriptor): Audience {
 }
 
 /** A tool of a private source was offered to the node, or to one whose result it was given (trust 12). */
-function isPrivate({ program, state, visit }: Scene): boolean {
-  const nodes = [...new Set([visit.node, ...state.results.keys()])];
-  return nodes.some((node) => program.tools(node, state).offered.some(readsPrivate));
+function isPrivate(scene: Scene): boolean {
+  return readingsOf(scene).some((reading) => offersIn(reading, readsPrivate));
 }
 
 const admitting = new WeakMap<JsonSchema, JsonSchema>();
@@ -107,15 +112,16 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
 }
 
 /** What strangers wrote that the node had read: in it, and in each node whose result it was given (fine-print T8). */
-function sourcesOf({ program, state, visit }: Scene): Operation["sources"] {
-  const read = new Set([...state.results.keys(), visit.node]);
-  const isStrangers = ({ node, tool: name, outcome, planned }: RecordedCall) => {
-    if (!read.has(node) || !outcome || planned) return false;
-    const tool = program.tools(node, state).all.find(({ exposed }) => exposed === name);
+function sourcesOf(scene: Scene): Operation["sources"] {
+  const { program, state } = scene;
+  const readings = readingsOf(scene);
+  const isStrangers = (call: RecordedCall) => {
+    if (!call.outcome || call.planned || !readings.some((reading) => isReadIn(reading, call))) return false;
+    const tool = toolsAt(program.inside(call.at), state, call.node).all.find(({ exposed }) => exposed === call.tool);
     return tool !== undefined && givesStrangersText(tool);
   };
   const calls = [...state.run.calls.values()].filter(isStrangers);
-  const { workflow, record } = program;
+  const { workflow, record } = program.inside(undefined);
   return [
     ...(bringsText(workflow.inputs, record.input) ? [{ ref: "input" }] : []),
     ...calls.map(({ ref, tool, node }) => ({ ref, tool, node })),
@@ -137,7 +143,7 @@ const PLANNED =
 
 /** Said at nodes whose writes are planned. */
 export function planNote(scene: Scene): string | undefined {
-  if (scene.state.run.settings.writes !== "plan") return undefined;
+  if (writesHere(scene) !== "plan") return undefined;
   return toolsHere(scene).offered.some(({ effect }) => effect === "write") ? PLANNED : undefined;
 }
 

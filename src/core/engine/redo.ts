@@ -1,16 +1,23 @@
 import type { EventOf } from "../event.ts";
 import type { ContextEntry } from "../prompt.ts";
-import type { PathStep, PlannedOperation, State } from "./state.ts";
+import { isUnder } from "./limits.ts";
+import type { PathStep, PlannedOperation, State, Visit } from "./state.ts";
 
 /** What is redone: visits that are taken back, with their results and what they planned. */
 
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
 export function foldResume(state: State, { from, settings }: EventOf<"run:resume">): void {
-  const { unfinished, leaving, halt } = state;
   state.run.settings = { ...state.run.settings, ...settings };
   state.run.resumes += 1;
   state.run.afterwards += 1;
   state.run.timeFrom = state.run.activeMs;
+  for (const { inside } of state.run.inner.values()) if (inside) inside.waits = undefined;
+  takeUp(state, from);
+}
+
+/** Goes on where a run, or an inner run that it is to go on in, came to its end. */
+function takeUp(state: State, from?: string): void {
+  const { unfinished, leaving, halt } = state;
   state.end = undefined;
   state.halt = undefined;
   state.unfinished = undefined;
@@ -25,10 +32,24 @@ export function foldResume(state: State, { from, settings }: EventOf<"run:resume
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
     state.visit = { ...unfinished, answer, failure: undefined };
+    takeUpCall(state, state.visit);
   } else if (leaving?.failed && !halt) {
     redoFrom(state, state.path.length - 1);
   } else if (leaving) {
     state.leaving = { ...leaving, answers: [], routeError: undefined };
+  }
+}
+
+/** A call that failed where a model was to blame goes on inside the workflow that it called. */
+function takeUpCall({ run }: State, { key, items }: Visit): void {
+  if (!items) return;
+  for (const [at, inner] of run.inner) {
+    const [item] = items.all;
+    if (inner.inside?.prefix !== `${key}/` || item?.key !== undefined || item?.outcome?.status !== "failed") continue;
+    item.outcome = undefined;
+    items.failed = 0;
+    items.running.set(at, item);
+    takeUp(inner);
   }
 }
 
@@ -41,7 +62,7 @@ export function withdraw({ run: { operations } }: State, isRedone: (planned: Pla
 }
 
 export function markFailed({ run: { operations } }: State, key: string, nodeFailed: boolean): void {
-  for (const planned of operations) if (planned.visit === key) planned.nodeFailed = nodeFailed;
+  for (const planned of operations) if (isUnder(planned.visit, key)) planned.nodeFailed = nodeFailed;
 }
 
 /** Prompts under way hold a length, so the list of entries grows in place; only a second result of a node copies it. */
@@ -58,8 +79,8 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
 
 /** Takes back the visits from a position on, and what they planned. */
 function redoFrom(state: State, position: number): void {
-  const redone = new Set(state.path.slice(Math.max(0, position)).map(({ key }) => key));
-  withdraw(state, ({ visit }) => redone.has(visit));
+  const redone = state.path.slice(Math.max(0, position)).map(({ key }) => key);
+  withdraw(state, ({ visit }) => redone.some((key) => isUnder(visit, key)));
   stepBack(state, position);
 }
 

@@ -27,7 +27,9 @@ export function liveEdges(program: Program, node: string, state: Pick<State, "fo
   const holds = ({ condition }: NumberedEdge) =>
     condition === undefined ||
     checkValues(condition, contextFor(condition, state, skillsAt(program, node))).length === 0;
-  return program.edgesFrom(node).filter((edge) => isLeft(edge) && holds(edge));
+  const isDenied = program.node(node).approval !== undefined && state.results.get(node)?.data.approved === false;
+  const stays = ({ condition }: NumberedEdge) => !isDenied || condition !== undefined;
+  return program.edgesFrom(node).filter((edge) => stays(edge) && isLeft(edge) && holds(edge));
 }
 
 type RootParts = "results" | "context";

@@ -1,4 +1,13 @@
-import type { EventOf, EvidenceCounts, NodeResult, RunError, RunRecord, RunStatus, Settings, ToolCall } from "../event.ts";
+import type {
+  EventOf,
+  EvidenceCounts,
+  NodeResult,
+  RunError,
+  RunRecord,
+  RunStatus,
+  Settings,
+  ToolCall,
+} from "../event.ts";
 import type { Operation } from "../operation.ts";
 import type { MadeTool, RecordedCall } from "../own/call.ts";
 import type { Application } from "../plan/standing.ts";

@@ -4,7 +4,7 @@ import type { Call } from "../own/call.ts";
 import type { Prompt } from "../prompt.ts";
 
 /** What inner runs wait for side by side: started inside one record, which takes all that is done by then. */
-interface Together {
+export interface Together {
   readonly kind: "together";
   readonly key: StepKey;
   readonly steps: readonly SingleStep[];

@@ -4,12 +4,12 @@ import { readAnswer } from "./answer.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
+import { ask } from "./limits.ts";
 import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
 import { unmetRequirement } from "./requirement.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { Visit } from "./state.ts";
-import { ask } from "./limits.ts";
 import type { SingleStep } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
 
@@ -32,7 +32,13 @@ function askTurn(scene: Scene): SingleStep {
   const most = mostTurns(scene);
   if (visit.replies > most) return leaveFailed(visit, node, { message: `the limit of ${most} turns was reached` });
   const key = `${visit.key}/${visit.attempt}/${visit.replies}`;
-  return ask(program, state, { key, purpose: "work", node: visit.node, model: modelHere(scene), prompt: workPrompt(scene) });
+  return ask(program, state, {
+    key,
+    purpose: "work",
+    node: visit.node,
+    model: modelHere(scene),
+    prompt: workPrompt(scene),
+  });
 }
 
 const CITE = "Claims cite results by their reference, e.g. r7.";

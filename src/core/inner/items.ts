@@ -15,7 +15,7 @@ export interface Chosen {
 }
 
 export interface Choice {
-  readonly items: readonly Chosen[];
+  readonly items: Chosen[];
   /** How many are beyond `max_items`: they have no entry. */
   readonly left: number;
 }
@@ -58,10 +58,15 @@ function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: stri
   const found = followPath(key, { [as]: item });
   const [value] = "missing" in found ? [] : found;
   if (value === undefined || value === null || value === "") {
-    return { key: String(index), error: "missing" in found ? `it has no key: ${found.missing}` : `it has no key: ${key}` };
+    return {
+      key: String(index),
+      error: "missing" in found ? `it has no key: ${found.missing}` : `it has no key: ${key}`,
+    };
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > LONGEST_KEY ? { key: String(index), error: `its key is longer than ${LONGEST_KEY} characters` } : { key: text };
+  return text.length > LONGEST_KEY
+    ? { key: String(index), error: `its key is longer than ${LONGEST_KEY} characters` }
+    : { key: text };
 }
 
 /** The values by which an item counts as changed, by their paths. */

@@ -13,11 +13,11 @@ import type { Prompt } from "../prompt.ts";
 export function recordedPrompts({
   record,
   events,
-}: StoredRun): (answer: Pick<Envelope, "seq" | "epoch">) => Prompt | undefined {
+}: StoredRun): (answer: Pick<Envelope, "seq" | "epoch" | "key">) => Prompt | undefined {
   const program = linkProgram(record);
   let state = begin(record);
   let position = 0;
-  return ({ seq, epoch }) => {
+  return ({ seq, epoch, key }) => {
     if (seq < position) [state, position] = [begin(record), 0];
     for (; position < seq; position++) {
       const event = events[position];
@@ -25,6 +25,7 @@ export function recordedPrompts({
     }
     state.run.epoch = epoch;
     const step = next(program, state);
-    return step?.kind === "ask" ? step.prompt : undefined;
+    const asked = step?.kind === "together" ? step.steps.find(({ key: each }) => each === key) : step;
+    return asked?.kind === "ask" ? asked.prompt : undefined;
   };
 }

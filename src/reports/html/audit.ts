@@ -175,6 +175,16 @@ function aboutEvent(event: RunEvent): string {
       return `visit ${event.iteration}`;
     case "node:exit":
       return event.result.status;
+    case "map:start":
+      return `${plural(event.items.length, "item")}, ${event.left} left`;
+    case "inner:start":
+      return event.inner;
+    case "inner:end":
+      return `${event.inner}: ${event.status}`;
+    case "approval:asked":
+      return event.ask;
+    case "approval:given":
+      return `${event.approved ? "approved" : "denied"} by ${event.by}`;
     case "node:retry":
     case "reply:rejected":
     case "run:interrupt":

@@ -12,6 +12,7 @@ export const STATE_MARKS: Readonly<Record<RunState, string>> = {
   failed: "✘",
   stopped: "■",
   interrupted: "■",
+  waiting: "◆",
 };
 
 export function headHtml(account: Account): Markup {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fold } from "../../../src/core/engine/fold.ts";
-import { runTimeLeft } from "../../../src/core/engine/interpreter.ts";
+import { deadlines } from "../../../src/core/engine/limits.ts";
+import { linkProgram } from "../../../src/core/engine/link.ts";
 import { begin } from "../../../src/core/engine/state.ts";
 import { callEvents } from "../../../src/core/engine/turn-calls.ts";
 import type { CallCode } from "../../../src/core/errors.ts";
@@ -1216,8 +1217,11 @@ describe("going on after the end", () => {
     const low = recordOf(flow, { skills: [OPS], settings: { limits: { timeout_ms: 100 } } });
     const first = play(low, { tick: 10 });
     const cut = first.events.findIndex((event) => event.type === "model:reply") + 1;
-    expect(runTimeLeft(first.events.slice(0, cut).reduce(fold, begin(low, 0)))).toBe(70);
-    expect(runTimeLeft(first.events.slice(0, cut).reduce(fold, begin(low, 1)))).toBe(100);
+    const left = (epoch: number) => {
+      return deadlines(linkProgram(low), first.events.slice(0, cut).reduce(fold, begin(low, epoch)));
+    };
+    expect(left(0)).toMatchObject([{ leftMs: 70, body: { limit: "timeout" } }]);
+    expect(left(1)).toMatchObject([{ leftMs: 100, body: { limit: "timeout" } }]);
   });
 
   test("after a model error: the same call is made again, the turns kept", () => {

@@ -261,7 +261,7 @@ describe("the tools that a run defines", () => {
 
   test("are defined anew under the same name", () => {
     const { state } = playAt(node, "full", { answers: [define("x"), define("x", { code: "return 2;" })] });
-    expect(state.made.map(({ code }) => code)).toEqual(["return 2;"]);
+    expect(state.run.made.map(({ code }) => code)).toEqual(["return 2;"]);
   });
 
   test("are gone once removed", () => {
@@ -271,7 +271,7 @@ describe("the tools that a run defines", () => {
     expect(played.called.map(({ made }) => made?.tool.name)).toEqual([undefined, "x"]);
     expect(eventsOf(played.events, "tool:removed")).toMatchObject([{ node: "a", name: "x" }]);
     expect(resultAt(played, "a").toolCalls.at(-1)?.error).toContain("no tool is named tool-maker_x");
-    expect(played.state.made).toEqual([]);
+    expect(played.state.run.made).toEqual([]);
   });
 
   test("are not there when the call that should define them failed", () => {
@@ -280,7 +280,7 @@ describe("the tools that a run defines", () => {
       tools: () => ({ error: "no", code: "tool.failed" }),
     });
     expect(eventsOf(played.events, "tool:defined")).toEqual([]);
-    expect(played.state.made).toEqual([]);
+    expect(played.state.run.made).toEqual([]);
   });
 
   test("are in doubt after a crash like any other write, and are there again", () => {

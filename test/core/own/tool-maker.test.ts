@@ -7,7 +7,7 @@ const DEFINITION = { name: "fetch_weather", description: "Fetches", parameters: 
 /** What a definition comes to: why it is refused, or the tool. */
 function define(parts: object) {
   const played = play(record, { answers: [calls(["tool-maker_define_tool", { ...DEFINITION, ...parts }])] });
-  return { error: resultAt(played, "a").toolCalls[0]?.error, made: played.state.made[0], called: played.called };
+  return { error: resultAt(played, "a").toolCalls[0]?.error, made: played.state.run.made[0], called: played.called };
 }
 const removalError = (name: string) => {
   const played = play(record, { answers: [calls(["tool-maker_remove_tool", { name }])] });

@@ -5,7 +5,7 @@ import { leave, leaveFailed } from "../leave.ts";
 import { planOf } from "../planning.ts";
 import { unmetRequirement } from "../requirement.ts";
 import type { Scene } from "../scene.ts";
-import type { State, Visit } from "../state.ts";
+import type { Asked, State, Visit } from "../state.ts";
 import type { SingleStep } from "../step.ts";
 
 /** A person's word (extensions G25). */
@@ -13,6 +13,24 @@ import type { SingleStep } from "../step.ts";
 /** Whether a visit can do nothing before somebody has spoken. */
 export function isWaiting({ asked, failure }: Visit): boolean {
   return asked !== undefined && asked.word === undefined && failure === undefined;
+}
+
+interface Wait {
+  /** As `signal` takes it: `top/each[fp-81]/ask`. */
+  readonly node: string;
+  readonly state: State;
+  readonly visit: Visit;
+  readonly asked: Asked;
+}
+
+/** The words that a run and those inside it wait for. */
+export function waitsOf(state: State): Wait[] {
+  return [state, ...state.run.inner.values()].flatMap((each): Wait[] => {
+    const { visit, inside } = each;
+    if (!visit?.asked || !isWaiting(visit)) return [];
+    const node = inside === undefined ? visit.node : `${inside.at}/${visit.node}`;
+    return [{ node, state: each, visit, asked: visit.asked }];
+  });
 }
 
 /** Asks, and goes on once it was answered; a denial is an answer. */
@@ -38,7 +56,7 @@ function asking({ program, state, visit, node }: Scene): SingleStep {
     ...defined("timeout_ms", parseDuration(node.approval?.timeout)),
     ...(node.approval?.of === "plan" ? { digest: planDigestOf(state) } : {}),
   };
-  return { kind: "decide", key: `${visit.key}/ask`, bodies: [body] };
+  return { kind: "decide", key: `${visit.key}/ask/${state.run.operations.length}`, bodies: [body] };
 }
 
 /** Of the operations that the run has planned so far: what an approval of the plan is bound to. */

@@ -1,6 +1,8 @@
 import type { Envelope, EventOf } from "../../event.ts";
 import { sumEvidence } from "../../evidence/check.ts";
+import { encodeKey } from "../../inner/place.ts";
 import { defined } from "../../values.ts";
+import { isUnder } from "../limits.ts";
 import { beginInside, type Item, type State, type Visit } from "../state.ts";
 
 /** What happens to the runs inside a visit, and to the words that visits wait for. */
@@ -21,14 +23,20 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
   const { visit, run } = state;
   if (!item || !visit?.items) return;
   visit.items.running.set(at, item);
-  const prefix = `${visit.key}${at.slice(at.lastIndexOf(node) + node.length)}/`;
+  const prefix = `${visit.key}${key === undefined ? "" : `[${encodeKey(key)}]`}/`;
   run.inner.set(at, beginInside({ at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined }, input));
 }
 
 /** The item that begins next; a call has but one. */
 function beginning({ visit }: State, key: string | undefined): Item | undefined {
   if (!visit) return undefined;
-  visit.items ??= { all: [{ key: undefined, index: 0, outcome: undefined }], left: 0, begun: 0, failed: 0, running: new Map() };
+  visit.items ??= {
+    all: [{ key: undefined, index: 0, outcome: undefined }],
+    left: 0,
+    begun: 0,
+    failed: 0,
+    running: new Map(),
+  };
   const { items } = visit;
   for (; items.begun < items.all.length; items.begun++) {
     const item = items.all[items.begun];
@@ -62,7 +70,8 @@ function keepTrace({ run, inside, steps, edges, results }: State): void {
   if (!inside) return;
   run.traces.set(inside.at, { steps, edges });
   const checked = [...results.values()].flatMap(({ evidence }) => evidence ?? []);
-  if (checked.length > 0) run.innerEvidence = sumEvidence([...(run.innerEvidence ? [run.innerEvidence] : []), ...checked]);
+  if (checked.length > 0)
+    run.innerEvidence = sumEvidence([...(run.innerEvidence ? [run.innerEvidence] : []), ...checked]);
 }
 
 /** Of a visit that nobody goes on with. */
@@ -70,7 +79,7 @@ export function forgetInner({ run }: State, { key, items }: Visit): void {
   if (!items) return;
   for (const [at, inner] of run.inner) {
     const { prefix = "" } = inner.inside ?? {};
-    if (!prefix.startsWith(`${key}[`) && !prefix.startsWith(`${key}/`)) continue;
+    if (!isUnder(prefix, key)) continue;
     keepTrace(inner);
     run.inner.delete(at);
   }

@@ -4,14 +4,14 @@ import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { defined, isObject, type JsonObject } from "../../values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../workflow.ts";
-import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
-import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 import { leave } from "../leave.ts";
+import { ask } from "../limits.ts";
 import { toolsAt } from "../offer.ts";
 import { modelHere, type Scene, toolsHere } from "../scene.ts";
 import type { Visit } from "../state.ts";
-import { ask } from "../limits.ts";
 import type { SingleStep } from "../step.ts";
+import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
+import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 
 /** Whether an attempt's answer will do, and what follows if it will not. */
 
@@ -69,7 +69,7 @@ const MOST_OF_EXCERPT = 4096;
 function citedResult({ program, state }: Scene, ref: string): CitedResult[] {
   const call = state.run.calls.get(ref);
   if (!call) return [];
-  const { all } = toolsAt(program, state, call.node);
+  const { all } = toolsAt(program.inside(call.at), state, call.node);
   const isTeam = all.find(({ exposed }) => exposed === call.tool)?.origin === "team";
   return [{ call, isTeam, blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [] }];
 }
@@ -152,6 +152,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const attempt = visit.attempt + 1;
   const warning = `node ${visit.node}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
   const bodies: EventBody[] = [{ type: "node:retry", node: visit.node, attempt, reason: error, preamble }];
-  if (visit.reflection === null && !state.run.warned.has(warning)) bodies.unshift({ type: "warning", message: warning });
+  if (visit.reflection === null && !state.run.warned.has(warning))
+    bodies.unshift({ type: "warning", message: warning });
   return { kind: "decide", key: `${visit.key}/${attempt}`, bodies };
 }

@@ -1,0 +1,45 @@
+import { placeOf } from "../../inner/place.ts";
+import type { RecordedCall } from "../../own/call.ts";
+import type { ToolDescriptor } from "../../skill.ts";
+import { toolsAt } from "../offer.ts";
+import type { Program } from "../program.ts";
+import type { Scene } from "../scene.ts";
+import type { State } from "../state.ts";
+
+/** What a visit may have read: in it, in the nodes whose results it was given, and in those around an inner run. */
+export interface Reading {
+  readonly program: Program;
+  readonly state: State;
+  readonly nodes: ReadonlySet<string>;
+}
+
+export function readingsOf({ program, state, visit }: Scene): Reading[] {
+  return [{ program, state, nodes: new Set([...state.results.keys(), visit.node]) }, ...around(program, state)];
+}
+
+function around({ parent }: Program, { inside }: State): Reading[] {
+  if (!parent || !inside) return [];
+  const { parent: state } = inside;
+  return [{ program: parent, state, nodes: new Set(state.results.keys()) }, ...around(parent, state)];
+}
+
+/** Whether a call's result may have been read. */
+export function isReadIn({ state, nodes }: Reading, { at, node }: RecordedCall): boolean {
+  const own = state.inside?.at;
+  if (at === own) return nodes.has(node);
+  if (at === undefined) return false;
+  return [...state.results.keys()].some((id) => {
+    const place = placeOf(own, id, undefined);
+    return at === place || at.startsWith(`${place}[`) || at.startsWith(`${place}/`);
+  });
+}
+
+/** Whether a tool of that kind was offered to one of the nodes, or to one of the workflows that they ran. */
+export function offersIn({ program, state, nodes }: Reading, is: (tool: ToolDescriptor) => boolean): boolean {
+  return [...nodes].some((id) => {
+    const { map, call } = program.node(id);
+    if (!map && call === undefined) return toolsAt(program, state, id).offered.some(is);
+    const inner = program.inner(id);
+    return offersIn({ program: inner, state, nodes: new Set(Object.keys(inner.workflow.nodes)) }, is);
+  });
+}
