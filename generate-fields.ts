@@ -9,6 +9,8 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
   readonly additionalProperties?: Schema | boolean;
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
 }
 
 /** A document that people write: its title, what is said of it first, its schema, and how its parts are called. */
@@ -26,13 +28,36 @@ Every field of the documents that you write, made from the schemas that check th
 and checks the same with \`# yaml-language-server: $schema=…/schemas/workflow.json\` as a file's first line
 (\`skillflow schema workflow\` prints it). *ID* and *NAME* stand for names of your own.`;
 
-export function fieldsPage(documents: readonly FieldsOf[]): string {
-  const naming: Naming = new Map(
-    documents.flatMap(({ schema, parts }) =>
-      partsOf(schema as Schema, parts).map(([name, part]) => [shapeOf(part), name]),
-    ),
+export function fieldsPage(written: readonly FieldsOf[]): string {
+  const documents = written.map((document) => ({ ...document, schema: unfolded(document.schema as Schema) }));
+  const naming = new Map(
+    documents.flatMap(({ schema, parts }) => partsOf(schema, parts).map(([name, part]) => [shapeOf(part), name])),
   );
+  for (const { schema } of documents) {
+    for (const [key, definition] of Object.entries(schema.$defs ?? {})) {
+      const name = naming.get(shapeOf(unfold(definition, schema, [key])));
+      if (name !== undefined) naming.set(shapeOf({ $ref: `#/$defs/${key}` }), name);
+    }
+  }
   return `${[HEAD, ...documents.flatMap((document) => documentSections(document, naming))].join("\n\n")}\n`;
+}
+
+/** What it refers to stands in its place, but for what is inside of itself. */
+function unfolded(schema: Schema): Schema {
+  return unfold(schema, schema, []);
+}
+
+function unfold<Value>(value: Value, root: Schema, inside: readonly string[]): Value {
+  if (Array.isArray(value)) return value.map((item) => unfold(item, root, inside)) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  const { $ref, ...own } = value as Schema;
+  const key = typeof $ref === "string" ? $ref.slice("#/$defs/".length) : undefined;
+  const definition = key === undefined || inside.includes(key) ? undefined : root.$defs?.[key];
+  if (key !== undefined && definition) return { ...unfold(definition, root, [...inside, key]), ...own } as Value;
+  const members = Object.entries(value).map(([name, member]) => {
+    return [name, name === "$defs" ? member : unfold(member, root, inside)];
+  });
+  return Object.fromEntries(members) as Value;
 }
 
 /** The parts that have a table of their own, by their shapes: one shape is described once. */

@@ -89,6 +89,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "own",
     "evidence",
+    "inner",
     "engine",
     "taint",
     "applying",
@@ -113,7 +114,7 @@ const mayUseSdk = (path: string, target: string) =>
 
 const IMPURE = [
   [/\bawait\b|\basync\b/, "waits"],
-  [/\bDate\.now\b|\bnew Date\b|\bperformance\b/, "reads a clock"],
+  [/\bDate\.now\b|\bnew Date\b(?!\([^)])|\bperformance\b/, "reads a clock"],
   [/\bMath\.random\b|\bcrypto\b/, "uses chance"],
   [/\bset(?:Timeout|Interval|Immediate)\b/, "waits"],
   [/\bconsole\b/, "prints"],
@@ -274,6 +275,7 @@ describe("the architecture", () => {
     ["core that imports an SDK", "src/core/a.ts", 'import type OpenAI from "openai";'],
     ["core that awaits", "src/core/a.ts", "export const f = async () => await g();"],
     ["core that reads a clock", "src/core/a.ts", "export const now = Date.now();"],
+    ["core that asks for the present date", "src/core/a.ts", "export const now = new Date();"],
     ["core that uses chance", "src/core/a.ts", "export const n = Math.random();"],
     ["a model that knows a store", "src/models/a.ts", 'import { fileStore } from "../stores/file.ts";'],
     ["a loader that knows the app", "src/loaders/a.ts", 'import { openProject } from "../app.ts";'],

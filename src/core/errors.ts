@@ -53,6 +53,7 @@ const EXIT_CODES = {
   "plan.altered": 4,
   "internal.fault": 4,
   "limit.reached": 5,
+  "run.waiting": 7,
   "run.interrupted": 130,
 } as const;
 

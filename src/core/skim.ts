@@ -64,7 +64,7 @@ function outcomeIn({ status, data, toolCalls }: Outcome): Outcome {
   };
 }
 
-const moment = lazy(() => ({ time: z.string(), epoch: z.int() }));
+const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().optional() }));
 
 const tellingSchema = lazy(() =>
   z.discriminatedUnion("type", [
@@ -79,7 +79,7 @@ const tellingSchema = lazy(() =>
       error: runErrorSchema().optional(),
     }),
     z.object({
-      type: z.literal("run:resume"),
+      type: z.enum(["run:resume", "approval:given"]),
       ...moment(),
       settings: settingsSchema().pick({ model: true }).partial(),
     }),
@@ -96,6 +96,7 @@ const TELLING: ReadonlySet<unknown> = new Set<Fitting<typeof tellingSchema>["typ
   "model:reply",
   "workflow:end",
   "run:resume",
+  "approval:given",
 ]);
 
 export function isTelling(type: unknown): boolean {

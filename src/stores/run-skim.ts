@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import { SkillflowError } from "../core/errors.ts";
 import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../core/skim.ts";
+import { defined } from "../core/values.ts";
 import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
 
 /**
@@ -32,9 +33,9 @@ function skimLine(bytes: Buffer, start: number): Skimmed | undefined {
 
 /** Undefined where the line has to be parsed. */
 function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {
-  const [, time, epoch, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
+  const [, time, epoch, at, type, node] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
   if (time === undefined) return undefined;
-  const moment = { time, epoch: Number(epoch) };
+  const moment = { time, epoch: Number(epoch), ...defined("at", at) };
   if (!isTelling(type)) return { type: "other", ...moment };
   if (type === "node:enter" && node !== undefined) return { type, ...moment, node };
   const usage =
@@ -44,7 +45,7 @@ function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined 
 
 /** How the journal begins a line. What is no ASCII is left to those who parse. */
 const HEAD =
-  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"[^"\\]*",)?(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
+  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\]+)"(?:,"node":"([ !#-[\]-~]*)")?/;
 
 /** How it ends that of a reply: within a text no quotation mark stands without a backslash before it. */
 const USAGE =

@@ -245,6 +245,10 @@ export const ERRORS: Readonly<Record<ErrorCode, Explanation>> = {
     why: "The run needs more than expected, or goes round in a circle: `skillflow runs show RUN` tells its path.",
     mend: "Raise that limit and carry on, with the command that the run printed: `skillflow resume RUN --max-cost 5`, `--max-tokens`, `--max-steps` or `--timeout`. The time begins anew with each resume; the others count on.",
   },
+  "run.waiting": {
+    what: "The run waits for a person's word, and holds nothing open meanwhile.",
+    mend: "`skillflow signal RUN NODE --approve` or `--deny` goes on, in any process that has the run.",
+  },
   "run.interrupted": {
     what: "The run was interrupted: by Ctrl-C, a signal, the program that runs it, or the end of its process. All that was done is recorded.",
     mend: "`skillflow resume RUN` goes on. A write that was under way is not repeated: the model is told that it may have happened.",

@@ -93,7 +93,13 @@ function foldInto(state: State, event: RunEvent): void {
       state.run.warned.add(event.message);
       break;
     case "workflow:end":
-      state.end = { status: event.status, reason: event.reason, verdict: event.verdict, error: event.error };
+      state.end = {
+        status: event.status,
+        reason: event.reason,
+        waiting: event.waiting,
+        verdict: event.verdict,
+        error: event.error,
+      };
       break;
     case "run:resume":
       foldResume(state, event);

@@ -7,6 +7,7 @@ import type {
   RunStatus,
   Settings,
   ToolCall,
+  Waiting,
 } from "../event.ts";
 import type { Operation } from "../operation.ts";
 import type { MadeTool, RecordedCall } from "../own/call.ts";
@@ -302,6 +303,7 @@ type Halt =
 interface End {
   readonly status: RunStatus;
   readonly reason: string;
+  readonly waiting: readonly Waiting[] | undefined;
   readonly verdict: string | undefined;
   readonly error: RunError | undefined;
 }

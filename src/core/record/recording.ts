@@ -1,8 +1,10 @@
 import type * as z from "zod";
 import { eventSchema, type RunEvent, type RunRecord, runRecordSchema } from "../event.ts";
+import { documentOf } from "../inner/place.ts";
 import type { KnownSkills } from "../skill-reference.ts";
 import { checkWorkflow } from "../workflow/check.ts";
 import { checkOutputSchemas } from "../workflow/output-schemas.ts";
+import type { Workflow } from "../workflow.ts";
 
 /** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
 interface RecordingFault {
@@ -41,24 +43,46 @@ function faultOfShape(kind: "record" | "event", value: unknown): string | undefi
 function faultOfRecord(record: unknown): string | undefined {
   const misshapen = faultOfShape("record", record);
   if (misshapen !== undefined) return misshapen;
-  const { workflow, at } = record as RunRecord;
+  const { workflow, at, inner = {} } = record as RunRecord;
   if (Number.isNaN(Date.parse(at))) return "at is no time";
-  const found = [...checkWorkflow(workflow, ANY_SKILL), ...checkOutputSchemas(workflow, "")];
-  return found.find(({ severity }) => severity === "error")?.message;
+  const all = [workflow, ...Object.values(inner).map((document) => document.workflow)];
+  const found = all.flatMap((each) => [...checkWorkflow(each, ANY_SKILL), ...checkOutputSchemas(each, "")]);
+  const missing = lacking(all[0] as Workflow, "", inner);
+  return found.find(({ severity }) => severity === "error")?.message ?? missing;
 }
 
-function faultOfEvent({ record: { workflow }, seq, epoch }: Place, given: unknown): string | undefined {
+/** The first node that runs a workflow which the record does not hold. */
+function lacking(workflow: Workflow, path: string, inner: NonNullable<RunRecord["inner"]>): string | undefined {
+  for (const [id, node] of Object.entries(workflow.nodes)) {
+    if (!node.map && node.call === undefined) continue;
+    const own = path === "" ? id : `${path}/${id}`;
+    const document = Object.hasOwn(inner, own) ? inner[own] : undefined;
+    const problem = document ? lacking(document.workflow, own, inner) : `there is no workflow for ${own}`;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | undefined {
   const misshapen = faultOfShape("event", given);
   if (misshapen !== undefined) return misshapen;
   const event = given as RunEvent;
   if (event.seq !== seq) return `seq is ${event.seq}, where ${seq} follows`;
   if (event.epoch < epoch) return `epoch goes back to ${event.epoch}`;
   if (Number.isNaN(Date.parse(event.time))) return "time is no date";
+  const { workflow } = event.at === undefined ? record : (innerOf(record, event.at) ?? NOTHING);
   const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
   if (named !== undefined) return `there is no node ${named}`;
   if (event.type !== "route") return undefined;
   const edge = workflow.edges[event.edge];
   return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
+}
+
+const NOTHING = { workflow: { nodes: {}, edges: [] } };
+
+function innerOf({ inner = {} }: RunRecord, at: string) {
+  const path = documentOf(at);
+  return Object.hasOwn(inner, path) ? inner[path] : undefined;
 }
 
 function nodesOf(event: RunEvent): readonly string[] {

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { planOf } from "../engine/planning.ts";
-import type { State } from "../engine/state.ts";
+import type { InnerTrace, State } from "../engine/state.ts";
 import { exitCodeOf } from "../errors.ts";
 import {
+  type EvidenceCounts,
   evidenceCountsSchema,
   nodeResultSchema,
   RUN_STATUSES,
@@ -10,11 +11,24 @@ import {
   type RunRecord,
   resolvedSourceSchema,
   runErrorSchema,
+  waitingSchema,
 } from "../event.ts";
 import { sumEvidence } from "../evidence/check.ts";
 import { operationSchema } from "../operation.ts";
 import { defined, type Fitting, lazy } from "../values.ts";
 import { degradedNodes, degradedSchema } from "./degraded.ts";
+
+const stepsSchema = lazy(() =>
+  z.array(
+    z.object({
+      node: z.string(),
+      status: z.enum(["success", "skipped", "failed"]),
+      iteration: z.int(),
+      retryAttempt: z.int().optional(),
+    }),
+  ),
+);
+const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
 
 /** The result document, `skillflow.result/1` (cli "run"). */
 export const resultSchema = lazy(() =>
@@ -28,19 +42,17 @@ export const resultSchema = lazy(() =>
     degraded: degradedSchema().describe("where the run went on with less than its workflow asks for"),
     results: z.record(z.string(), nodeResultSchema()),
     trace: z.object({
-      steps: z.array(
-        z.object({
-          node: z.string(),
-          status: z.enum(["success", "skipped", "failed"]),
-          iteration: z.int(),
-          retryAttempt: z.int().optional(),
-        }),
-      ),
-      edges: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
+      steps: stepsSchema(),
+      edges: edgesSchema(),
       sources: z.record(z.string(), resolvedSourceSchema()),
       skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
       evidence: z.record(z.string(), evidenceCountsSchema()).optional().describe("by node, where claims were checked"),
+      inner: z
+        .record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() }))
+        .optional()
+        .describe("of the workflows that nodes ran, by their place: each[fp-81]"),
     }),
+    waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for: skillflow signal"),
     evidence: evidenceCountsSchema().optional().describe("the sum of trace.evidence"),
     usage: z.object({
       modelCalls: z.int(),
@@ -60,6 +72,7 @@ export type RunResult = Fitting<typeof resultSchema>;
 export function describeResult(record: RunRecord, state: State): RunResult {
   const { status, exitCode, error } = statusOf(state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
+  const all = [...checked.map(([, counts]) => counts), ...innerEvidence(state)];
   const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",
@@ -75,13 +88,14 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     }),
     results: Object.fromEntries(state.results),
     trace: {
-      steps: state.steps.map((step) => ({ ...step })),
-      edges: state.edges.map(({ from, to, reason }) => ({ from, to, reason })),
+      ...traceOf(state),
       sources: record.sources,
       skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
       ...(checked.length === 0 ? {} : { evidence: Object.fromEntries(checked) }),
+      ...innerTraces(state),
     },
-    ...(checked.length === 0 ? {} : { evidence: sumEvidence(checked.map(([, counts]) => counts)) }),
+    ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
+    ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
     usage: {
       modelCalls,
       inputTokens,
@@ -93,6 +107,25 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     plan: planOf(state),
     ...(error ? { error } : {}),
   };
+}
+
+function traceOf({ steps, edges }: InnerTrace) {
+  return {
+    steps: steps.map((step) => ({ ...step })),
+    edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
+  };
+}
+
+/** Of those that are over, and of those under way. */
+function innerTraces({ run }: State): Pick<RunResult["trace"], "inner"> {
+  const all = new Map<string, InnerTrace>([...run.traces, ...run.inner]);
+  if (all.size === 0) return {};
+  return { inner: Object.fromEntries([...all].map(([place, trace]) => [place, traceOf(trace)])) };
+}
+
+function innerEvidence({ run }: State): EvidenceCounts[] {
+  const open = [...run.inner.values()].flatMap(({ results }) => [...results.values()]);
+  return [...(run.innerEvidence ? [run.innerEvidence] : []), ...open.flatMap(({ evidence }) => evidence ?? [])];
 }
 
 export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "unpriced">): number | null {

@@ -32,13 +32,13 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   let { model } = record.settings;
   let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
   for (const event of events) {
-    if (event.type === "node:enter") {
+    if (event.type === "node:enter" && event.at === undefined) {
       visited.add(event.node);
       last = event.node;
     }
     if (event.type === "model:reply") addUsage(usage, event.usage);
     if (event.type === "workflow:end") end = event;
-    if (event.type !== "run:resume") continue;
+    if (event.type !== "run:resume" && event.type !== "approval:given") continue;
     model = event.settings.model ?? model;
     end = undefined;
   }
@@ -71,7 +71,8 @@ function activeTime(events: readonly Skimmed[]): number {
     const time = text === last.text ? last.time : Date.parse(text);
     if (epoch === last.epoch && !hasEnded) spent += Math.max(0, time - last.time) || 0;
     last = { text, time, epoch };
-    if (type === "workflow:end" || type === "run:resume") hasEnded = type === "workflow:end";
+    if (type === "workflow:end") hasEnded = true;
+    if (type === "run:resume" || type === "approval:given") hasEnded = false;
   }
   return Math.round(spent);
 }

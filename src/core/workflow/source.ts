@@ -13,7 +13,12 @@ export interface SourceField {
 /** Every Source field of a run: runtime, then workflow, then node by node. */
 export function sourceFields(workflow: Workflow, input: JsonObject): readonly SourceField[] {
   const nodes = Object.entries(workflow.nodes).flatMap(([id, node]): SourceField[] => [
-    { path: ["nodes", id, "instruction"], from: "document", value: node.instruction },
+    ...(node.instruction === undefined
+      ? []
+      : [{ path: ["nodes", id, "instruction"], from: "document", value: node.instruction } as const]),
+    ...(node.approval === undefined
+      ? []
+      : [{ path: ["nodes", id, "approval", "ask"], from: "document", value: node.approval.ask } as const]),
     ...listed(["nodes", id, "rules"], "document", sourcesOf(node.rules)),
     ...listed(["nodes", id, "context"], "document", sourcesOf(node.context)),
   ]);
