@@ -15,6 +15,7 @@ import { startChat } from "./services/chat.ts";
 import * as datadog from "./services/datadog.ts";
 import * as github from "./services/github.ts";
 import * as linear from "./services/linear.ts";
+import * as loki from "./services/loki.ts";
 import { startMail } from "./services/mail.ts";
 import { startOpenai } from "./services/openai.ts";
 import * as prometheus from "./services/prometheus.ts";
@@ -161,7 +162,7 @@ function outputOf(args: readonly string[]): string {
 
 /** One call of each skill: its tool, its input, and where its service is. */
 async function skillCalls(): Promise<readonly SkillCall[]> {
-  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, onPrometheus, rows, mail] = await Promise.all([
+  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, onPrometheus, onLoki, rows, mail] = await Promise.all([
     start(github.startGitHub()),
     start(slack.startSlack()),
     start(
@@ -172,6 +173,7 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
     start(datadog.startDatadog()),
     start(betterstack.startBetterStack()),
     start(prometheus.startPrometheus()),
+    start(loki.startLoki()),
     start(startLoopback(answerRows)),
     start(startMail()),
   ]);
@@ -205,6 +207,11 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
       tool: "prometheus_list_alerts",
       input: {},
       env: { PROMETHEUS_URL: onPrometheus.url, PROMETHEUS_TOKEN: prometheus.TOKEN },
+    },
+    {
+      tool: "loki_list_labels",
+      input: {},
+      env: { LOKI_URL: onLoki.url, LOKI_TOKEN: loki.TOKEN },
     },
     {
       tool: "supabase_query",

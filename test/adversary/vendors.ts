@@ -5,6 +5,7 @@ import * as betterstack from "../services/betterstack.ts";
 import * as datadog from "../services/datadog.ts";
 import * as github from "../services/github.ts";
 import * as linear from "../services/linear.ts";
+import * as loki from "../services/loki.ts";
 import { startMail } from "../services/mail.ts";
 import { httpServer } from "../services/mcp.ts";
 import * as prometheus from "../services/prometheus.ts";
@@ -80,6 +81,16 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     env: (url) => ({ PROMETHEUS_TOKEN: prometheus.TOKEN, PROMETHEUS_URL: url }),
     secrets: [prometheus.TOKEN],
     isWrite: isNoRead,
+  },
+  loki: {
+    start: (next) => poisoned(loki.startLoki(), next),
+    env: (url) => ({ LOKI_URL: url, LOKI_TOKEN: loki.TOKEN }),
+    secrets: [loki.TOKEN],
+    isWrite: isNoRead,
+    inputs: {
+      loki_search_logs: { query: '{app="checkout"}', from: null, to: null },
+      loki_list_patterns: { selector: '{app="checkout"}', from: null, to: null, contains: null },
+    },
   },
   supabase: {
     start: (next) => poisoned(startProject(), next),

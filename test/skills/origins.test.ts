@@ -36,6 +36,8 @@ it("the built-in tools whose results the team's own systems write are told from 
     "github_list_commits",
     "github_list_deployments",
     "github_list_refs",
+    "loki_list_labels",
+    "loki_list_streams",
     "prometheus_list_alerts",
     "prometheus_list_labels",
     "prometheus_list_metrics",

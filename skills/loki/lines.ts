@@ -1,0 +1,117 @@
+import { clip, defineTool, isoTime, periodOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
+import { API, answered, labels, NEEDS, readOf, stats, withLoki } from "./service.ts";
+
+const LINES = {
+  from: "text",
+  to: "text",
+  lines: [{ at: "text", line: "text", labels: "any" }],
+  shared_labels: "any",
+  by_level: "any",
+  read: { bytes: "number", lines: "number" },
+  next: { from: "text", to: "text" },
+  note: "text",
+} as const;
+
+export const lineTools = [
+  defineTool({
+    name: "search_logs",
+    description:
+      "Reads log lines by LogQL, newest first. Dear where the period is wide: count with count_logs first, see the kinds of lines with list_patterns, then read few lines of a narrow period.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: query.describe(
+        'A selector and filters: {app="checkout"} |= "timeout" != "health" | json | status >= 500.',
+      ),
+      from,
+      to,
+      oldest_first: z.boolean().optional().describe("How it began: default false."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+    }),
+    output_schema: resultSchema(LINES, "lines"),
+    handler: (input, context) =>
+      withLoki(context, async (ask) => {
+        const period = periodOf(input);
+        const limit = input.limit ?? 20;
+        const { data } = await ask({
+          path: [...API, "query_range"],
+          query: {
+            query: input.query,
+            start: nanoseconds(period.from),
+            end: nanoseconds(period.to),
+            limit,
+            direction: input.oldest_first ? "forward" : "backward",
+          },
+          needs: NEEDS,
+          answer: linesAnswer,
+        });
+        if (data.resultType !== "streams")
+          throw new Error("This query gives numbers, not lines: count_logs evaluates it.");
+        const sign = input.oldest_first ? 1 : -1;
+        const lines = data.result
+          .flatMap(({ stream, values }) => values.map(([at, line]) => ({ at, line, stream })))
+          .sort((a, b) => sign * (a.at < b.at ? -1 : Number(a.at > b.at)));
+        const shared = sharedLabels(data.result.map(({ stream }) => stream));
+        return {
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          lines: lines.map(({ at, line, stream }) => ({
+            at: isoNanoseconds(at),
+            line: clip(line, LONGEST_LINE),
+            labels: withoutLabels(stream, shared),
+          })),
+          shared_labels: Object.keys(shared).length > 0 ? shared : undefined,
+          by_level: levelsOf(lines.map(({ stream }) => stream)),
+          read: readOf(data.stats),
+          ...restOf(lines.length >= limit ? lines.at(-1)?.at : undefined, period, input.oldest_first === true),
+          ...(lines.length === 0 ? { note: NOTHING } : {}),
+        };
+      }),
+  }),
+];
+
+const LONGEST_LINE = 2000;
+const NOTHING =
+  "The query is valid and no line of this period fits: check the labels with list_labels, and filters one by one.";
+
+const stream = z.object({ stream: labels, values: z.array(z.tuple([z.string(), z.string()]).rest(z.unknown())) });
+const linesAnswer = answered(
+  z.discriminatedUnion("resultType", [
+    z.object({ resultType: z.literal("streams"), result: z.array(stream), stats }),
+    z.object({ resultType: z.enum(["matrix", "vector", "scalar"]) }),
+  ]),
+);
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Told once, not with each line. */
+function sharedLabels([first, ...others]: readonly Labels[]): Labels {
+  const shared = Object.entries(first ?? {}).filter(([name, value]) => others.every((own) => own[name] === value));
+  return Object.fromEntries(shared);
+}
+
+function withoutLabels(own: Labels, shared: Labels) {
+  const left = Object.entries(own).filter(([name]) => !Object.hasOwn(shared, name));
+  return left.length > 0 ? Object.fromEntries(left.slice(0, MOST_LABELS)) : undefined;
+}
+
+const MOST_LABELS = 12;
+const LEVELS = ["detected_level", "level", "severity"];
+
+function levelsOf(streams: readonly Labels[]) {
+  const counts: Record<string, number> = {};
+  for (const own of streams) {
+    const level = LEVELS.map((name) => own[name]).find((value) => value !== undefined);
+    if (level !== undefined) counts[level] = (counts[level] ?? 0) + 1;
+  }
+  return Object.keys(counts).length > 0 ? counts : undefined;
+}
+
+/** Where to read on: Loki begins with `from` and ends before `to`. A line of the same millisecond may come again. */
+function restOf(last: string | undefined, { from: begin, to: end }: { from: number; to: number }, isForward: boolean) {
+  if (last === undefined) return {};
+  const at = Number(BigInt(last) / 1_000_000n);
+  const next = isForward ? { from: isoTime(at), to: isoTime(end) } : { from: isoTime(begin), to: isoTime(at + 1) };
+  return { next, note: "There may be more lines: read on in the period of `next`, or narrow the query." };
+}

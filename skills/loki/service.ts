@@ -1,0 +1,43 @@
+import { type Ask, authorization, keyOf, type Service, type ToolContext, withService } from "skillflow";
+import * as z from "zod";
+
+const LOKI: Service = {
+  name: "Loki",
+  address: "LOKI_URL",
+  keys: ["LOKI_TOKEN"],
+  headers: (config) => ({
+    ...authorization(keyOf(config, "LOKI_USERNAME"), keyOf(config, "LOKI_TOKEN")),
+    ...tenant(keyOf(config, "LOKI_ORG_ID")),
+  }),
+};
+
+function tenant(id: string | undefined): Record<string, string> {
+  return id ? { "x-scope-orgid": id } : {};
+}
+
+/** Does a tool's work on Loki. */
+export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(LOKI, context, work);
+}
+
+export const API = ["loki", "api", "v1"] as const;
+export const NEEDS = "the right to read logs: in Grafana Cloud the scope logs:read";
+
+/** Most answers come in this; labels come as null where there are none. */
+export function answered<Data extends z.ZodType>(data: Data) {
+  return z.object({ status: z.literal("success"), data });
+}
+
+export const labels = z.record(z.string(), z.string());
+
+export const sample = z.tuple([z.number(), z.string()]);
+
+/** What a query read, as Loki counts it. */
+export const stats = z
+  .object({ summary: z.object({ totalBytesProcessed: z.number(), totalLinesProcessed: z.number() }) })
+  .nullish()
+  .catch(undefined);
+
+export function readOf(told: z.infer<typeof stats>) {
+  return told ? { bytes: told.summary.totalBytesProcessed, lines: told.summary.totalLinesProcessed } : undefined;
+}

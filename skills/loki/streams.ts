@@ -1,0 +1,104 @@
+import { defineTool, periodOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { firstOf, from, nanoseconds, selector, to } from "./fields.ts";
+import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
+
+interface Span {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export const streamTools = [
+  defineTool({
+    name: "list_labels",
+    description:
+      "Lists the labels that streams have, or with `label` the values of one: which apps, namespaces, levels there are. The first thing to ask. Fields inside of lines are none of them: filter with | json.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      label: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+        .optional()
+        .describe("Whose values; without it, the labels' names."),
+      selector: selector.optional(),
+      contains: z.string().min(1).max(200).optional().describe("In the name or value."),
+      from,
+      to,
+      limit: z.int().min(1).max(200).optional().describe("Default 50."),
+    }),
+    output_schema: resultSchema({ values: ["text"], matching: "number", left_out: "number", note: "text" }, "values"),
+    handler: (input, context) =>
+      withLoki(context, async (ask) => {
+        const { data } = await ask({
+          path: input.label ? [...API, "label", input.label, "values"] : [...API, "labels"],
+          query: { ...periodParameters(input), query: input.selector },
+          needs: NEEDS,
+          answer: answered(z.array(z.string()).nullish()),
+        });
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = (data ?? []).filter((value) => value.toLowerCase().includes(words));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 50);
+        return { values: shown, matching: matching.length, left_out, note: data?.length ? undefined : NO_STREAMS };
+      }),
+  }),
+  defineTool({
+    name: "list_streams",
+    description:
+      "Lists the streams that a selector matches, by their labels, and how many streams, lines and bytes it would read: what a query costs before it is made. Reads no lines. The newest minutes are not counted yet.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      selector,
+      from,
+      to,
+      limit: z.int().min(1).max(50).optional().describe("Default 10."),
+    }),
+    output_schema: resultSchema(
+      {
+        streams: ["any"],
+        streams_total: "number",
+        left_out: "number",
+        reads: { bytes: "number", lines: "number", chunks: "number" },
+        note: "text",
+      },
+      "streams",
+      "streams_total",
+    ),
+    handler: (input, context) =>
+      withLoki(context, async (ask) => {
+        const times = periodParameters(input);
+        const { data } = await ask({
+          path: [...API, "series"],
+          query: { ...times, "match[]": input.selector },
+          needs: NEEDS,
+          answer: answered(z.array(labels).nullish()),
+        });
+        const reads = await ask({
+          path: [...API, "index", "stats"],
+          query: { ...times, query: input.selector },
+          needs: NEEDS,
+          answer: statsAnswer,
+        });
+        const all = data ?? [];
+        const { shown, left_out } = firstOf(all, input.limit ?? 10);
+        return {
+          streams: shown,
+          streams_total: all.length,
+          left_out,
+          reads: { bytes: reads.bytes, lines: reads.entries, chunks: reads.chunks },
+          note: all.length === 0 ? NO_STREAMS : undefined,
+        };
+      }),
+  }),
+];
+
+const NO_STREAMS = "No stream of this period has it: check the label, the selector and the period.";
+
+const statsAnswer = z.object({ streams: z.number(), chunks: z.number(), entries: z.number(), bytes: z.number() });
+
+function periodParameters(input: Span) {
+  const period = periodOf(input);
+  return { start: nanoseconds(period.from), end: nanoseconds(period.to) };
+}
