@@ -1,3 +1,4 @@
+import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** Parts of answers. A part of another type than published counts as absent: one odd field does not spoil a result. */
@@ -31,6 +32,14 @@ export function pageNotes(meta: z.infer<typeof cursorMeta>) {
     incomplete: meta?.status === "timeout" ? "Datadog ran out of time: narrow the query or the period." : undefined,
     warnings: warnings?.length ? warnings.slice(0, 5) : undefined,
   };
+}
+
+/** The schema of a result that may be one page of several: its list is always there, empty where nothing matches. */
+export function pageSchema(list: string, item: Shape, more: { readonly [member: string]: Shape } = {}) {
+  return resultSchema(
+    { ...more, [list]: [item], next_cursor: "text", next_page: "number", incomplete: "text", warnings: ["text"] },
+    list,
+  );
 }
 
 /** The value at a dotted path; a member whose own name has dots is found too. */

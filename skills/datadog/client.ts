@@ -5,8 +5,10 @@ import { apiUrl } from "./site.ts";
 
 /** One request, and what an answer to it must look like. */
 export interface Asking<Answer extends z.ZodType> {
-  /** Without host; made of fixed text and of numbers only. */
+  /** Without host; made of fixed text and of what was checked or encoded. */
   readonly path: string;
+  /** Else POST where there is a body, and GET where there is none. */
+  readonly method?: "DELETE";
   /** Present: the request is a POST. */
   readonly body?: unknown;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
@@ -45,23 +47,28 @@ async function askPatiently<Answer extends z.ZodType>(asking: Asking<Answer>, co
 
 async function askOnce(asking: Asking<z.ZodType>, context: ToolContext): Promise<unknown> {
   const { path, body, query = {}, effect = "read", permission } = asking;
+  const method = asking.method ?? (body === undefined ? "GET" : "POST");
   const url = new URL(apiUrl(context.config) + path);
   for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, String(value));
-  const request = { line: `${body === undefined ? "GET" : "POST"} ${path}`, effect, permission };
-  const { response, text } = await send(url, body, context).catch((error: unknown) => {
+  const request = { line: `${method} ${path}`, effect, permission };
+  const { response, text } = await send(url, { method, body }, context).catch((error: unknown) => {
     throw new DatadogFailure(request, undefined, error);
   });
   const { status, headers } = response;
   if (!response.ok) throw new DatadogFailure(request, { status, headers, body: parse(text) });
-  const answer = parse(text);
+  const answer = status === 204 ? null : parse(text);
   if (answer === undefined) throw new Error("Datadog answered with something that is not JSON: check DD_API_URL.");
   return answer;
 }
 
 // The keys travel in headers of Datadog's own, which fetch would hand on to wherever a redirect points.
-async function send(url: URL, body: unknown, { config, fetch, signal }: ToolContext) {
+async function send(
+  url: URL,
+  { method, body }: { readonly method: string; readonly body?: unknown },
+  { config, fetch, signal }: ToolContext,
+) {
   const response = await fetch(url, {
-    method: body === undefined ? "GET" : "POST",
+    method,
     redirect: "manual",
     signal,
     headers: {
@@ -79,7 +86,7 @@ async function send(url: URL, body: unknown, { config, fetch, signal }: ToolCont
 async function keyState(context: ToolContext): Promise<"valid" | "refused" | undefined> {
   const url = new URL(`${apiUrl(context.config)}/api/v1/validate`);
   try {
-    const { response, text } = await send(url, undefined, context);
+    const { response, text } = await send(url, { method: "GET" }, context);
     if (response.ok) return /"valid"\s*:\s*true/.test(text) ? "valid" : undefined;
     return response.status === 403 ? "refused" : undefined;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { defineTool } from "skillflow";
 import * as z from "zod";
-import { anything, cursorMeta, number, pageNotes, picked, text, texts } from "./answers.ts";
+import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
+import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
 import { withDatadog } from "./client.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
 
@@ -18,11 +19,6 @@ const indexes = z
   .min(1)
   .max(10)
   .optional();
-
-const facet = z
-  .string()
-  .max(200)
-  .regex(/^[@A-Za-z_][A-Za-z0-9_.@/-]*$/);
 
 export const logTools = [
   defineTool({
@@ -42,6 +38,16 @@ export const logTools = [
       newest_first: newestFirst,
       limit,
       cursor,
+    }),
+    output_schema: pageSchema("logs", {
+      id: "text",
+      timestamp: "text",
+      status: "text",
+      service: "text",
+      host: "text",
+      message: "text",
+      fields: {},
+      tags: ["text"],
     }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
@@ -77,20 +83,14 @@ export const logTools = [
       from,
       to,
       indexes,
-      measure: z
-        .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])
-        .optional()
-        .describe("Default count; others need metric."),
-      metric: facet.optional().describe("Such as @duration, or @usr.id for cardinality."),
-      group_by: z.array(facet).min(1).max(3).optional().describe("Facets: service, status, @http.status_code."),
-      interval: z
-        .string()
-        .regex(/^[1-9]\d{0,3}[smhd]$/)
-        .optional()
-        .describe("A step, such as 5m, for a series over time."),
+      measure,
+      metric,
+      group_by: groupBy,
+      interval,
       limit: z.int().min(1).max(50).optional().describe("Values of each facet, largest first."),
       cursor,
     }),
+    output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await ask({
@@ -110,7 +110,6 @@ export const logTools = [
 ];
 
 const MOST_TAGS = 15;
-const MOST_STEPS = 100;
 
 const logsAnswer = z.object({
   data: z
@@ -134,37 +133,7 @@ const logsAnswer = z.object({
   meta: cursorMeta,
 });
 
-const step = z.object({ time: text, value: number });
 const bucketsAnswer = z.object({
   data: z.object({ buckets: z.array(z.object({ by: anything, computes: anything })).nullish() }).nullish(),
   meta: cursorMeta,
 });
-
-interface Measuring {
-  readonly measure?: string | undefined;
-  readonly metric?: string | undefined;
-  readonly group_by?: readonly string[] | undefined;
-  readonly interval?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
-function computation({ measure = "count", metric, group_by, interval, limit: most = DEFAULT_LIMIT }: Measuring) {
-  if (measure !== "count" && !metric) throw new Error(`${measure} needs metric: the attribute to measure.`);
-  const measured = { aggregation: measure, ...(metric ? { metric } : {}) };
-  const over = interval ? { type: "timeseries", interval } : { type: "total" };
-  const sort = { type: "measure", ...measured, order: "desc" };
-  return {
-    compute: [{ ...measured, ...over }],
-    ...(group_by ? { group_by: group_by.map((name) => ({ facet: name, limit: most, sort })) } : {}),
-  };
-}
-
-/** A total is a number; a series is a list of steps. */
-function measured(value: unknown) {
-  const steps = z.array(step).safeParse(value);
-  if (!steps.success) return { value };
-  const { data } = steps;
-  const left = data.length - MOST_STEPS;
-  const points = data.slice(0, MOST_STEPS).map(({ time, value: at }) => [time, at]);
-  return { points, ...(left > 0 ? { more_points: `${left} left out: take a wider interval` } : {}) };
-}

@@ -1,6 +1,6 @@
-import { clip, defineTool } from "skillflow";
+import { clip, defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { isoTime, number, text } from "./answers.ts";
+import { isoTime, number, text, texts } from "./answers.ts";
 import { withDatadog } from "./client.ts";
 import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
 
@@ -17,6 +17,31 @@ export const metricTools = [
       points: z.int().min(0).max(60).optional().describe("Of each series; default 20, 0 for none."),
       limit: z.int().min(1).max(30).optional().describe("Series, highest peak first."),
     }),
+    output_schema: resultSchema(
+      {
+        from: "text",
+        to: "text",
+        series: [
+          {
+            metric: "text",
+            scope: "text",
+            expression: "text",
+            unit: "text",
+            interval_seconds: "number",
+            count: "number",
+            min: "number",
+            max: "number",
+            avg: "number",
+            last: { at: "text", value: "number" },
+            points: [["any"]],
+          },
+        ],
+        series_total: "number",
+        note: "text",
+      },
+      "series",
+      "series_total",
+    ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const span = period(input);
@@ -41,7 +66,93 @@ export const metricTools = [
         };
       }),
   }),
+  defineTool({
+    name: "find_metrics",
+    description: "Finds metrics by a part of their name: before query_metrics, where the name is not sure.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      name: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z0-9_.]+$/)
+        .describe("Such as checkout or http.request."),
+      limit: z.int().min(1).max(200).optional().describe("Default 50."),
+    }),
+    output_schema: resultSchema({ total: "number", metrics: ["text"], left_out: "number" }, "total", "metrics"),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const { results } = await ask({
+          path: "/api/v1/search",
+          query: { q: `metrics:${input.name}` },
+          permission: "metrics_read",
+          answer: z.object({ results: z.object({ metrics: z.array(z.string()) }) }),
+        });
+        const shown = results.metrics.slice(0, input.limit ?? 50);
+        const total = results.metrics.length;
+        return { total, metrics: shown, left_out: total > shown.length ? total - shown.length : undefined };
+      }),
+  }),
+  defineTool({
+    name: "describe_metric",
+    description: "Reads a metric's type and unit, and the tags that it can be filtered and grouped by: two requests.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      metric: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z][A-Za-z0-9_.]*$/),
+    }),
+    output_schema: resultSchema(
+      {
+        metric: "text",
+        type: "text",
+        unit: "text",
+        per_unit: "text",
+        description: "text",
+        tags: {},
+        tags_total: "number",
+        left_out: "text",
+      },
+      "metric",
+      "tags",
+    ),
+    handler: ({ metric }, context) =>
+      withDatadog(context, async (ask) => {
+        const name = encodeURIComponent(metric);
+        const permission = "metrics_read";
+        const about = await ask({ path: `/api/v1/metrics/${name}`, permission, answer: metricAnswer });
+        const { data } = await ask({ path: `/api/v2/metrics/${name}/all-tags`, permission, answer: tagsAnswer });
+        return { metric, ...about, ...tagsOf(data.attributes?.tags ?? []) };
+      }),
+  }),
 ];
+
+const metricAnswer = z.object({ type: text, unit: text, per_unit: text, description: text });
+const tagsAnswer = z.object({ data: z.object({ attributes: z.object({ tags: texts }).nullish() }) });
+
+const MOST_KEYS = 40;
+const MOST_VALUES = 8;
+
+/** `env:prod` and its like, by key; of each key some values. */
+function tagsOf(tags: readonly string[]) {
+  const byKey = new Map<string, string[]>();
+  for (const tag of tags) {
+    const [key = "", ...value] = tag.split(":");
+    byKey.set(key, [...(byKey.get(key) ?? []), value.join(":")]);
+  }
+  const shown = [...byKey].slice(0, MOST_KEYS).map(([key, values]) => {
+    const left = values.length - MOST_VALUES;
+    return [key, [...values.slice(0, MOST_VALUES), ...(left > 0 ? [`… ${left} more`] : [])]] as const;
+  });
+  const left = byKey.size - shown.length;
+  return {
+    tags: Object.fromEntries(shown),
+    tags_total: tags.length,
+    left_out: left > 0 ? `${left} more keys` : undefined,
+  };
+}
 
 const MOST_POINTS = 20;
 

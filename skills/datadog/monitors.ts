@@ -1,6 +1,6 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { anything, isoTime, number, text, texts } from "./answers.ts";
+import { anything, isoTime, number, pageSchema, text, texts } from "./answers.ts";
 import { withDatadog } from "./client.ts";
 import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";
 import { pageUrl } from "./site.ts";
@@ -18,6 +18,22 @@ export const monitorTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema(
+      "monitors",
+      {
+        id: "number",
+        name: "text",
+        status: "text",
+        type: "text",
+        query: "text",
+        priority: "number",
+        tags: ["text"],
+        last_triggered_at: "text",
+        muted_until: "text",
+        url: "text",
+      },
+      { total_count: "number", by_status: {} },
+    ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const at = (input.page ?? 1) - 1;
@@ -52,6 +68,30 @@ export const monitorTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ monitor_id: monitorId }),
+    output_schema: resultSchema(
+      {
+        id: "number",
+        name: "text",
+        type: "text",
+        query: "text",
+        message: "text",
+        overall_state: "text",
+        overall_state_modified: "text",
+        priority: "number",
+        tags: ["text"],
+        created: "text",
+        modified: "text",
+        thresholds: "any",
+        creator: "text",
+        groups_total: "number",
+        groups_not_ok: "number",
+        groups: [{ name: "text", status: "text", last_triggered_at: "text" }],
+        downtimes: [{ id: "number", scope: "any", start: "text", end: "text" }],
+        url: "text",
+      },
+      "id",
+      "groups",
+    ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const monitor = await ask({

@@ -1,7 +1,8 @@
-import { callDigest, defineTool, type ToolContext } from "skillflow";
+import { callDigest, defineTool, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { type Ask, withDatadog } from "./client.ts";
+import { DatadogFailure } from "./failure.ts";
 import { monitorId } from "./fields.ts";
 import { wholeNumber } from "./monitors.ts";
 import { pageUrl } from "./site.ts";
@@ -25,6 +26,11 @@ export const muteTools = [
         .describe("Groups, such as env:staging AND host:web-1; default all."),
       reason: z.string().min(1).max(500).describe("For the people who find it muted."),
     }),
+    output_schema: resultSchema(
+      { downtime_id: "text", monitor_id: "number", scope: "text", end: "text", existing: "flag", url: "text" },
+      "downtime_id",
+      "monitor_id",
+    ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const monitor = wholeNumber(input.monitor_id);
@@ -42,10 +48,48 @@ export const muteTools = [
         };
       }),
   }),
+  defineTool({
+    name: "unmute_monitor",
+    description: "Ends the downtimes that mute_monitor made of a monitor; those of people it leaves, and tells them.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ monitor_id: monitorId }),
+    output_schema: resultSchema(
+      {
+        monitor_id: "number",
+        ended: ["text"],
+        left: [{ downtime_id: "text", scope: "text", end: "text", message: "text" }],
+        url: "text",
+      },
+      "ended",
+      "left",
+    ),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const monitor = wholeNumber(input.monitor_id);
+        const found: Downtime[] = [];
+        for await (const downtime of currentDowntimes(ask)) {
+          if (downtime.attributes.monitor_identifier?.monitor_id === monitor) found.push(downtime);
+        }
+        const own = found.filter(({ attributes }) => MARK.test(attributes.message ?? ""));
+        for (const { id } of own) await endDowntime(ask, id);
+        return {
+          monitor_id: monitor,
+          ended: own.map(({ id }) => id),
+          left: found
+            .filter((downtime) => !own.includes(downtime))
+            .map(({ id, attributes: { scope, schedule, message } }) => {
+              return { downtime_id: id, scope, end: schedule?.end, message };
+            }),
+          url: pageUrl(context.config, `monitors/${monitor}`),
+        };
+      }),
+  }),
 ];
 
+const MARK = /\(skillflow call [0-9a-f]{24}\)/;
+
 const PAGE_SIZE = 100;
-const MOST_PAGES = 10;
 
 const downtimeAnswer = z.object({
   id: z.string(),
@@ -68,19 +112,35 @@ interface Muting {
 
 /** The downtime that an earlier attempt of the same call made. */
 async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<Downtime | undefined> {
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for await (const downtime of currentDowntimes(ask)) {
+    const { monitor_identifier, message } = downtime.attributes;
+    if (monitor_identifier?.monitor_id === monitor && message?.includes(marker)) return downtime;
+  }
+  return undefined;
+}
+
+/** All of them, however many: Datadog lists them of no one monitor. */
+async function* currentDowntimes(ask: Ask): AsyncGenerator<Downtime> {
+  for (let offset = 0; ; offset += PAGE_SIZE) {
     const { data } = await ask({
       path: "/api/v2/downtime",
-      query: { current_only: true, "page[limit]": PAGE_SIZE, "page[offset]": page * PAGE_SIZE },
+      query: { current_only: true, "page[limit]": PAGE_SIZE, "page[offset]": offset },
       permission: PERMISSION,
       answer: z.object({ data: z.array(downtimeAnswer) }),
     });
-    const found = data.find(({ attributes }) => {
-      return attributes.monitor_identifier?.monitor_id === monitor && attributes.message?.includes(marker);
-    });
-    if (found || data.length < PAGE_SIZE) return found;
+    yield* data;
+    if (data.length < PAGE_SIZE) return;
   }
-  return undefined;
+}
+
+async function endDowntime(ask: Ask, id: string): Promise<void> {
+  const path = `/api/v2/downtime/${encodeURIComponent(id)}`;
+  try {
+    await ask({ path, method: "DELETE", effect: "write", permission: PERMISSION, answer: z.null() });
+  } catch (error) {
+    // Somebody was faster, or it ended by itself.
+    if (!(error instanceof DatadogFailure && error.answer?.status === 404)) throw error;
+  }
 }
 
 async function createDowntime(

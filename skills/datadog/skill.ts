@@ -1,6 +1,7 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { eventTools } from "./events.ts";
+import { incidentTools } from "./incidents.ts";
 import { logTools } from "./logs.ts";
 import { metricTools } from "./metrics.ts";
 import { monitorTools } from "./monitors.ts";
@@ -10,7 +11,8 @@ import { spanTools } from "./spans.ts";
 export default defineSkill({
   id: "datadog",
   name: "Datadog",
-  description: "Logs, metrics, monitors, events, incidents and spans in Datadog; mutes monitors.",
+  description:
+    "Logs, metrics, monitors, events, incidents, traces and what services depend on in Datadog; mutes monitors.",
   category: "observability",
   config: {
     DD_API_KEY: {
@@ -35,5 +37,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...logTools, ...metricTools, ...monitorTools, ...muteTools, ...eventTools, ...spanTools],
+  tools: [...logTools, ...metricTools, ...monitorTools, ...muteTools, ...eventTools, ...incidentTools, ...spanTools],
 });

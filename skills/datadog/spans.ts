@@ -1,8 +1,24 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { anything, cursorMeta, pageNotes, picked, text, valueAt } from "./answers.ts";
-import { withDatadog } from "./client.ts";
-import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
+import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
+import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
+import { type Ask, withDatadog } from "./client.ts";
+import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, seconds, to } from "./fields.ts";
+
+const SPAN = {
+  service: "text",
+  resource_name: "text",
+  type: "text",
+  env: "text",
+  host: "text",
+  trace_id: "text",
+  span_id: "text",
+  parent_id: "text",
+  start: "text",
+  duration_ms: "number",
+  error: "any",
+  fields: {},
+} as const;
 
 export const spanTools = [
   defineTool({
@@ -22,24 +38,195 @@ export const spanTools = [
       limit,
       cursor,
     }),
+    output_schema: pageSchema("spans", { id: "text", ...SPAN }),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
-        const attributes = {
+        const { data, meta } = await searchSpans(ask, {
           filter: { query: input.query, ...period(input) },
           sort: input.newest_first === false ? "timestamp" : "-timestamp",
           page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
-        };
-        const { data, meta } = await ask({
-          path: "/api/v2/spans/events/search",
-          body: { data: { type: "search_request", attributes } },
-          permission: "apm_read",
-          answer: spansAnswer,
         });
         const spans = (data ?? []).map(({ id, attributes: span }) => ({ id, ...briefOf(span ?? {}, input.fields) }));
         return { spans, ...pageNotes(meta) };
       }),
   }),
+  defineTool({
+    name: "get_trace",
+    description:
+      "Reads one trace, its spans in the order of their start, with how deep each was called. Dear: 300 requests an hour.",
+    effect: "read",
+    input_schema: z.strictObject({
+      trace_id: z.string().regex(/^[0-9a-f]{1,32}$/),
+      from,
+      to: to.describe("The hour that the trace was in; the last one when absent."),
+      limit: z.int().min(1).max(200).optional().describe("Spans; default 60."),
+    }),
+    output_schema: resultSchema(
+      {
+        trace_id: "text",
+        services: ["text"],
+        errors: "number",
+        spans: [{ depth: "number", ...SPAN }],
+        incomplete: "text",
+        warnings: ["text"],
+        note: "text",
+      },
+      "trace_id",
+      "spans",
+    ),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const { data, meta } = await searchSpans(ask, {
+          filter: { query: `trace_id:${input.trace_id}`, ...period(input) },
+          sort: "timestamp",
+          page: { limit: input.limit ?? 60 },
+        });
+        const found = (data ?? []).map(({ attributes }) => attributes ?? {});
+        const { next_cursor, ...notes } = pageNotes(meta);
+        return {
+          trace_id: input.trace_id,
+          services: [...new Set(found.flatMap(({ service }) => service ?? []))],
+          errors: found.filter(({ custom }) => valueAt(custom, "error") !== undefined).length,
+          spans: found.map((one) => ({ depth: depthOf(one, found), ...briefOf(one, undefined) })),
+          ...notes,
+          note: noteOn(found.length, next_cursor),
+        };
+      }),
+  }),
+  defineTool({
+    name: "aggregate_spans",
+    description:
+      "Counts or measures spans: error counts and latencies by service or resource, over time. To see some, search_spans.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: query.describe("Such as service:checkout status:error."),
+      from,
+      to,
+      measure,
+      metric,
+      group_by: groupBy,
+      interval,
+      limit: z.int().min(1).max(50).optional().describe("Values of each facet, largest first."),
+    }),
+    output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const attributes = { filter: { query: input.query, ...period(input) }, ...computation(input) };
+        const { data, meta } = await ask({
+          path: "/api/v2/spans/analytics/aggregate",
+          body: { data: { type: "aggregate_request", attributes } },
+          permission: PERMISSION,
+          answer: bucketsAnswer,
+        });
+        const buckets = (data ?? []).map(({ attributes: bucket }) => {
+          const values = bucket?.computes ?? bucket?.compute;
+          return { by: bucket?.by, ...measured(values?.["c0"]) };
+        });
+        return { measure: input.measure ?? "count", buckets, ...pageNotes(meta) };
+      }),
+  }),
+  defineTool({
+    name: "get_dependencies",
+    description:
+      "Tells what a service calls and what calls it, by its traces; without service, all services and what each calls.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      env: z
+        .string()
+        .max(100)
+        .regex(/^[A-Za-z0-9_.:/-]+$/)
+        .describe("Such as prod."),
+      service: z
+        .string()
+        .max(100)
+        .regex(/^[A-Za-z0-9_.:-]*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/)
+        .optional(),
+      from,
+      to,
+    }),
+    output_schema: resultSchema({
+      service: "text",
+      calls: ["text"],
+      called_by: ["text"],
+      services: {},
+      services_left_out: "number",
+      note: "text",
+    }),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const span = period(input);
+        const asked = { env: input.env, start: seconds(span.from), end: seconds(span.to) };
+        const path = "/api/v1/service_dependencies";
+        if (input.service === undefined) {
+          const all = await ask({ path, query: asked, permission: PERMISSION, answer: dependenciesAnswer });
+          const found = Object.entries(all).map(([name, { calls }]) => [name, calls] as const);
+          const shown = found.slice(0, MOST_SERVICES);
+          return {
+            services: Object.fromEntries(shown),
+            services_left_out: Math.max(0, found.length - shown.length) || undefined,
+            note: found.length === 0 ? NO_SERVICES : undefined,
+          };
+        }
+        const { calls, called_by } = await ask({
+          path: `${path}/${encodeURIComponent(input.service)}`,
+          query: asked,
+          permission: PERMISSION,
+          answer: z.object({ calls: z.array(z.string()), called_by: z.array(z.string()) }),
+        });
+        return {
+          service: input.service,
+          calls,
+          called_by,
+          note: calls.length + called_by.length === 0 ? NO_SERVICES : undefined,
+        };
+      }),
+  }),
 ];
+
+const PERMISSION = "apm_read";
+const MOST_SERVICES = 100;
+const NO_SERVICES = "No traces in this environment and period: check env and the service's name.";
+
+const dependenciesAnswer = z.record(z.string(), z.object({ calls: z.array(z.string()) }));
+
+const bucketsAnswer = z.object({
+  data: z
+    .array(z.object({ attributes: z.object({ by: anything, computes: anything, compute: anything }).nullish() }))
+    .nullish(),
+  meta: cursorMeta,
+});
+
+function searchSpans(ask: Ask, attributes: object) {
+  return ask({
+    path: "/api/v2/spans/events/search",
+    body: { data: { type: "search_request", attributes } },
+    permission: PERMISSION,
+    answer: spansAnswer,
+  });
+}
+
+type Span = Partial<z.infer<typeof span>>;
+
+const DEEPEST = 50;
+
+/** How many of the spans that were found lie above it. */
+function depthOf(one: Span, spans: readonly Span[]): number {
+  let depth = 0;
+  for (let at: Span | undefined = one; at && depth < DEEPEST; depth++) {
+    const parent: string | null | undefined = at.parent_id;
+    at = parent ? spans.find(({ span_id }) => span_id === parent) : undefined;
+  }
+  return depth - 1;
+}
+
+function noteOn(found: number, next: string | null | undefined): string | undefined {
+  if (found === 0)
+    return "Nothing of this trace is kept in this period: give the time it was in, or it was not sampled.";
+  return next
+    ? "It has more spans than these: raise limit, or search_spans with trace_id and the services that matter."
+    : undefined;
+}
 
 const span = z.object({
   service: text,

@@ -19,7 +19,18 @@ export function flood({ example }: Asked): Answer {
   return { body: swollen(example, LONG) };
 }
 
-const LONG = ["message", "stack", "resource_name", "query", "reason", "customer_impact_scope", "scope"];
+const LONG = [
+  "message",
+  "content",
+  "root_cause",
+  "description",
+  "stack",
+  "resource_name",
+  "query",
+  "reason",
+  "customer_impact_scope",
+  "scope",
+];
 
 // A wrong API key and a wrong application key are one and the same to Datadog.
 function refuse({ headers }: LoopbackRequest, operation: string): Answer | undefined {
@@ -169,6 +180,91 @@ function routes(downtimes: Json[]): Route[] {
       answer: () => SPANS,
     },
     {
+      id: "spans/aggregate",
+      method: "POST",
+      path: /^\/api\/v2\/spans\/analytics\/aggregate$/,
+      body: z.strictObject({
+        data: z.strictObject({
+          type: z.literal("aggregate_request"),
+          attributes: z.strictObject({
+            filter: z.strictObject({ query: z.string().optional(), from: time.optional(), to: time.optional() }),
+            compute: logAggregate.shape.compute,
+            group_by: logAggregate.shape.group_by,
+          }),
+        }),
+      }),
+      answer: () => SPAN_BUCKETS,
+    },
+    {
+      id: "dependencies/list",
+      method: "GET",
+      path: /^\/api\/v1\/service_dependencies$/,
+      query: z.strictObject({ env: z.string().min(1), start: digits.optional(), end: digits.optional() }),
+      answer: () => ({ checkout: { calls: ["payments", "stock"] }, payments: { calls: [] } }),
+    },
+    {
+      id: "dependencies/get",
+      method: "GET",
+      path: /^\/api\/v1\/service_dependencies\/[^/]+$/,
+      query: z.strictObject({ env: z.string().min(1), start: digits.optional(), end: digits.optional() }),
+      answer: () => ({ name: "checkout", calls: ["payments"], called_by: ["web"] }),
+    },
+    {
+      id: "metrics/search",
+      method: "GET",
+      path: /^\/api\/v1\/search$/,
+      query: z.strictObject({ q: z.string().regex(/^metrics:/) }),
+      answer: () => ({ results: { metrics: ["checkout.latency", "checkout.errors"], hosts: [] } }),
+    },
+    {
+      id: "metrics/get",
+      method: "GET",
+      path: /^\/api\/v1\/metrics\/[\w.]+$/,
+      answer: () => ({
+        type: "gauge",
+        description: "How long a payment takes.",
+        short_name: "latency",
+        unit: "millisecond",
+        per_unit: null,
+      }),
+    },
+    {
+      id: "metrics/tags",
+      method: "GET",
+      path: /^\/api\/v2\/metrics\/[\w.]+\/all-tags$/,
+      answer: () => ({
+        data: {
+          id: "checkout.latency",
+          type: "metrics",
+          attributes: { tags: ["env:prod", "env:staging", "service:checkout", "url:http://a"], ingested_tags: [] },
+        },
+      }),
+    },
+    {
+      id: "incidents/get",
+      method: "GET",
+      path: /^\/api\/v2\/incidents\/[0-9a-f-]{36}$/,
+      query: z.strictObject({ include: z.enum(["users", "attachments"]).optional() }),
+      answer: () => INCIDENT,
+    },
+    {
+      id: "incidents/todos",
+      method: "GET",
+      path: /^\/api\/v2\/incidents\/[0-9a-f-]{36}\/relationships\/todos$/,
+      answer: () => TODOS,
+    },
+    {
+      id: "downtimes/cancel",
+      method: "DELETE",
+      path: /^\/api\/v2\/downtime\/[0-9a-f-]{36}$/,
+      status: 204,
+      answer: ({ path }) => {
+        const at = downtimes.findIndex((one) => path.endsWith(`/${(one as { id: string }).id}`));
+        downtimes.splice(at, at < 0 ? 0 : 1);
+        return null;
+      },
+    },
+    {
       id: "downtimes/list",
       method: "GET",
       path: /^\/api\/v2\/downtime$/,
@@ -230,6 +326,14 @@ const BUCKETS: Json = {
     ],
   },
   meta: { elapsed: 10, request_id: "abc", status: "done" },
+};
+
+const SPAN_BUCKETS: Json = {
+  data: [
+    { id: "1", type: "bucket", attributes: { by: { service: "checkout" }, computes: { c0: 250.5 } } },
+    { id: "2", type: "bucket", attributes: { by: { service: "cart" }, compute: { c0: 12 } } },
+  ],
+  meta: { elapsed: 10, request_id: "abc", status: "done", warnings: [] },
 };
 
 const SERIES: Json = {
@@ -383,6 +487,48 @@ const INCIDENTS: Json = {
     },
   },
   meta: { pagination: { next_offset: 1, offset: 0, size: 1 } },
+};
+
+const INCIDENT: Json = {
+  data: {
+    id: "00000000-aaaa-0000-0000-000000000000",
+    type: "incidents",
+    attributes: {
+      public_id: 17,
+      title: "Checkout is down",
+      created: "2026-01-31T08:05:00+00:00",
+      detected: "2026-01-31T08:00:00+00:00",
+      modified: "2026-01-31T09:06:00+00:00",
+      resolved: "2026-01-31T09:00:00+00:00",
+      customer_impacted: true,
+      customer_impact_scope: "No one can pay.",
+      customer_impact_start: "2026-01-31T07:58:00+00:00",
+      customer_impact_end: "2026-01-31T08:55:00+00:00",
+      fields: {
+        state: { type: "dropdown", value: "resolved" },
+        severity: { type: "dropdown", value: "SEV-1" },
+        services: { type: "autocomplete", value: ["checkout"] },
+        root_cause: { type: "textbox", value: "The pool was too small." },
+      },
+    },
+    relationships: { commander_user: { data: { id: "ada", type: "users" } } },
+  },
+  included: [{ id: "ada", type: "users", attributes: { name: "Ada", handle: "ada@example.com", icon: "x" } }],
+};
+
+const TODOS: Json = {
+  data: [
+    {
+      id: "00000000-0000-0000-1234-000000000000",
+      type: "incident_todos",
+      attributes: {
+        content: "Restore the pool.",
+        completed: "2026-01-31T08:50:00+00:00",
+        due_date: null,
+        assignees: ["@ada@example.com", { handle: "bob", name: "Bob", icon: "x", id: "b", source: "slack" }],
+      },
+    },
+  ],
 };
 
 const SPANS: Json = {

@@ -39,6 +39,13 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   list_events: { query: "source:deployment", ...PERIOD },
   list_incidents: { states: ["active"], severities: ["SEV-1", "SEV-2"] },
   search_spans: { query: "service:checkout status:error", from: "now-15m", fields: ["http.url", "version"] },
+  get_trace: { trace_id: "5856001379994862107", ...PERIOD },
+  aggregate_spans: { query: "status:error", ...PERIOD, measure: "pc95", metric: "@duration", group_by: ["service"] },
+  get_dependencies: { env: "prod", service: "checkout", ...PERIOD },
+  find_metrics: { name: "checkout" },
+  describe_metric: { metric: "checkout.latency" },
+  get_incident: { incident_id: "00000000-aaaa-0000-0000-000000000000" },
+  unmute_monitor: { monitor_id: MONITOR },
 };
 
 const NAMES = datadog.tools.map((tool) => tool.name);
@@ -140,7 +147,7 @@ describe("every datadog tool, against Datadog's published contract", () => {
   it.each(READS)("%s asks again after a 502", async (name) => {
     const context = await start(always({ status: 502, text: "<html>", headers: { "retry-after": "0" } }, 1));
     await call(name, context);
-    expect(service.requests).toHaveLength(2);
+    expect(service.requests[1]?.url).toBe(service.requests[0]?.url);
   });
 
   it.each(NAMES)("%s gives up when Datadog keeps failing", async (name) => {
@@ -185,15 +192,18 @@ describe("every datadog tool, against Datadog's published contract", () => {
 describe("identifiers", () => {
   const HOSTILE = ["1/../../user", "..", "1?x=", "1#", "%2e%2e", "1e99", "", "1 OR 1"];
 
-  it.each(["get_monitor", "mute_monitor"])("%s takes a monitor's number and nothing else", async (name) => {
-    const context = await start();
-    const schema = datadog.tools.find((tool) => tool.name === name)?.input_schema;
-    for (const monitor_id of [...HOSTILE, -1, 0, 1.5, 1e300]) {
-      expect(fits(schema, { ...INPUTS[name], monitor_id }), String(monitor_id)).toBe(false);
-      await expect(call(name, context, { ...INPUTS[name], monitor_id })).rejects.toThrow(/whole number/);
-    }
-    expect(service.requests).toHaveLength(0);
-  });
+  it.each(["get_monitor", "mute_monitor", "unmute_monitor"])(
+    "%s takes a monitor's number and nothing else",
+    async (name) => {
+      const context = await start();
+      const schema = datadog.tools.find((tool) => tool.name === name)?.input_schema;
+      for (const monitor_id of [...HOSTILE, -1, 0, 1.5, 1e300]) {
+        expect(fits(schema, { ...INPUTS[name], monitor_id }), String(monitor_id)).toBe(false);
+        await expect(call(name, context, { ...INPUTS[name], monitor_id })).rejects.toThrow(/whole number/);
+      }
+      expect(service.requests).toHaveLength(0);
+    },
+  );
 
   it.each([
     ["search_logs", { query: "x", cursor: "a&b" }],
@@ -205,6 +215,11 @@ describe("identifiers", () => {
     ["mute_monitor", { monitor_id: 1, minutes: 525_600, reason: "x" }],
     ["mute_monitor", { monitor_id: 1, minutes: 5, reason: "x", scope: "{{x}}" }],
     ["list_incidents", { states: ["active OR state:resolved"] }],
+    ["get_incident", { incident_id: "17" }],
+    ["get_dependencies", { env: "prod", service: ".." }],
+    ["describe_metric", { metric: "../validate" }],
+    ["find_metrics", { name: "a&b" }],
+    ["get_trace", { trace_id: "1 OR service:x" }],
   ] as const)("%s refuses %o", (name, input) => {
     expect(fits(datadog.tools.find((tool) => tool.name === name)?.input_schema, input as JsonObject)).toBe(false);
   });
@@ -431,6 +446,20 @@ describe("muting", () => {
     expect(service.operations.filter((id) => id === "downtimes/create")).toHaveLength(3);
   });
 
+  it("finds its own downtime behind more than a thousand others", async () => {
+    let own: Json = null;
+    const others = Array.from({ length: 100 }, (_, index) => ({ id: `x${index}`, attributes: { message: "other" } }));
+    const context = await start(({ operation, query, body, example }) => {
+      if (operation === "downtimes/create") own = { id: "own", ...(body["data"] as JsonObject) };
+      if (operation !== "downtimes/list") return { body: example };
+      const data: Json[] = Number(query["page[offset]"]) < 1200 ? others : own === null ? [] : [own];
+      return { body: { data } };
+    });
+    await call("mute_monitor", context);
+    expect(await call("mute_monitor", context)).toMatchObject({ downtime_id: "own", existing: true });
+    expect(service.operations.filter((id) => id === "downtimes/create")).toHaveLength(1);
+  });
+
   it("finds its own downtime behind a hundred others", async () => {
     const context = await start();
     for (let other = 0; other < 100; other++) await call("mute_monitor", { ...context, callId: `other/${other}` });
@@ -444,6 +473,100 @@ describe("muting", () => {
     });
     await expect(call("mute_monitor", context)).rejects.toThrow(/failed \(502 .*unclear: look before doing it again/);
     expect(service.operations).toEqual(["downtimes/list", "downtimes/create"]);
+  });
+});
+
+describe("unmuting", () => {
+  it("ends what mute_monitor made of the monitor, and leaves and tells what people made", async () => {
+    const context = await start();
+    const { downtime_id: own } = await call("mute_monitor", context);
+    await call("mute_monitor", context, { ...INPUTS["mute_monitor"], monitor_id: 7 });
+    expect(await call("unmute_monitor", context)).toMatchObject({ ended: [own], left: [] });
+    expect(await call("unmute_monitor", context)).toMatchObject({ ended: [], left: [] });
+    expect(service.operations.filter((id) => id === "downtimes/cancel")).toHaveLength(1);
+    expect(service.refusals).toEqual([]);
+    await service.close();
+    const attributes = {
+      message: "Maintenance",
+      scope: "*",
+      monitor_identifier: { monitor_id: MONITOR },
+      schedule: { end: "2026-02-01" },
+    };
+    const peoples = await start(({ operation }) =>
+      operation === "downtimes/list" ? { body: { data: [{ id: "x", attributes }] } } : undefined,
+    );
+    expect(await call("unmute_monitor", peoples)).toMatchObject({
+      ended: [],
+      left: [{ downtime_id: "x", scope: "*", end: "2026-02-01", message: "Maintenance" }],
+    });
+    expect(service.requests.every(({ method }) => method === "GET")).toBe(true);
+  });
+
+  it("takes a downtime that is gone for ended", async () => {
+    const attributes = { message: `x (skillflow call ${"a".repeat(24)})`, monitor_identifier: { monitor_id: MONITOR } };
+    const data = [{ id: "00000000-0000-1234-0000-000000000000", attributes }];
+    const context = await start(({ operation }) => {
+      return operation === "downtimes/list"
+        ? { body: { data } }
+        : { status: 404, body: { errors: ["Downtime not found"] } };
+    });
+    expect(await call("unmute_monitor", context)).toMatchObject({ ended: ["00000000-0000-1234-0000-000000000000"] });
+  });
+});
+
+describe("traces, metrics and dependencies", () => {
+  const span = (span_id: string, parent_id: string, more: JsonObject = {}) => {
+    return { id: span_id, attributes: { service: `s${span_id}`, span_id, parent_id, ...more } };
+  };
+
+  it("tell how deep each span of a trace was called, and that there are more", async () => {
+    const data = [
+      span("1", "0"),
+      span("2", "1"),
+      span("3", "2", { custom: { error: { message: "no" } } }),
+      span("4", "9"),
+    ];
+    const context = await start(() => ({ body: { data, meta: { page: { after: "n" } } } }));
+    const trace = await call("get_trace", context);
+    expect((trace["spans"] as JsonObject[]).map(({ depth }) => depth)).toEqual([0, 1, 2, 0]);
+    expect(trace).toMatchObject({
+      errors: 1,
+      services: ["s1", "s2", "s3", "s4"],
+      note: expect.stringContaining("more spans"),
+    });
+    expect(lastBody()).toMatchObject({
+      data: { attributes: { filter: { query: "trace_id:5856001379994862107" }, sort: "timestamp" } },
+    });
+  });
+
+  it("say when nothing is there, which is no refusal", async () => {
+    const context = await start(({ operation }) => ({ body: operation === "dependencies/list" ? {} : { data: [] } }));
+    expect(await call("get_trace", context)).toMatchObject({ spans: [], note: expect.stringContaining("not sampled") });
+    expect(await call("get_dependencies", context, { env: "prod" })).toMatchObject({
+      services: {},
+      note: expect.stringContaining("No traces"),
+    });
+  });
+
+  it("list all services of an environment with what each calls", async () => {
+    const { services } = await call("get_dependencies", await start(), { env: "prod" });
+    expect(services).toEqual({ checkout: ["payments", "stock"], payments: [] });
+    expect(service.refusals).toEqual([]);
+  });
+
+  it("count the metrics that were found and not shown, and a tag's further values", async () => {
+    const metrics = Array.from({ length: 60 }, (_, index) => `m${index}`);
+    const tags = Array.from({ length: 20 }, (_, index) => `host:${index}`);
+    const context = await start(({ operation, example }) => {
+      if (operation === "metrics/search") return { body: { results: { metrics } } };
+      return operation === "metrics/tags" ? { body: { data: { attributes: { tags } } } } : { body: example };
+    });
+    expect(await call("find_metrics", context, { name: "m" })).toMatchObject({ total: 60, left_out: 10 });
+    const { tags: shown, tags_total } = await call("describe_metric", context);
+    expect([tags_total, (shown as JsonObject)["host"]]).toEqual([
+      20,
+      ["0", "1", "2", "3", "4", "5", "6", "7", "… 12 more"],
+    ]);
   });
 });
 

@@ -21,6 +21,9 @@ it("the built-in tools whose results the team's own systems write are told from 
   expect(exposed(({ origin }) => origin === "team")).toEqual([
     "betterstack_get_monitor",
     "betterstack_list_monitors",
+    "datadog_describe_metric",
+    "datadog_find_metrics",
+    "datadog_get_dependencies",
     "datadog_get_monitor",
     "datadog_list_monitors",
     "datadog_query_metrics",

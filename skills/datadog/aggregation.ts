@@ -1,0 +1,61 @@
+import type { Shape } from "skillflow";
+import * as z from "zod";
+import { number, text } from "./answers.ts";
+import { DEFAULT_LIMIT } from "./fields.ts";
+
+/** Counting and measuring, of logs and of spans alike. */
+
+const facet = z
+  .string()
+  .max(200)
+  .regex(/^[@A-Za-z_][A-Za-z0-9_.@/-]*$/);
+
+export const measure = z
+  .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])
+  .optional()
+  .describe("Default count; others need metric.");
+
+export const metric = facet.optional().describe("Such as @duration, or @usr.id for cardinality.");
+
+export const groupBy = z.array(facet).min(1).max(3).optional().describe("Facets: service, status, @http.status_code.");
+
+export const interval = z
+  .string()
+  .regex(/^[1-9]\d{0,3}[smhd]$/)
+  .optional()
+  .describe("A step, such as 5m, for a series over time.");
+
+export const BUCKET = { by: {}, value: "any", points: [["any"]], more_points: "text" } as const satisfies Shape;
+
+interface Measuring {
+  readonly measure?: string | undefined;
+  readonly metric?: string | undefined;
+  readonly group_by?: readonly string[] | undefined;
+  readonly interval?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export function computation({ measure = "count", metric, group_by, interval, limit: most = DEFAULT_LIMIT }: Measuring) {
+  if (measure !== "count" && !metric) throw new Error(`${measure} needs metric: the attribute to measure.`);
+  const measured = { aggregation: measure, ...(metric ? { metric } : {}) };
+  const over = interval ? { type: "timeseries", interval } : { type: "total" };
+  const sort = { type: "measure", ...measured, order: "desc" };
+  return {
+    compute: [{ ...measured, ...over }],
+    ...(group_by ? { group_by: group_by.map((name) => ({ facet: name, limit: most, sort })) } : {}),
+  };
+}
+
+const MOST_STEPS = 100;
+
+const step = z.object({ time: text, value: number });
+
+/** A total is a number; a series is a list of steps. */
+export function measured(value: unknown) {
+  const steps = z.array(step).safeParse(value);
+  if (!steps.success) return { value };
+  const { data } = steps;
+  const left = data.length - MOST_STEPS;
+  const points = data.slice(0, MOST_STEPS).map(({ time, value: at }) => [time, at]);
+  return { points, ...(left > 0 ? { more_points: `${left} left out: take a wider interval` } : {}) };
+}

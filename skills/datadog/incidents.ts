@@ -1,0 +1,204 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
+import { withDatadog } from "./client.ts";
+import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
+import { pageUrl } from "./site.ts";
+
+const PERMISSION = "incident_read";
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The id is part of a path. */
+function uuid(text: string): string {
+  if (UUID.test(text)) return text;
+  throw new Error("An incident's id is a UUID: take `id` from list_incidents.");
+}
+
+const INCIDENT = {
+  id: "text",
+  public_id: "number",
+  title: "text",
+  state: "any",
+  severity: "any",
+  created: "text",
+  detected: "text",
+  modified: "text",
+  resolved: "text",
+  customer_impacted: "flag",
+  customer_impact_scope: "text",
+  customer_impact_start: "text",
+  customer_impact_end: "text",
+  services: "any",
+  teams: "any",
+  root_cause: "any",
+  summary: "any",
+  url: "text",
+} as const;
+
+export const incidentTools = [
+  defineTool({
+    name: "list_incidents",
+    description: "Lists declared incidents, newest first.",
+    effect: "read",
+    input_schema: z.strictObject({
+      states: z
+        .array(z.enum(["active", "stable", "resolved"]))
+        .min(1)
+        .max(3)
+        .optional()
+        .describe("Default active and stable."),
+      severities: z
+        .array(z.enum(["SEV-1", "SEV-2", "SEV-3", "SEV-4", "SEV-5", "UNKNOWN"]))
+        .min(1)
+        .max(6)
+        .optional(),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("incidents", INCIDENT, { total_count: "number" }),
+    handler: (input, context) =>
+      withDatadog(context, async (ask) => {
+        const size = input.limit ?? DEFAULT_LIMIT;
+        const offset = ((input.page ?? 1) - 1) * size;
+        const { data } = await ask({
+          path: "/api/v2/incidents/search",
+          query: { query: incidentQuery(input), sort: "-created", "page[size]": size, "page[offset]": offset },
+          permission: PERMISSION,
+          answer: incidentsAnswer,
+        });
+        const { incidents, total } = data.attributes;
+        const listed = (incidents ?? []).map(({ data: incident }) => ({
+          id: incident.id,
+          ...incidentBrief(incident.attributes),
+          url: pageUrl(context.config, `incidents/${incident.attributes.public_id ?? ""}`),
+        }));
+        const more = offset + listed.length < (total ?? 0) && listed.length > 0;
+        return { total_count: total, incidents: listed, next_page: more ? (input.page ?? 1) + 1 : undefined };
+      }),
+  }),
+  defineTool({
+    name: "get_incident",
+    description:
+      "Reads one declared incident: its fields, its times in order, its tasks and who took them. Two requests.",
+    effect: "read",
+    input_schema: z.strictObject({
+      incident_id: z.string().max(36).regex(UUID).describe("`id` of list_incidents, not the number."),
+    }),
+    output_schema: resultSchema(
+      {
+        ...INCIDENT,
+        timeline: [{ at: "text", what: "text" }],
+        people: ["text"],
+        tasks: [{ task: "text", done_at: "text", due: "text", assignees: ["any"] }],
+        tasks_left_out: "number",
+      },
+      "id",
+      "timeline",
+      "tasks",
+    ),
+    handler: ({ incident_id }, context) =>
+      withDatadog(context, async (ask) => {
+        const path = `/api/v2/incidents/${uuid(incident_id)}`;
+        const about = await ask({ path, query: { include: "users" }, permission: PERMISSION, answer: incidentAnswer });
+        const todos = await ask({ path: `${path}/relationships/todos`, permission: PERMISSION, answer: todosAnswer });
+        const { id, attributes } = about.data;
+        return {
+          id,
+          ...incidentBrief(attributes),
+          timeline: timelineOf(attributes),
+          people: about.included?.flatMap((one) => one.attributes?.name ?? one.attributes?.handle ?? []),
+          tasks: todos.data.slice(0, MOST_TASKS).map(({ attributes: todo }) => ({
+            task: todo.content,
+            done_at: todo.completed,
+            due: todo.due_date,
+            assignees: todo.assignees?.map((one) => valueAt(one, "name") ?? valueAt(one, "handle") ?? one),
+          })),
+          tasks_left_out: Math.max(0, todos.data.length - MOST_TASKS) || undefined,
+          url: pageUrl(context.config, `incidents/${attributes.public_id ?? ""}`),
+        };
+      }),
+  }),
+];
+
+const MOST_TASKS = 30;
+
+const incident = z.object({
+  public_id: number,
+  title: text,
+  state: text,
+  severity: text,
+  created: text,
+  detected: text,
+  modified: text,
+  resolved: text,
+  customer_impacted: z.boolean().nullish().catch(undefined),
+  customer_impact_scope: text,
+  customer_impact_start: text,
+  customer_impact_end: text,
+  fields: anything,
+});
+const incidentsAnswer = z.object({
+  data: z.object({
+    attributes: z.object({
+      incidents: z.array(z.object({ data: z.object({ id: text, attributes: incident }) })).nullish(),
+      total: number,
+    }),
+  }),
+});
+
+const incidentAnswer = z.object({
+  data: z.object({ id: text, attributes: incident }),
+  included: z
+    .array(z.object({ attributes: z.object({ name: text, handle: text }).nullish() }))
+    .nullish()
+    .catch(undefined),
+});
+
+const todosAnswer = z.object({
+  data: z.array(
+    z.object({
+      attributes: z.object({
+        content: text,
+        completed: text,
+        due_date: text,
+        assignees: z.array(z.unknown()).nullish().catch(undefined),
+      }),
+    }),
+  ),
+});
+
+/** What Datadog dates of an incident, in its order. Its API hands out no other part of the timeline. */
+function timelineOf(about: z.infer<typeof incident>) {
+  const dated = [
+    [about.customer_impact_start, "customers are affected"],
+    [about.detected, "detected"],
+    [about.created, "declared"],
+    [about.customer_impact_end, "customers are no longer affected"],
+    [about.resolved, "resolved"],
+  ] as const;
+  const known = dated.flatMap(([at, what]) => (at ? [{ at, what }] : []));
+  return known.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+interface IncidentFilter {
+  readonly states?: readonly string[] | undefined;
+  readonly severities?: readonly string[] | undefined;
+}
+
+function incidentQuery({ states = ["active", "stable"], severities }: IncidentFilter): string {
+  const parts = [`state:(${states.join(" OR ")})`, ...(severities ? [`severity:(${severities.join(" OR ")})`] : [])];
+  return parts.join(" AND ");
+}
+
+function incidentBrief({ fields, ...incidentItself }: z.infer<typeof incident>) {
+  const field = (name: string) => valueAt(fields, `${name}.value`);
+  return {
+    ...incidentItself,
+    state: incidentItself.state ?? field("state"),
+    severity: incidentItself.severity ?? field("severity"),
+    services: field("services"),
+    teams: field("teams"),
+    root_cause: field("root_cause"),
+    summary: field("summary"),
+  };
+}
