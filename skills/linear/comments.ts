@@ -1,7 +1,7 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "./client.ts";
-import { body, cursor, issue, limit, nextCursor, type Page, paging } from "./fields.ts";
+import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "./fields.ts";
 import { createOnce, identityOf } from "./identity.ts";
 import { aboutIssue } from "./missing.ts";
 
@@ -11,6 +11,16 @@ export const commentTools = [
     description: "Reads the comments of an issue, newest first; `parent_id` names the comment that one replies to.",
     effect: "read",
     input_schema: z.strictObject({ issue, limit, cursor }),
+    output_schema: pageSchema("comments", {
+      id: "text",
+      author: "text",
+      created_at: "text",
+      edited_at: "text",
+      resolved_at: "text",
+      parent_id: "text",
+      url: "text",
+      body: "text",
+    }),
     handler: (input, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, input.issue, async () => {
@@ -35,6 +45,7 @@ export const commentTools = [
         .optional()
         .describe("The comment to reply to, from list_comments."),
     }),
+    output_schema: resultSchema({ id: "text", url: "text", created_at: "text", existing: "flag" }, "id"),
     handler: (input, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, input.issue, () => {

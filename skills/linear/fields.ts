@@ -1,3 +1,4 @@
+import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** The parameters that several tools share. */
@@ -6,6 +7,11 @@ export const issue = z
   .string()
   .max(36)
   .regex(/^([A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/);
+
+export const parent = z
+  .string()
+  .max(36)
+  .regex(/^(none|[A-Za-z0-9]{1,12}-\d{1,9}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/);
 
 const name = z
   .string()
@@ -49,6 +55,11 @@ const DEFAULT_LIMIT = 10;
 /** Linear's paging variables for a tool's. */
 export function paging(input: { readonly limit?: number | undefined; readonly cursor?: string | undefined }) {
   return { first: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { after: input.cursor } : {}) };
+}
+
+/** The schema of a page: its list is always there, empty where nothing fits. */
+export function pageSchema(list: string, item: Shape) {
+  return resultSchema({ [list]: [item], next_cursor: "text" }, list);
 }
 
 /** A page of Linear's connections. */

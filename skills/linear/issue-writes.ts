@@ -1,11 +1,11 @@
 import type { LinearDocument } from "@linear/sdk";
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "./client.ts";
 import { findDestination } from "./destination.ts";
 import * as fields from "./fields.ts";
 import { createOnce, identityOf } from "./identity.ts";
-import { BRIEF, briefOf, type Issue } from "./issue.ts";
+import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
 import { aboutIssue } from "./missing.ts";
 
 export const issueWriteTools = [
@@ -23,7 +23,9 @@ export const issueWriteTools = [
       labels: fields.labels.optional(),
       project: fields.project.optional(),
       assignee: fields.assignee.optional(),
+      parent: fields.issue.optional().describe("The issue that this is a part of."),
     }),
+    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "id", "identifier"),
     handler: (input, context) =>
       withLinear(context, (linear) => {
         const id = identityOf(context, input);
@@ -58,7 +60,9 @@ export const issueWriteTools = [
       remove_labels: fields.labels.optional().describe("Names or ids."),
       project: fields.project.optional(),
       assignee: fields.assignee.optional().describe("E-mail address, display name, `me`, id or `none`."),
+      parent: fields.parent.optional().describe("The issue that this is a part of, or `none`."),
     }),
+    output_schema: resultSchema(ISSUE, "id", "identifier"),
     handler: (input, context) =>
       withLinear(context, (linear) => {
         const { issue: id, ...changes } = input;
@@ -77,13 +81,15 @@ interface Text {
   readonly title?: string | undefined;
   readonly body?: string | undefined;
   readonly priority?: Parameters<typeof fields.priorityNumber>[0] | undefined;
+  readonly parent?: string | undefined;
 }
 
 /** What needs no name looked up, as Linear calls it. */
-function textOf({ title, body, priority }: Text) {
+function textOf({ title, body, priority, parent }: Text) {
   return {
     ...(title === undefined ? {} : { title }),
     ...(body === undefined ? {} : { description: body }),
+    ...(parent === undefined ? {} : { parentId: parent === "none" ? null : parent }),
     ...(priority === undefined ? {} : { priority: fields.priorityNumber(priority) }),
   };
 }

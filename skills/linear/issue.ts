@@ -1,4 +1,39 @@
+import type { Shape } from "skillflow";
+
 /** An issue: what is asked of Linear, and what a model gets. */
+
+export const ISSUE = {
+  id: "text",
+  identifier: "text",
+  title: "text",
+  state: "text",
+  state_type: "text",
+  priority: "text",
+  team: "text",
+  project: "text",
+  assignee: "text",
+  labels: ["text"],
+  created_at: "text",
+  updated_at: "text",
+  url: "text",
+} as const satisfies Shape;
+
+const LINKED = { identifier: "text", title: "text", state: "text" } as const;
+
+export const ISSUE_DETAILS = {
+  ...ISSUE,
+  creator: "text",
+  due_date: "text",
+  estimate: "number",
+  completed_at: "text",
+  canceled_at: "text",
+  branch: "text",
+  parent: { identifier: "text", title: "text" },
+  sub_issues: [LINKED],
+  relations: [{ type: "text", ...LINKED }],
+  links: [{ title: "text", subtitle: "text", url: "text", source: "text" }],
+  body: "text",
+} as const satisfies Shape;
 
 export const BRIEF = `id identifier title url priorityLabel createdAt updatedAt
   state { name type } team { key name } assignee { displayName } project { name } labels(first: 10) { nodes { name } }`;

@@ -1,9 +1,9 @@
-import { clip, defineTool } from "skillflow";
+import { clip, defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { type Linear, withLinear } from "./client.ts";
 import * as fields from "./fields.ts";
 import { checkNames, issueFilter } from "./filters.ts";
-import { BRIEF, briefOf, DETAILS, detailsOf, type Issue, type IssueDetails } from "./issue.ts";
+import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 import { aboutIssue } from "./missing.ts";
 
 const timestamp = z
@@ -31,6 +31,7 @@ export const issueTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
+    output_schema: fields.pageSchema("issues", { ...ISSUE, excerpt: "text" }),
     handler: (input, context) =>
       withLinear(context, async (linear) => {
         const page = await search(linear, input);
@@ -44,6 +45,7 @@ export const issueTools = [
     description: "Reads one issue: its whole text, parent, sub-issues, relations and links.",
     effect: "read",
     input_schema: z.strictObject({ issue: fields.issue }),
+    output_schema: resultSchema(ISSUE_DETAILS, "id", "identifier"),
     handler: ({ issue: id }, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, id, async () => {

@@ -3,12 +3,14 @@ import { describeAccess } from "./access.ts";
 import { commentTools } from "./comments.ts";
 import { issueWriteTools } from "./issue-writes.ts";
 import { issueTools } from "./issues.ts";
+import { relationTools } from "./relations.ts";
 import { workspaceTools } from "./workspace.ts";
 
 export default defineSkill({
   id: "linear",
   name: "Linear",
-  description: "Issues and comments in Linear, with its teams, workflow states, labels and projects.",
+  description:
+    "Issues, comments and relations in Linear, with its teams, workflow states, labels, projects and people.",
   category: "tasks",
   config: {
     LINEAR_API_KEY: {
@@ -23,5 +25,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...issueTools, ...issueWriteTools, ...commentTools, ...workspaceTools],
+  tools: [...issueTools, ...issueWriteTools, ...commentTools, ...relationTools, ...workspaceTools],
 });

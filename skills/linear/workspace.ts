@@ -1,7 +1,7 @@
 import { defineTool, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
-import { cursor, limit, nextCursor, type Page, paging, team } from "./fields.ts";
+import { cursor, limit, nextCursor, type Page, pageSchema, paging, team } from "./fields.ts";
 import { checkNames, teamFilter } from "./filters.ts";
 
 const name = z.string().min(1).max(200).optional().describe("Text in the name.");
@@ -12,6 +12,7 @@ export const workspaceTools = [
     description: "Lists the teams that the key can see, with their keys.",
     effect: "read",
     input_schema: z.strictObject({ name, limit, cursor }),
+    output_schema: pageSchema("teams", { id: "text", key: "text", name: "text", description: "text" }),
     handler: (input, context) => list(context, input, { query: TEAMS, list: "teams", filter: named(input) }),
   }),
   defineTool({
@@ -23,6 +24,14 @@ export const workspaceTools = [
       name,
       limit,
       cursor,
+    }),
+    output_schema: pageSchema("labels", {
+      id: "text",
+      name: "text",
+      description: "text",
+      is_group: "flag",
+      parent: "text",
+      team: "text",
     }),
     handler: (input, context) => {
       const usable = input.team ? { or: [{ team: { null: true } }, { team: teamFilter(input.team) }] } : {};
@@ -39,6 +48,13 @@ export const workspaceTools = [
       limit,
       cursor,
     }),
+    output_schema: pageSchema("states", {
+      id: "text",
+      name: "text",
+      type: "text",
+      description: "text",
+      team: "text",
+    }),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
       return list(context, input, { query: STATES, list: "states", filter: { ...named(input), ...own } });
@@ -54,9 +70,46 @@ export const workspaceTools = [
       limit,
       cursor,
     }),
+    output_schema: pageSchema("projects", {
+      id: "text",
+      name: "text",
+      description: "text",
+      url: "text",
+      progress: "number",
+      health: "text",
+      status: { name: "text", type: "text" },
+      lead: "text",
+      start_date: "text",
+      target_date: "text",
+      updated_at: "text",
+      teams: ["text"],
+    }),
     handler: (input, context) => {
       const own = input.team ? { accessibleTeams: { some: teamFilter(input.team) } } : {};
       return list(context, input, { query: PROJECTS, list: "projects", filter: { ...named(input), ...own } });
+    },
+  }),
+  defineTool({
+    name: "list_users",
+    description: "Lists active people: who an assignee or author is. To assign, a name in update_issue does without.",
+    effect: "read",
+    input_schema: z.strictObject({ name, limit, cursor }),
+    output_schema: pageSchema("users", {
+      id: "text",
+      name: "text",
+      display_name: "text",
+      email: "text",
+      title: "text",
+      timezone: "text",
+      status: "text",
+      is_me: "flag",
+    }),
+    handler: (input, context) => {
+      const called = input.name
+        ? [{ name: { containsIgnoreCase: input.name } }, { displayName: { containsIgnoreCase: input.name } }]
+        : [];
+      const filter = { active: { eq: true }, ...(called.length > 0 ? { or: called } : {}) };
+      return list(context, { limit: input.limit, cursor: input.cursor }, { query: USERS, list: "users", filter });
     },
   }),
 ];
@@ -84,6 +137,13 @@ const PROJECTS = `query Projects($filter: ProjectFilter, $first: Int, $after: St
       id name description url progress health status { name type } lead { name: displayName }
       start_date: startDate target_date: targetDate updated_at: updatedAt teams(first: 5) { nodes { key } }
     }
+    ${PAGE}
+  }
+}`;
+
+const USERS = `query Users($filter: UserFilter, $first: Int, $after: String) {
+  list: users(filter: $filter, first: $first, after: $after) {
+    nodes { id name display_name: displayName email title timezone status: statusLabel is_me: isMe }
     ${PAGE}
   }
 }`;

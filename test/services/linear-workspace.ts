@@ -37,6 +37,8 @@ export interface Workspace {
   readonly root: Readonly<Record<string, (args: never) => unknown>>;
 }
 
+const PERSON = { active: true, title: "SRE", timezone: "Europe/London", statusLabel: null };
+
 export function createWorkspace(): Workspace {
   const teams: Row[] = [
     { id: IDS.ops, key: "OPS", name: "Operations", description: "Runs it." },
@@ -56,8 +58,8 @@ export function createWorkspace(): Workspace {
     { id: IDS.webOnly, name: "Basket", team: web },
   ].map((label) => ({ isGroup: false, description: null, parent: null, ...label }));
   const users: Row[] = [
-    { id: IDS.ada, name: "Ada L.", displayName: "ada", email: "ada@example.com", isMe: true },
-    { id: IDS.bob, name: "Bob B.", displayName: "bob", email: "bob@example.com", isMe: false },
+    { id: IDS.ada, name: "Ada L.", displayName: "ada", email: "ada@example.com", isMe: true, ...PERSON },
+    { id: IDS.bob, name: "Bob B.", displayName: "bob", email: "bob@example.com", isMe: false, ...PERSON },
   ];
   const project = {
     id: IDS.project,
@@ -81,6 +83,9 @@ export function createWorkspace(): Workspace {
   ];
   const comments: Row[] = [];
   const issues: Row[] = [];
+  const related: Row[] = [];
+  const links: Row[] = [];
+  const relatedTo = (side: string, id: unknown) => related.filter((one) => (one[side] as Row)["id"] === id);
 
   for (const team of teams)
     team["states"] = (args: Args) =>
@@ -94,9 +99,13 @@ export function createWorkspace(): Workspace {
     const nothing = () => connection([], {});
     const relations = {
       children: nothing,
-      relations: nothing,
-      inverseRelations: nothing,
-      attachments: nothing,
+      relations: () => connection(relatedTo("issue", fields["id"]), {}),
+      inverseRelations: () => connection(relatedTo("relatedIssue", fields["id"]), {}),
+      attachments: (args: Args) =>
+        connection(
+          links.filter((link) => link["issueId"] === fields["id"]),
+          args,
+        ),
       parent: null,
     };
     const person = { creator: users[0], assignee: null, project: null };
@@ -159,6 +168,7 @@ export function createWorkspace(): Workspace {
     );
   const changesOf = (input: Row, issue?: Row): Row => {
     const {
+      parentId,
       stateId,
       teamId,
       projectId,
@@ -184,6 +194,7 @@ export function createWorkspace(): Workspace {
       ...plain,
       ...people,
       ...projected,
+      ...(parentId === undefined ? {} : { parent: parentId && findIssue(parentId) }),
       team,
       state,
       labelList: ids.map((id) => byId("IssueLabel", labels, id)),
@@ -221,6 +232,23 @@ export function createWorkspace(): Workspace {
       issueUpdate: ({ id, input }: { id: string; input: Row }) => {
         const issue = findIssue(id);
         return { success: true, issue: Object.assign(issue, changesOf(input, issue)) };
+      },
+      issueRelationCreate: ({ input }: { input: Row }) => {
+        checkNew(input["id"], related);
+        const sides = { issue: findIssue(input["issueId"]), relatedIssue: findIssue(input["relatedIssueId"]) };
+        const issueRelation = { id: input["id"], type: input["type"], ...sides };
+        related.push(issueRelation);
+        return { success: true, issueRelation };
+      },
+      attachmentCreate: ({ input }: { input: Row }) => {
+        const attachment = {
+          subtitle: null,
+          sourceType: "unknown",
+          ...input,
+          issueId: findIssue(input["issueId"])["id"],
+        };
+        links.push(attachment);
+        return { success: true, attachment };
       },
       commentCreate: ({ input }: { input: Row }) => {
         checkNew(input["id"], comments);

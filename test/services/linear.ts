@@ -124,7 +124,8 @@ function floodedField({ name, selectionSet }: FieldNode): Json {
   if (name.value === "nodes" && selectionSet) return Array.from({ length: 50 }, () => flooded(selectionSet));
   if (selectionSet) return flooded(selectionSet);
   if (name.value === "id") return FLOOD_ID;
-  if (name.value === "isGroup") return false;
+  if (["isGroup", "isMe"].includes(name.value)) return false;
+  if (["estimate", "progress"].includes(name.value)) return 0.5;
   if (name.value === "hasNextPage" || name.value === "success") return true;
   const long = ["body", "description"].includes(name.value) ? 30_000 : 250;
   return name.value.padEnd(long, ' é"\n');

@@ -42,6 +42,9 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   list_labels: { team: "OPS" },
   list_states: { team: "ops" },
   list_projects: { team: "OPS" },
+  list_users: { name: "ad" },
+  relate_issues: { issue: "OPS-7", is: "duplicate_of", other: "OPS-8" },
+  attach_link: { issue: "OPS-7", url: "https://ci.example.com/runs/7", title: "The run", subtitle: "triage" },
 };
 
 /** The same by ids. */
@@ -61,7 +64,7 @@ const BY_ID: Readonly<Record<string, JsonObject>> = {
 const NAMES = linear.tools.map((tool) => tool.name);
 const WRITES = linear.tools.filter((tool) => tool.effect === "write").map((tool) => tool.name);
 const READS = NAMES.filter((name) => !WRITES.includes(name));
-const ABOUT_ISSUES = ["get_issue", "list_comments", "update_issue", "add_comment"];
+const ABOUT_ISSUES = NAMES.filter((name) => "issue" in (INPUTS[name] ?? {}));
 
 let service: LinearService;
 afterEach(() => service?.close());
@@ -255,6 +258,56 @@ describe("identifiers", () => {
     const tool = linear.tools.find((candidate) => candidate.name === name);
     expect(fits(tool?.input_schema, { ...INPUTS[name], limit: 1000 })).toBe(false);
     expect(fits(tool?.input_schema, { ...INPUTS[name], cursor: 'x"}' })).toBe(false);
+  });
+});
+
+describe.skipIf(!hasSchema)("relations, parents and links", () => {
+  const written = () => JSON.parse(service.requests.at(-1)?.body ?? "{}") as { variables: { input: JsonObject } };
+
+  it.each([
+    ["related", "related", "OPS-7", "OPS-8"],
+    ["blocks", "blocks", "OPS-7", "OPS-8"],
+    ["blocked_by", "blocks", "OPS-8", "OPS-7"],
+    ["duplicate_of", "duplicate", "OPS-7", "OPS-8"],
+  ])("%s is what Linear calls %s, from %s to %s, and is made once", async (is, type, issueId, relatedIssueId) => {
+    const context = await start();
+    const input = { issue: "OPS-7", is, other: "OPS-8" };
+    const made = await call("relate_issues", context, input);
+    expect(made).toMatchObject(input);
+    expect(written().variables.input).toMatchObject({ type, issueId, relatedIssueId });
+    const again = await call("relate_issues", { ...context, callId: "run-2/3:file/0" }, input);
+    expect(again).toEqual({ ...made, existing: true });
+    expect(service.operations.filter((operation) => operation === "CreateRelation")).toHaveLength(1);
+    expect(JSON.stringify((await call("get_issue", context))["relations"])).toContain("OPS-8");
+  });
+
+  it("are none of an issue to itself, nor to one that is not there", async () => {
+    const context = await start();
+    const itself = { issue: "OPS-7", is: "related", other: "ops-7" };
+    await expect(call("relate_issues", context, itself)).rejects.toThrow("Name two issues");
+    expect(service.requests).toHaveLength(0);
+    await expect(call("relate_issues", context, { ...itself, other: "OPS-999" })).rejects.toThrow(/OPS/);
+  });
+
+  it("attach an address once", async () => {
+    const context = await start();
+    const made = await call("attach_link", context);
+    expect(made).toMatchObject({ url: "https://ci.example.com/runs/7", title: "The run" });
+    expect(await call("attach_link", { ...context, callId: "another" })).toEqual({ ...made, existing: true });
+    expect((await call("get_issue", context))["links"]).toHaveLength(1);
+    const tool = linear.tools.find(({ name }) => name === "attach_link");
+    expect(fits(tool?.input_schema, { ...INPUTS["attach_link"], url: "javascript:alert(1)" })).toBe(false);
+  });
+
+  it("make an issue a part of another, and of none", async () => {
+    const context = await start();
+    await call("update_issue", context, { issue: "OPS-7", parent: "OPS-8" });
+    expect((await call("get_issue", context))["parent"]).toMatchObject({ identifier: "OPS-8" });
+    await call("update_issue", context, { issue: "OPS-7", parent: "none" });
+    expect((await call("get_issue", context))["parent"]).toBeUndefined();
+    await call("create_issue", context, { team: "OPS", title: "A part", parent: "OPS-7" });
+    expect(written().variables.input).toMatchObject({ parentId: "OPS-7" });
+    expect(service.refusals).toEqual([]);
   });
 });
 
