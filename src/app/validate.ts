@@ -2,6 +2,7 @@ import { byPlace, type Finding } from "../core/diagnostic.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "./documents.ts";
 import type { Workspace } from "./host.ts";
+import { readInner } from "./runs/inner.ts";
 import { documentSecrets } from "./secrets.ts";
 import { skillProblems } from "./taint.ts";
 import { configFindings, unknownSkills } from "./workspace.ts";
@@ -29,5 +30,9 @@ async function readDiscreetly(
   const sources = await sourceFindings(workspace, document, draft, choices);
   const secrets = documentSecrets(workspace, draft);
   const skills = workflow ? await skillProblems(workspace, workflow, inline) : [];
-  return { workflow, findings: [...diagnostics, ...place([...sources, ...secrets, ...skills])].sort(byPlace) };
+  const { findings: inner } = workflow ? readInner(workspace, { workflow, document, inline }) : { findings: [] };
+  const own = inner.filter(({ file }) => file === undefined);
+  const elsewhere = inner.filter(({ file }) => file !== undefined);
+  const placed = place([...sources, ...secrets, ...skills, ...own]);
+  return { workflow, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
 }

@@ -22,11 +22,12 @@ import type { Host, Workspace } from "../host.ts";
 import { connectServers, type Person, withoutServers } from "../mcp-connections.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
-import { gatherSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
+import { gatherAll, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { plannableSkills } from "../skills/plannable.ts";
 import { faultOf } from "../skills/states.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
+import { type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
 import {
   describeLikeSources,
   limitWarnings,
@@ -85,6 +86,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
   });
   const serving = request.serving ?? (await openServing(settings.model, workspace));
   const sources = await readSources(workspace, read, request);
+  const inner = await pinInner(workspace, read, request);
   const gathered = await leaveOutUseless(reach.gathered, workspace.host.cwd, { input: read.input, sources });
   const opening = { ...read, ...reach, gathered, limitMs: settings.limits.timeout_ms };
   const opened = await openServers(workspace.host, opening, request);
@@ -103,6 +105,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
     workflow: read.workflow,
     input: read.input,
     sources,
+    ...(read.inner.size === 0 ? {} : { inner }),
     skills,
     settings,
     warnings: [
@@ -123,6 +126,7 @@ interface Read {
   readonly workflow: Workflow;
   readonly input: JsonObject;
   readonly inline: InlineSkills;
+  readonly inner: InnerWorkflows;
   /** What is to be said of both, and keeps nothing from running. */
   readonly findings: readonly Diagnostic[];
   /** Where the workflow was. */
@@ -138,13 +142,17 @@ function readRequest(workspace: Workspace, { document, input, isRecorded }: RunR
   if (hasErrors(checked.diagnostics)) {
     throw new SkillflowError("input.invalid", "the input does not fit", { diagnostics: checked.diagnostics });
   }
-  const shapes = checkOutputSchemas(workflow, file);
+  const { inner, findings } = readInner(workspace, { workflow, document, inline });
+  if (hasErrors(findings)) throw unrunnable(document, findings);
+  const all = [{ workflow, file }, ...inner.values()];
+  const shapes = all.flatMap((each) => checkOutputSchemas(each.workflow, each.file));
   if (shapes.length > 0) throw unrunnable(document, shapes);
   return {
     workflow,
     input: checked.input as JsonObject,
     inline: isRecorded ? recordedSkills(workflow) : inline,
-    findings: [...diagnostics, ...checked.diagnostics],
+    inner: isRecorded ? withRecordedSkills(inner) : inner,
+    findings: [...diagnostics, ...checked.diagnostics, ...findings],
     file,
   };
 }
@@ -156,11 +164,12 @@ function unrunnable(document: WorkflowDocument, diagnostics: readonly Diagnostic
 /** The skills of a run as they are before their servers are opened, and all secrets that its handlers may hold. */
 export async function gatherReach(
   workspace: Workspace,
-  { workflow, input, inline }: Pick<Read, "workflow" | "input" | "inline">,
+  { workflow, input, inline, inner }: Pick<Read, "workflow" | "input" | "inline" | "inner">,
   { requireSkills: isStrict, writes }: Pick<RunChoices, "requireSkills" | "writes">,
 ) {
   const { host, skills } = workspace;
-  const found = await gatherSkills(isDryRun(input) ? skills.unconnected() : skills, workflow, inline);
+  const set = isDryRun(input) ? skills.unconnected() : skills;
+  const found = await gatherAll(set, [...inner.values(), { workflow, inline }]);
   const gathered = writes === "plan" ? plannableSkills(found) : found;
   const secrets = secretsOf(host.env, await reachedSkills(skills, gathered), workspace);
   const redactor = runRedactor(secrets, workflow);
@@ -175,9 +184,23 @@ function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoice
   return chooseSettings({ ...choices, contextMode }, workflow, said);
 }
 
+/** The workflows that nodes run, as they are when the run begins; what is written in the document has its input's rules too. */
+async function pinInner(
+  workspace: Workspace,
+  { inner, input }: Read,
+  request: RunRequest,
+): Promise<NonNullable<RunRecord["inner"]>> {
+  const pinned = [...inner].map(async ([path, { workflow, document, file }]) => {
+    const read = { workflow, input: file === undefined ? input : {}, file };
+    const sources = await readSources(workspace, read, { ...request, document });
+    return [path, { workflow, sources, ...defined("file", file) }] as const;
+  });
+  return Object.fromEntries(await Promise.all(pinned));
+}
+
 async function readSources(
   workspace: Workspace,
-  { workflow, input, file }: Read,
+  { workflow, input, file }: Pick<Read, "workflow" | "input" | "file">,
   { document, choices }: RunRequest,
 ): Promise<RunRecord["sources"]> {
   const { sources, diagnostics } = await loadSources(workflow, input, {

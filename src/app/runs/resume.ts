@@ -15,6 +15,7 @@ import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
 import { configFiles, unknownSkills } from "../workspace.ts";
+import { recordedInner } from "./inner.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
 
 interface ResumeRequest {
@@ -43,7 +44,7 @@ export async function prepareRecorded(workspace: Workspace, { record, events }: 
   const { host } = workspace;
   const { choices } = request;
   const { workflow, input } = record;
-  const wanted = { workflow, input, inline: recordedSkills(workflow) };
+  const wanted = { workflow, input, inline: recordedSkills(workflow), inner: recordedInner(record) };
   const recorded = recordedSettings(record.settings, events);
   const { model, limits, writes } = {
     ...recorded,

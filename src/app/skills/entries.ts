@@ -1,3 +1,5 @@
+import { SkillflowError } from "../../core/errors.ts";
+import { deepEqual } from "../../core/values.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
@@ -9,6 +11,29 @@ export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: In
   const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
   const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, inline)] as const));
   return new Map(found);
+}
+
+/** The same of several documents; throws where two of them mean different skills by one id. */
+export async function gatherAll(
+  set: SkillSet,
+  documents: readonly { readonly workflow: Workflow; readonly inline: InlineSkills }[],
+): Promise<SkillEntries> {
+  const declared = new Map<string, unknown>();
+  for (const { workflow } of documents) {
+    for (const [id, skill] of Object.entries(workflow.skills ?? {})) {
+      const other = declared.get(id);
+      if (other !== undefined && !deepEqual(other, skill)) throw twice(id);
+      declared.set(id, skill);
+    }
+  }
+  const found = await Promise.all(documents.map(({ workflow, inline }) => gatherSkills(set, workflow, inline)));
+  return new Map(found.flatMap((entries) => [...entries]));
+}
+
+function twice(id: string): SkillflowError {
+  return new SkillflowError("workflow.invalid", `two of the workflows declare a skill ${id}, each another one`, {
+    hint: "give one of them another id",
+  });
 }
 
 /** Skills and those that they call in their turn: whose secrets may be at hand. */

@@ -109,6 +109,14 @@ edges:
         "edges:\n  - { from: look, to: look, if: look.score >= 8, max_iterations: 1 }\n  - { from: look, to: file, if: look.score >= 3 }",
     },
   },
+  INNER_WORKFLOW: {
+    what: "The workflow that a node runs cannot be used: its file is missing or broken, lies outside the project, runs itself, or is nested more than eight deep.",
+    mend: "Give the path from the document's own folder, and keep the file inside the project. What the file itself lacks is told with its own place.",
+    example: {
+      wrong: "ask: { name: Ask, call: ../../elsewhere/expert.yml }",
+      right: "ask: { name: Ask, call: ./expert.yml }",
+    },
+  },
   UNKNOWN_PATH_ROOT: {
     what: "A path begins with what is neither a node, nor `input`, nor `skills`. Nothing ever stands there.",
     why: "A node was renamed, or the path leaves the node's id out. `once`, `verdict` and `report` do not take `skills`, and `cool_down` takes `input` alone. It is an error in `if`, `verdict` and `cool_down`, else a warning.",

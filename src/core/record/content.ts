@@ -21,8 +21,20 @@ export function redactRecord(record: RunRecord, { text, value }: Redactor): RunR
     skills: record.skills.map((skill) =>
       skill.reason === undefined ? skill : { ...skill, reason: text(skill.reason) },
     ),
+    ...(record.inner ? { inner: redactInner(record.inner, { text, value }) } : {}),
     warnings: record.warnings.map(text),
   };
+}
+
+function redactInner(inner: NonNullable<RunRecord["inner"]>, redactor: Pick<Redactor, "text" | "value">) {
+  const documents = Object.entries(inner).map(([path, document]) => {
+    const sources = Object.entries(document.sources).map(([field, source]) => [
+      field,
+      redactSource(field, source, redactor),
+    ]);
+    return [path, { ...document, sources: Object.fromEntries(sources) }];
+  });
+  return Object.fromEntries(documents);
 }
 
 /** What stands in the document is its author's; what it names, and what the input brings, comes from elsewhere. */
@@ -99,8 +111,12 @@ function examinedIn({ claims, excerpts }: Examined): Examined {
 }
 
 /** Of what was decided: what is parsed from a model's text may join what stood apart in it. */
-export function redactDecision(body: EventBody, { value }: Redactor): EventBody {
+export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
   if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
+  if (body.type === "approval:given")
+    return { ...body, by: text(body.by), ...(body.note === undefined ? {} : { note: text(body.note) }) };
+  if (body.type === "inner:start") return { ...body, input: value(body.input) };
+  if (body.type === "inner:end") return { ...body, data: value(body.data) };
   if (body.type !== "node:exit") return body;
   return { ...body, result: { ...body.result, data: value(body.result.data) } };
 }

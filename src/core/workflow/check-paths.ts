@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../diagnostic.ts";
+import { pathsIn } from "../inner/fill.ts";
 import { type Path, parsePath } from "../path.ts";
-import { isObject, type JsonSchema, nearest } from "../values.ts";
+import { isObject, type Json, type JsonSchema, nearest } from "../values.ts";
 import type { Workflow, WorkflowNode } from "../workflow.ts";
 import { OWN_FIELDS } from "./check-conditions.ts";
 import { parseCondition } from "./condition.ts";
@@ -12,6 +13,7 @@ export function checkPaths(workflow: Workflow): Diagnostic[] {
   const roots = new Set([...known, "skills"]);
   const told = [
     ...pathsInNodes(workflow, { known, roots }),
+    ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfInner(id, node, known)),
     ...pathsInEdges(workflow, roots),
     ...pathsAtTop(workflow, known),
   ];
@@ -39,6 +41,25 @@ function pathsInNodes(
       ? required
       : [...required, { ...about, path: once, roots: known, at: ["nodes", id, "once"] }];
   });
+}
+
+/** Of a map or call: `over` and `with` begin in the context, `key` and `unless_changed` in the item. */
+function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
+  const about = { of: `node "${id}"`, severity: "error" } as const;
+  const filled = Object.entries(given ?? {}).flatMap(([field, value]) =>
+    pathsIn(value as Json).map((path) => ({ ...about, path, roots: known, at: ["nodes", id, "with", field] })),
+  );
+  if (!map) return filled;
+  const { over, as, key, unseen } = map;
+  const ofItem = [
+    ...(key === undefined ? [] : [["key", key] as const]),
+    ...(unseen?.unless_changed ?? []).map((path) => ["unseen", path] as const),
+  ];
+  return [
+    ...filled,
+    { ...about, path: over, roots: known, at: ["nodes", id, "map", "over"] },
+    ...ofItem.map(([field, path]) => ({ ...about, path, roots: new Set([as]), at: ["nodes", id, "map", field] })),
+  ];
 }
 
 function pathsInEdges({ edges }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {
@@ -69,11 +90,12 @@ function coolDownPath(path: string): WrittenPath {
 }
 
 function checkPath({ path, roots, at, of, severity }: WrittenPath, { nodes }: Workflow): Diagnostic[] {
-  const [root, ...fields] = parsePath(path)?.segments ?? [];
-  if (!root) return [];
+  const [root, ...fields] = parsePath(path.replace(/\[\d+\]/g, ""))?.segments ?? [];
+  if (!root) return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message: `"${path}" of ${of} is no path` }];
   if (!roots.has(root.key)) {
     const roof = roots.has("skills") ? "input, skills" : "input";
-    const missed = roots.size === 1 ? "does not begin with input" : `begins with neither ${roof} nor a node`;
+    const [only] = roots;
+    const missed = roots.size === 1 ? `does not begin with ${only}` : `begins with neither ${roof} nor a node`;
     const message = `"${path}" of ${of} ${missed}`;
     return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(nearest(root.key, roots)) }];
   }

@@ -6,6 +6,7 @@ import { deepEqual, nearest } from "../values.ts";
 import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
 import { checkConditions } from "./check-conditions.ts";
 import { checkPaths } from "./check-paths.ts";
+import { inlineWorkflow } from "./inline.ts";
 
 const DEFAULT_JUDGE_BUDGET = 50;
 /** Looking for the near word is slow in a large graph; nobody reads that many. */
@@ -27,7 +28,21 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills): Dia
     ...checkPaths(workflow),
     ...checkProviders(workflow),
     ...checkJudgeBudget(workflow),
+    ...[...nodes].flatMap(([id, node]) => checkInline(id, node, workflow, knownSkills)),
   ];
+}
+
+/** What stands in the document of the workflow that a map runs; what that has of the document is told there. */
+function checkInline(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
+  if (!node.nodes) return [];
+  const own = ["nodes", "edges", "entry"];
+  return checkWorkflow(inlineWorkflow(workflow, id, node), knownSkills)
+    .filter(({ path }) => own.includes(String(path[0])))
+    .map((found) => ({
+      ...found,
+      path: ["nodes", id, ...found.path],
+      message: `${found.message} (inside node "${id}")`,
+    }));
 }
 
 function error(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
@@ -188,7 +203,7 @@ function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkil
     found.push(error("UNKNOWN_STATE", [...path, "state", index], message, hint));
   }
   const shape = node.output ? checkJsonSchema(node.output, [...path, "output"]) : [];
-  return [...found, ...shape, ...checkEvaluatorNames(path, node)];
+  return [...found, ...shape, ...checkEvaluatorNames(path, node), ...checkInnerEval(path, node)];
 }
 
 /** A name without a known prefix is legal, colons included (N7); one that is nearly a provider's is a slip. */
@@ -209,6 +224,16 @@ function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
     const near = name === undefined ? undefined : nearProvider(name);
     const message = `"${name}" begins with no provider, so it is sent as it is to the run's own`;
     return near === undefined ? [] : [warning("UNKNOWN_PROVIDER", path, message, `did you mean "${near}"?`)];
+  });
+}
+
+/** No model answered at a node that runs workflows: there is nothing to judge by a model, and no call to look at. */
+function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnostic[] {
+  if (!node.map && node.call === undefined) return [];
+  return (node.eval ?? []).flatMap(({ kind, name }, index) => {
+    if (kind === "value" || kind === "evidence") return [];
+    const message = `evaluator "${name}" is of kind ${kind}: a node that runs workflows takes value and evidence`;
+    return [error("SCHEMA", [...path, "eval", index, "kind"], message)];
   });
 }
 
