@@ -1,3 +1,4 @@
+import { resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 
 /** The parameters that several tools share, and the parts of answers that several have. */
@@ -23,6 +24,11 @@ export function checkedId(text: string): string {
 /** Better Stack's paging parameters for a tool's. */
 export function paging(input: { readonly limit?: number | undefined; readonly page?: number | undefined }) {
   return { per_page: input.limit ?? 10, page: input.page ?? 1 };
+}
+
+/** The schema of a page: its list is always there, empty where nothing fits. */
+export function pageSchema(list: string, item: Shape) {
+  return resultSchema({ [list]: [item], next_page: "number" }, list);
 }
 
 /** A part of another type than published counts as absent: one odd field does not spoil a result. */

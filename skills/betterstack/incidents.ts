@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema, type Shape } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import {
@@ -10,6 +10,7 @@ import {
   monitorId,
   nextPage,
   page,
+  pageSchema,
   pagination,
   paging,
   text,
@@ -18,6 +19,23 @@ import {
 } from "./fields.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
+
+export const INCIDENT = {
+  id: "text",
+  name: "text",
+  cause: "text",
+  status: "text",
+  team: "text",
+  monitor_id: "text",
+  monitored_url: "text",
+  started_at: "text",
+  acknowledged_at: "text",
+  acknowledged_by: "text",
+  resolved_at: "text",
+  resolved_by: "text",
+  regions: ["text"],
+  url: "text",
+} as const satisfies Shape;
 
 export const incidentTools = [
   defineTool({
@@ -33,6 +51,7 @@ export const incidentTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("incidents", INCIDENT),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const { limit: _, page: __, monitor_id, ...filters } = input;
@@ -47,6 +66,19 @@ export const incidentTools = [
     description: "Reads one incident: cause, the answer that the monitor got, metadata, who took it when.",
     effect: "read",
     input_schema: z.strictObject({ incident_id: incidentId }),
+    output_schema: resultSchema(
+      {
+        ...INCIDENT,
+        http_method: "text",
+        response_content: "text",
+        response_options: "text",
+        screenshot_url: "text",
+        origin_url: "text",
+        notified_by: ["text"],
+        metadata: {},
+      },
+      "id",
+    ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const path = `/api/v3/incidents/${checkedId(input.incident_id)}`;

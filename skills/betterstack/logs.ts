@@ -1,4 +1,4 @@
-import { defineTool, type ToolContext } from "skillflow";
+import { defineTool, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import { runQuery } from "./sql-api.ts";
@@ -33,6 +33,7 @@ export const logTools = [
         .describe("As list_sources names it, t123456_my_app; default: the first declared."),
       limit: z.int().min(1).max(200).optional().describe("Rows at most; default 50."),
     }),
+    output_schema: resultSchema({ source: "text", row_count: "number", rows: [{}], more: "text" }, "source", "rows"),
     handler: (input, context) =>
       withBetterStack(context, async () => {
         const source = chosen(input.source, context);

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
 import {
@@ -10,12 +10,25 @@ import {
   nextPage,
   number,
   page,
+  pageSchema,
   pagination,
   paging,
   text,
   texts,
   withoutLogin,
 } from "./fields.ts";
+
+const MONITOR = {
+  id: "text",
+  name: "text",
+  type: "text",
+  status: "text",
+  team: "text",
+  monitored_url: "text",
+  last_checked_at: "text",
+  paused_at: "text",
+  url: "text",
+} as const;
 
 export const monitorTools = [
   defineTool({
@@ -29,6 +42,7 @@ export const monitorTools = [
       limit,
       page,
     }),
+    output_schema: pageSchema("monitors", MONITOR),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const filters = { pronounceable_name: input.name, url: input.url };
@@ -47,6 +61,30 @@ export const monitorTools = [
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({ monitor_id: monitorId }),
+    output_schema: resultSchema(
+      {
+        ...MONITOR,
+        created_at: "text",
+        check_frequency: "number",
+        confirmation_period: "number",
+        recovery_period: "number",
+        request_timeout: "number",
+        http_method: "text",
+        expected_status_codes: ["number"],
+        required_keyword: "text",
+        verify_ssl: "flag",
+        ssl_expiration: "number",
+        domain_expiration: "number",
+        port: "text",
+        regions: ["text"],
+        policy_id: "any",
+        maintenance_from: "text",
+        maintenance_to: "text",
+        maintenance_timezone: "text",
+        maintenance_days: ["text"],
+      },
+      "id",
+    ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const path = `/api/v2/monitors/${checkedId(input.monitor_id)}`;

@@ -1,13 +1,15 @@
-import { callDigest, defineTool, type ToolContext } from "skillflow";
+import { callDigest, defineTool, resultSchema, type ToolContext } from "skillflow";
 import * as z from "zod";
 import { type Ask, withBetterStack } from "./client.ts";
 import { BetterStackFailure } from "./failure.ts";
 import { checkedId, incidentId } from "./fields.ts";
-import { briefOf, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
+import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
 
 const person = z.string().min(1).max(200);
 
 const way = (what: string, absent: boolean) => z.boolean().optional().describe(`${what} ${absent} when absent.`);
+
+const SETTLED = resultSchema({ ...INCIDENT, existing: "flag" }, "id");
 
 export const respondTools = [
   defineTool({
@@ -19,6 +21,7 @@ export const respondTools = [
       incident_id: incidentId,
       acknowledged_by: person.optional().describe("E-mail address or name; default: the token's owner."),
     }),
+    output_schema: SETTLED,
     handler: ({ incident_id, ...body }, context) =>
       withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "acknowledge", body })),
   }),
@@ -31,6 +34,7 @@ export const respondTools = [
       incident_id: incidentId,
       resolved_by: person.optional().describe("E-mail address or name; default: the token's owner."),
     }),
+    output_schema: SETTLED,
     handler: ({ incident_id, ...body }, context) =>
       withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "resolve", body })),
   }),
@@ -58,6 +62,7 @@ export const respondTools = [
       email: way("E-mail.", true),
       push: way("Push notification.", true),
     }),
+    output_schema: SETTLED,
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const marker = callMark(context, input);

@@ -5,11 +5,13 @@ import { logTools } from "./logs.ts";
 import { monitorTools } from "./monitors.ts";
 import { respondTools } from "./respond.ts";
 import { sourceTools } from "./sources.ts";
+import { timelineTools } from "./timeline.ts";
 
 export default defineSkill({
   id: "betterstack",
   name: "Better Stack",
-  description: "Incidents and uptime monitors in Better Stack, and read-only SQL over a source's logs.",
+  description:
+    "Incidents, their timelines, who is on call and uptime monitors in Better Stack; read-only SQL over a source's logs.",
   category: "observability",
   config: {
     BETTERSTACK_API_TOKEN: {
@@ -43,5 +45,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...incidentTools, ...respondTools, ...monitorTools, ...sourceTools, ...logTools],
+  tools: [...incidentTools, ...timelineTools, ...respondTools, ...monitorTools, ...sourceTools, ...logTools],
 });

@@ -1,7 +1,7 @@
 import { defineTool } from "skillflow";
 import * as z from "zod";
 import { withBetterStack } from "./client.ts";
-import { flag, idAnswer, limit, nextPage, number, page, pagination, paging, text } from "./fields.ts";
+import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
 import { declaredSources } from "./sql-tables.ts";
 
 export const sourceTools = [
@@ -10,6 +10,20 @@ export const sourceTools = [
     description: "Lists the sources that send logs, and whether query_logs reads them.",
     effect: "read",
     input_schema: z.strictObject({ limit, page }),
+    output_schema: pageSchema("sources", {
+      id: "text",
+      name: "text",
+      platform: "text",
+      data_region: "text",
+      ingesting_paused: "flag",
+      created_at: "text",
+      updated_at: "text",
+      team: "text",
+      source: "text",
+      logs_kept_days: "number",
+      metrics_kept_days: "number",
+      queryable: "flag",
+    }),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const declared = declaredSources(context.config);

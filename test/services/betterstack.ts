@@ -24,7 +24,7 @@ export function flood({ example }: Asked): Answer {
   return { body: swollen(example, LONG) };
 }
 
-const LONG = ["cause", "response_content", "raw", "description", "required_keyword", "name", "url"];
+const LONG = ["text", "cause", "response_content", "raw", "description", "required_keyword", "name", "url"];
 
 function refuse({ headers }: LoopbackRequest, operation: string): Answer | undefined {
   if (operation === "sql") {
@@ -89,6 +89,7 @@ const settings = z.strictObject({
 });
 
 function routes(incidents: Map<string, JsonObject>): Route[] {
+  const comments: JsonObject[] = [];
   return [
     {
       id: "incidents/list",
@@ -102,6 +103,38 @@ function routes(incidents: Map<string, JsonObject>): Route[] {
       method: "GET",
       path: /^\/api\/v3\/incidents\/\d+$/,
       answer: ({ path }) => ({ data: incidents.get(path.split("/").at(-1) ?? "") ?? INCIDENT }),
+    },
+    {
+      id: "incidents/timeline",
+      method: "GET",
+      path: /^\/api\/v3\/incidents\/\d+\/timeline$/,
+      answer: () => ({ data: TIMELINE }),
+    },
+    {
+      id: "comments/list",
+      method: "GET",
+      path: /^\/api\/v2\/incidents\/\d+\/comments$/,
+      answer: () => ({ data: comments }),
+    },
+    {
+      id: "comments/create",
+      method: "POST",
+      path: /^\/api\/v2\/incidents\/\d+\/comments$/,
+      body: z.strictObject({ content: z.string().min(1) }),
+      status: 201,
+      answer: ({ body }) => {
+        const id = String(123 + comments.length);
+        const attributes = { id: Number(id), ...body, created_at: "2026-01-31T08:10:00.000Z" };
+        comments.push({ id, type: "incident_comment", attributes });
+        return { data: comments.at(-1) ?? null };
+      },
+    },
+    {
+      id: "on-calls/list",
+      method: "GET",
+      path: /^\/api\/v2\/on-calls$/,
+      query: z.strictObject(pages),
+      answer: () => ({ ...ON_CALLS, pagination: paginationOf("on-calls") }),
     },
     settling("acknowledge", z.strictObject({ acknowledged_by: z.string().optional() })),
     settling("resolve", z.strictObject({ resolved_by: z.string().optional() })),
@@ -225,6 +258,45 @@ const INCIDENT: JsonObject = {
     },
   },
   relationships: { monitor: { data: { id: "2", type: "monitor" } } },
+};
+
+const TIMELINE: Json = [
+  {
+    id: "23",
+    type: "timeline_item",
+    attributes: {
+      item_type: "comment",
+      at: "2026-01-31T08:06:00.000Z",
+      data: { title: null, content: { text: "Looking.\n\n<!-- skillflow:a:b -->", user: { id: 1, name: "Ada" } } },
+    },
+  },
+  {
+    id: "22",
+    type: "timeline_item",
+    attributes: {
+      item_type: "generic",
+      at: "2026-01-31T08:00:30.000Z",
+      data: { title: "Called Ada", content: null },
+    },
+  },
+];
+
+const ON_CALLS: JsonObject = {
+  data: [
+    {
+      id: "174939",
+      type: "on_call_calendar",
+      attributes: { name: "Shop", default_calendar: true, team_name: "Shop" },
+      relationships: { on_call_users: { data: [{ id: "2345", type: "user", meta: { email: "ada@example.com" } }] } },
+    },
+  ],
+  included: [
+    {
+      id: "2345",
+      type: "user",
+      attributes: { first_name: "Ada", last_name: "L.", email: "ada@example.com", phone_numbers: ["+44 hunter2"] },
+    },
+  ],
 };
 
 const MONITOR: Json = {

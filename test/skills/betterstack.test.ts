@@ -29,6 +29,9 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
     description: "Since 08:00.",
     call: true,
   },
+  get_timeline: { incident_id: "25" },
+  add_comment: { incident_id: "25", text: "The pool is too small." },
+  list_on_call: {},
   list_monitors: { name: "Checkout", url: "https://shop.example/pay" },
   get_monitor: { monitor_id: "2" },
   list_sources: {},
@@ -39,7 +42,7 @@ const NAMES = betterstack.tools.map((tool) => tool.name);
 const REST = NAMES.filter((name) => name !== "query_logs");
 const WRITES = betterstack.tools.filter((tool) => tool.effect === "write").map((tool) => tool.name);
 const READS = NAMES.filter((name) => !WRITES.includes(name));
-const PAGED = ["list_incidents", "list_monitors", "list_sources"];
+const PAGED = ["list_incidents", "list_monitors", "list_sources", "list_on_call"];
 
 let service: RestService;
 afterEach(() => service?.close());
@@ -216,6 +219,25 @@ describe("identifiers", () => {
     ["query_logs", { sql: "SELECT 1", limit: 10_000 }],
   ] as const)("%s refuses %o", (name, input) => {
     expect(fits(betterstack.tools.find((tool) => tool.name === name)?.input_schema, input as JsonObject)).toBe(false);
+  });
+});
+
+describe("comments and timelines", () => {
+  it("write a comment once, and show its marker to nobody", async () => {
+    const context = await start();
+    const made = await call("add_comment", context);
+    expect(await call("add_comment", context)).toEqual({ ...made, existing: true });
+    expect(service.operations.filter((id) => id === "comments/create")).toHaveLength(1);
+    expect((await call("get_timeline", context))["items"]).toMatchObject([
+      { title: "Called Ada" },
+      { text: "Looking.", by: "Ada" },
+    ]);
+  });
+
+  it("say how many earlier items are left out", async () => {
+    const item = { attributes: { item_type: "generic", at: "2026-01-31T08:00:00Z", data: { title: "x" } } };
+    const context = await start(on("incidents/timeline", { body: { data: Array.from({ length: 70 }, () => item) } }));
+    expect(await call("get_timeline", context)).toMatchObject({ earlier_left_out: 20 });
   });
 });
 

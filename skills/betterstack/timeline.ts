@@ -1,0 +1,154 @@
+import { defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import * as z from "zod";
+import { type Ask, withBetterStack } from "./client.ts";
+import {
+  checkedId,
+  idAnswer,
+  incidentId,
+  limit,
+  nextPage,
+  page,
+  pageSchema,
+  pagination,
+  paging,
+  text,
+} from "./fields.ts";
+
+/** What people did about an incident, and who is there to do something. */
+
+const MOST_ITEMS = 50;
+
+export const timelineTools = [
+  defineTool({
+    name: "get_timeline",
+    description:
+      "Reads what happened in an incident, oldest first: who was called when, escalations, comments. Facts of it: get_incident.",
+    effect: "read",
+    input_schema: z.strictObject({ incident_id: incidentId }),
+    output_schema: resultSchema(
+      { items: [{ at: "text", kind: "text", title: "text", text: "text", by: "text" }], earlier_left_out: "number" },
+      "items",
+    ),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const path = `/api/v3/incidents/${checkedId(input.incident_id)}/timeline`;
+        const { data } = await ask({ path, answer: z.object({ data: z.array(item) }) });
+        const items = data.map(({ attributes }) => attributes).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+        return {
+          items: items.slice(-MOST_ITEMS).map(itemOf),
+          earlier_left_out: Math.max(0, items.length - MOST_ITEMS) || undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "add_comment",
+    description: "Comments on an incident: what was found, with its evidence. It pages nobody.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      incident_id: incidentId,
+      text: z.string().min(1).max(10_000).describe("Markdown."),
+    }),
+    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const path = `/api/v2/incidents/${checkedId(input.incident_id)}/comments`;
+        const marker = markerOf(context, input);
+        const earlier = await findComment(ask, path, marker);
+        if (earlier) return { ...writtenOf(earlier), existing: true };
+        const body = { content: `${input.text}\n\n${marker}` };
+        const { data } = await ask({ path, body, answer: z.object({ data: comment }) });
+        return writtenOf(data);
+      }),
+  }),
+  defineTool({
+    name: "list_on_call",
+    description: "Lists on-call calendars and who is on call now.",
+    effect: "read",
+    input_schema: z.strictObject({ limit, page }),
+    output_schema: pageSchema("calendars", {
+      id: "text",
+      name: "text",
+      team: "text",
+      is_default: "flag",
+      on_call: [{ name: "text", email: "text" }],
+    }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const answer = await ask({ path: "/api/v2/on-calls", query: paging(input), answer: calendarsAnswer });
+        const people = new Map(answer.included?.map(({ id, attributes }) => [id, attributes]));
+        const calendars = answer.data.map(({ id, attributes, relationships }) => ({
+          id,
+          name: attributes.name,
+          team: attributes.team_name,
+          is_default: attributes.default_calendar,
+          on_call: (relationships?.on_call_users?.data ?? []).map(({ id: person, meta }) => {
+            const known = people.get(person);
+            const name = [known?.first_name, known?.last_name].filter((part) => part).join(" ");
+            return { name: name || undefined, email: known?.email ?? meta?.email };
+          }),
+        }));
+        return { calendars, next_page: nextPage(answer) };
+      }),
+  }),
+];
+
+const person = z.object({ name: text, full_name: text, email: text }).nullish().catch(undefined);
+
+const item = z.object({
+  attributes: z.object({
+    item_type: text,
+    at: z.string(),
+    data: z
+      .object({
+        title: text,
+        content: z
+          .union([z.string(), z.object({ text, user: person })])
+          .nullish()
+          .catch(undefined),
+      })
+      .nullish()
+      .catch(undefined),
+  }),
+});
+
+function itemOf({ item_type, at, data }: z.infer<typeof item>["attributes"]) {
+  const { title, content } = data ?? {};
+  const { text: words, user } = typeof content === "string" ? { text: content } : (content ?? {});
+  const by = user?.name ?? user?.full_name ?? user?.email;
+  return { at, kind: item_type, title, text: words ? withoutMarkers(words) : undefined, by };
+}
+
+const comment = z.object({ id: idAnswer, attributes: z.object({ content: text, created_at: text }) });
+
+async function findComment(ask: Ask, path: string, marker: string) {
+  const { data } = await ask({ path, answer: z.object({ data: z.array(comment) }) });
+  return data.find(({ attributes }) => attributes.content?.includes(marker));
+}
+
+function writtenOf({ id, attributes }: z.infer<typeof comment>) {
+  return { id, created_at: attributes.created_at };
+}
+
+/** Not among them: telephone numbers. */
+const calendarsAnswer = z.object({
+  data: z.array(
+    z.object({
+      id: idAnswer,
+      attributes: z.object({ name: text, team_name: text, default_calendar: z.boolean().nullish().catch(undefined) }),
+      relationships: z
+        .object({
+          on_call_users: z
+            .object({ data: z.array(z.object({ id: idAnswer, meta: z.object({ email: text }).nullish() })).nullish() })
+            .nullish(),
+        })
+        .nullish()
+        .catch(undefined),
+    }),
+  ),
+  included: z
+    .array(z.object({ id: idAnswer, attributes: z.object({ first_name: text, last_name: text, email: text }) }))
+    .nullish()
+    .catch(undefined),
+  pagination,
+});
