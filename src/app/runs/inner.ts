@@ -1,10 +1,9 @@
-import { realpathSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { RunRecord } from "../../core/event.ts";
 import { inlineWorkflow } from "../../core/workflow/inline.ts";
 import type { Workflow, WorkflowNode } from "../../core/workflow.ts";
-import { isWithin } from "../../files.ts";
+import { locateInner } from "../../loaders/inner-file.ts";
 import { readWorkflow, recordedSkills, sourcePlaces, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import type { InlineSkills } from "../workspace.ts";
@@ -100,25 +99,18 @@ function inlineIn({ workflow, document, inline }: Outer, id: string, node: Workf
 /** A string says why it is none. */
 function fileFor(workspace: Workspace, from: Outer, written: string): Found | string {
   const { baseDir, documentRoot } = sourcePlaces(workspace.host, from.document, {});
-  const path = join(baseDir, written);
-  let real: string;
-  try {
-    real = realpathSync(path);
-    if (!isWithin(realpathSync(documentRoot), real)) return `${written} lies outside the project`;
-  } catch {
-    return `there is no file ${written}`;
-  }
+  const located = locateInner(written, baseDir, documentRoot);
+  if (typeof located === "string") return located;
+  const { real } = located;
   if (from.files.includes(real)) return `${written} runs itself`;
-  const shown = typeof from.document === "string" ? join(dirname(from.document), written) : relative(baseDir, path);
+  const shown = typeof from.document === "string" ? join(dirname(from.document), written) : written;
   const { workflow, diagnostics, inline } = readWorkflow(workspace, shown);
   return { workflow, diagnostics, inline, document: shown, file: shown, real };
 }
 
 function realOf({ host }: Workspace, document: WorkflowDocument): string[] {
   if (typeof document !== "string") return [];
-  try {
-    return [realpathSync(join(sourcePlaces(host, document, {}).baseDir, basename(document)))];
-  } catch {
-    return [];
-  }
+  const { baseDir, documentRoot } = sourcePlaces(host, document, {});
+  const located = locateInner(basename(document), baseDir, documentRoot);
+  return typeof located === "string" ? [] : [located.real];
 }

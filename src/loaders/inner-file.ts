@@ -1,0 +1,13 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { isWithin } from "../files.ts";
+
+/** Where a workflow is that another one names, by its real path; a string says why it is not looked at (trust 8). */
+export function locateInner(written: string, baseDir: string, root: string): { readonly real: string } | string {
+  try {
+    const real = realpathSync(join(baseDir, written));
+    return isWithin(realpathSync(root), real) ? { real } : `${written} lies outside the project`;
+  } catch {
+    return `there is no file ${written}`;
+  }
+}
