@@ -40,7 +40,10 @@ export default function install({ provide }: TestProject): (() => void) | undefi
   cpSync(join(ROOT, "test", "cli", "desk"), desk, { recursive: true });
   writeFileSync(join(desk, "package.json"), JSON.stringify({ type: "module" }));
   mkdirSync(join(directory, "node_modules"));
-  symlinkSync(join(ROOT, "node_modules", "zod"), join(directory, "node_modules", "zod"));
+  for (const name of ["zod", "@dbos-inc"]) {
+    const path = join(ROOT, "node_modules", name);
+    if (existsSync(path)) symlinkSync(path, join(directory, "node_modules", name));
+  }
   provide("installation", directory);
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 import type { Environment, ProjectConfig } from "../core/config.ts";
 import type { ShortLivedKeys } from "../core/model-name.ts";
-import type { Model, ProcessMark, Store } from "../core/ports.ts";
+import type { Model, ProcessMark, RunQueue, Store } from "../core/ports.ts";
 import type { Skill } from "../core/skill.ts";
 import type { Processes } from "../loaders/mcp/processes.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
@@ -59,19 +59,29 @@ export interface Workspace {
   readonly skills: SkillSet;
   readonly choices: SkillChoices;
   readonly store: Store;
-  /** Where it keeps runs as files; undefined where it is none of ours. */
+  /** Where it keeps runs as files; undefined where it keeps none. */
   readonly storeDirectory: string | undefined;
+  /** What workers take runs from; undefined where runs are files, or in a store of another program's. */
+  readonly queue?: RunQueue | undefined;
   /** Models of the program that uses us, by their prefixes. */
   readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
+}
+
+export type StorePlace = string | Store | EnginePlace | undefined;
+
+/** The distributed engine, and its database by its address: the environment's, where none is given. */
+export interface EnginePlace {
+  readonly engine: "dbos";
+  readonly url: string | undefined;
 }
 
 export interface WorkspaceOptions {
   readonly overrides: ReadonlyMap<string, string>;
   readonly skillDirs: readonly string[];
   readonly discover: boolean;
-  /** A folder of run files, or a store of one's own; `.skillflow/runs` where nothing is said. */
-  readonly store: string | Store | undefined;
+  /** A folder of run files, a database, or a store of one's own; `.skillflow/runs` where nothing is said. */
+  readonly store: StorePlace;
   /** Skills of the program that uses us: they stand above all that are found, and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;

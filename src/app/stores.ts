@@ -4,19 +4,32 @@ import { SkillflowError } from "../core/errors.ts";
 import type { RecordCheck, Store, StoredRun } from "../core/ports.ts";
 import { nearest } from "../core/values.ts";
 import { projectRoot } from "../loaders/project-config.ts";
+import { openDbosStore } from "../stores/dbos/store.ts";
 import { fileStore, planOfRun } from "../stores/file.ts";
 import { readRecording, verifyRecording } from "../stores/run-lines.ts";
 import { guardStore } from "./guards.ts";
-import type { Host, Workspace } from "./host.ts";
+import type { EnginePlace, Host, StorePlace, Workspace } from "./host.ts";
 
 /** A folder of run files, by default the project's own; a store that is handed over is held to its contract. */
-export function openStore(host: Host, named: string | Store | undefined): Pick<Workspace, "store" | "storeDirectory"> {
-  if (typeof named === "object") return { store: guardStore(named), storeDirectory: undefined };
+export function openStore(host: Host, named: StorePlace): Pick<Workspace, "store" | "storeDirectory" | "queue"> {
+  if (typeof named === "object") return { storeDirectory: undefined, ...openOther(host, named) };
   const { cwd, self, isAlive } = host;
   const storeDirectory = resolve(cwd, named ?? join(".skillflow", "runs"));
   // What no link may lead the store out of, where the operator did not name it.
   const root = named === undefined ? projectRoot(cwd) : undefined;
   return { store: fileStore({ directory: storeDirectory, root, self, isAlive }), storeDirectory };
+}
+
+function openOther({ env, self }: Host, named: Store | EnginePlace): Pick<Workspace, "store" | "queue"> {
+  if (!("engine" in named)) return { store: guardStore(named) };
+  const url = named.url ?? env.SKILLFLOW_DATABASE_URL;
+  if (!url) {
+    throw new SkillflowError("config.missing", "the engine dbos needs a database", {
+      hint: "--database-url postgres://…, or SKILLFLOW_DATABASE_URL",
+    });
+  }
+  const store = openDbosStore(url, self);
+  return { store, queue: store };
 }
 
 /** Where a run's plan is written that was to go nowhere else; undefined where the store keeps no files. */

@@ -46,7 +46,8 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     trustsUser,
   });
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
-  const { store, storeDirectory } = openStore(host, options.store);
+  const opened = openStore(host, options.store);
+  const { storeDirectory } = opened;
   const found = findSkills(host, options, { choices, levels, storeDirectory });
   const refused = [...choices.findings, ...untrustedServers(choices, found)];
   const findings = [...refused.map(configFinding), ...missingFolders(levels)];
@@ -61,8 +62,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     operator,
     skills,
     choices,
-    store,
-    storeDirectory,
+    ...opened,
     models: options.models ?? new Map(),
     overrides: options.overrides,
   };

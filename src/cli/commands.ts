@@ -56,7 +56,17 @@ export const FROM_REF: OptionSpec = [
 
 const WORKDIR: OptionSpec = ["--writable-workdir", "let code in the sandbox write to the working directory"];
 
-const STORE: OptionSpec = ["--store <dir>", "where runs are kept (default: .skillflow/runs)"];
+const DATABASE: OptionSpec = [
+  "--database-url <url>",
+  "the Postgres of the engine dbos (default: SKILLFLOW_DATABASE_URL)",
+];
+
+const ENGINE: readonly OptionSpec[] = [
+  ["--engine <name>", "what keeps runs and drives them (default: local)", { choices: ["local", "dbos"] }],
+  DATABASE,
+];
+
+const STORE: readonly OptionSpec[] = [["--store <dir>", "where runs are kept (default: .skillflow/runs)"], ...ENGINE];
 
 const REPORTS: readonly OptionSpec[] = [
   ["--out <dir>", "write the result, the trace, the plan and reports into this folder"],
@@ -122,11 +132,12 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["-i <key=value>", "one field of the input, typed by the workflow's `inputs`", { repeatable: true }],
       ["--dry-run", "stop at the first decision; no MCP server is connected"],
       ["--run-id <id>", "name the run"],
+      ["--detach", "with the engine dbos: record the run for a worker, and print its id"],
       ...CHOICES,
       FROM_REF,
       ...PROJECT,
       WORKDIR,
-      STORE,
+      ...STORE,
       ...DRIVING,
     ],
     load: async () => (await import("./commands/run.ts")).run,
@@ -134,7 +145,15 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "resume <run>",
     summary: "carry on a run that stopped: a crash, a kill, a limit, a failed node",
-    options: [["--from <node>", "redo from this node"], ...CHOICES, FROM_REF, ...PROJECT, WORKDIR, STORE, ...DRIVING],
+    options: [
+      ["--from <node>", "redo from this node"],
+      ...CHOICES,
+      FROM_REF,
+      ...PROJECT,
+      WORKDIR,
+      ...STORE,
+      ...DRIVING,
+    ],
     continues: "run",
     load: async () => (await import("./commands/run.ts")).resume,
   },
@@ -148,7 +167,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...SOURCES,
       ...PROJECT,
       WORKDIR,
-      STORE,
+      ...STORE,
       ...DRIVING,
     ],
     load: async () => (await import("./commands/run.ts")).replay,
@@ -157,7 +176,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     usage: "report <run-or-trace>",
     summary: "write reports again from a recorded run",
     details: "The run is named by its id, an unambiguous beginning of it, or latest; a trace by its path.",
-    options: [...REPORTS, STORE],
+    options: [...REPORTS, ...STORE],
     load: async () => (await import("./commands/report.ts")).report,
   },
   {
@@ -179,7 +198,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       FROM_REF,
       ...PROJECT,
       WORKDIR,
-      STORE,
+      ...STORE,
     ],
     continues: "plan",
     load: async () => (await import("./commands/apply.ts")).apply,
@@ -232,6 +251,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       FROM_REF,
       ...PROJECT,
       ["--store <dir>", "keep the runs of the tests here (default: they are not kept)"],
+      ...ENGINE,
     ],
     load: async () => (await import("./commands/testing/test.ts")).test,
   },
@@ -242,14 +262,14 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--format <kind>", "default: mermaid", { choices: ["mermaid", "dot", "svg"] }],
       FROM_REF,
       ...PROJECT,
-      STORE,
+      ...STORE,
     ],
     load: async () => (await import("./commands/draw.ts")).graph,
   },
   {
     usage: "doctor [workflow]",
     summary: "tell which skills and models can be used, and what the others need",
-    options: [["--live", "ask each configured service, by reading only"], JSON_FLAG, FROM_REF, ...PROJECT],
+    options: [["--live", "ask each configured service, by reading only"], JSON_FLAG, FROM_REF, ...PROJECT, ...ENGINE],
     load: async () => (await import("./commands/doctor.ts")).doctor,
   },
   {
@@ -289,7 +309,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       {
         usage: "list",
         summary: "the runs, newest first",
-        options: [JSON_FLAG, STORE],
+        options: [JSON_FLAG, ...STORE],
         load: async () => (await import("./commands/runs/list.ts")).listRuns,
       },
       {
@@ -297,13 +317,13 @@ export const COMMANDS: readonly CommandSpec[] = [
         summary: "what a run did and found (an unambiguous beginning of its id, or latest)",
         details:
           "With a node: each of its visits with what the model was asked, what it answered, the calls, evals, tokens and cost.\nNODE#2 is the second visit alone. Long texts are shortened: --verbose shows them whole, --json all there is.",
-        options: [JSON_FLAG, ["--stream", "print every event, one JSON document per line"], STORE],
+        options: [JSON_FLAG, ["--stream", "print every event, one JSON document per line"], ...STORE],
         load: async () => (await import("./commands/runs/show.ts")).showRun,
       },
       {
         usage: "diff <run> <other-run>",
         summary: "what two runs did otherwise: the way, calls, results, prompts and cost",
-        options: [["--exit-code", "end with 1 where they differ"], JSON_FLAG, STORE],
+        options: [["--exit-code", "end with 1 where they differ"], JSON_FLAG, ...STORE],
         load: async () => (await import("./commands/runs/diff.ts")).diffRuns,
       },
       {
@@ -313,7 +333,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         options: [
           ["--digest <digest>", "what its last digest has to be: that shows a record that was written anew, too"],
           JSON_FLAG,
-          STORE,
+          ...STORE,
         ],
         load: async () => (await import("./commands/runs/verify.ts")).verify,
       },
@@ -326,7 +346,7 @@ export const COMMANDS: readonly CommandSpec[] = [
           ["--otlp-content", "send prompts, answers, arguments and results along"],
           ["--format <kind>", "write it: atif, the exchange format of agent trajectories", { choices: ["atif"] }],
           ["--out <file>", "where to write it (default: standard output)"],
-          STORE,
+          ...STORE,
         ],
         load: async () => (await import("./commands/runs/export.ts")).exportRun,
       },
@@ -337,7 +357,7 @@ export const COMMANDS: readonly CommandSpec[] = [
           ["--keep <n>", "keep this many of the newest runs"],
           ["--older-than <duration>", "remove only runs that began longer ago (90s, 10m, 14d)"],
           JSON_FLAG,
-          STORE,
+          ...STORE,
         ],
         load: async () => (await import("./commands/runs/prune.ts")).pruneRuns,
       },
@@ -347,7 +367,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     usage: "ui",
     summary: "a local page over all runs, and over one under way as it goes",
     details: "Prints its address, which holds a token and is for this machine alone. It reads, and changes nothing.",
-    options: [["--port <number>", "default: a free one"], STORE],
+    options: [["--port <number>", "default: a free one"], ...STORE],
     load: async () => (await import("./commands/ui.ts")).ui,
   },
   {
@@ -376,9 +396,24 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...CHOICES,
       ...PROJECT,
       WORKDIR,
-      STORE,
+      ...STORE,
     ],
     load: async () => (await import("./commands/mcp.ts")).mcp,
+  },
+  {
+    usage: "worker",
+    summary: "take runs from the queue of the engine dbos, with the skills, config and models of this project",
+    details:
+      "Takes up the runs of workers that died, too. SIGTERM: takes no more, and ends once those under way have; a second one ends at once, and another worker takes them up.",
+    options: [
+      ["--concurrency <n>", "drive so many runs at a time (default: 4)"],
+      DATABASE,
+      ["--engine <name>", "the one with a queue (default: dbos)", { choices: ["dbos"] }],
+      FROZEN,
+      ...PROJECT,
+      WORKDIR,
+    ],
+    load: async () => (await import("./commands/worker.ts")).worker,
   },
   {
     usage: "mcp-lock [workflow...]",

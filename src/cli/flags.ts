@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { WorkspaceOptions } from "../app/host.ts";
+import type { EnginePlace, WorkspaceOptions } from "../app/host.ts";
 import { nearFile } from "../app/workspace.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { amountOf, countOf, durationOf } from "../core/settings/bounds.ts";
@@ -28,7 +28,7 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
     overrides: new Map(list(flags, "set").map((pair) => splitPair("--set", pair))),
     skillDirs: list(flags, "skills"),
     discover: flags.discover !== false,
-    store: text(flags, "store"),
+    store: placeOf({ store: text(flags, "store"), engine: text(flags, "engine"), url: text(flags, "databaseUrl") }),
     writableWorkdir: flags.writableWorkdir === true,
     skillFlags: {
       trust: list(flags, "trustSkill"),
@@ -40,6 +40,20 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
       variables: list(flags, "skillEnv").map((pair) => splitPair("--skill-env", pair)),
     },
   };
+}
+
+interface StoreFlags {
+  readonly store: string | undefined;
+  readonly engine: string | undefined;
+  readonly url: string | undefined;
+}
+
+/** Where runs are: a database's address by itself says so, too. */
+export function placeOf({ store, engine, url }: StoreFlags): string | EnginePlace | undefined {
+  if (engine === "local" && url !== undefined) throw wrong("--database-url is for --engine dbos");
+  if (engine !== "dbos" && url === undefined) return store;
+  if (store !== undefined) throw wrong("--store is a folder of runs: with --engine dbos they are in the database");
+  return { engine: "dbos", url };
 }
 
 function splitPair(flag: string, pair: string): [string, string] {
@@ -62,6 +76,7 @@ export function runChoices(flags: Flags): RunChoices {
     toolTimeoutMs: flagValue(flags, "toolTimeout", durationOf),
     contextMode: flags.contextMode === "full" || flags.contextMode === "readOnDemand" ? flags.contextMode : undefined,
     requireSkills: flags.requireSkills === true,
+    detached: flags.detach === true,
     frozen: flags.frozen === true,
     allowPublic: flags.allowPublic === true,
   };

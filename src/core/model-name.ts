@@ -59,14 +59,7 @@ export function defaultJudge(model: string, own: OwnPrefixes = NONE): string {
 
 /** Every provider that the workflow needs has its key, before anything runs. */
 export function checkModels(model: string, workflow: Workflow, env: Environment, own: OwnPrefixes = NONE): void {
-  const { provider: serving } = parseModel(model, own);
-  if (!serving) {
-    const prefixes = [...own, ...PROVIDERS.filter((provider) => !own.has(provider))];
-    const near = nearProvider(model, own);
-    throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
-      hint: near ? `did you mean ${near}?` : `write PROVIDER:NAME, where PROVIDER is one of ${prefixes.join(", ")}`,
-    });
-  }
+  const serving = checkModel(model, own);
   if (isOffline(model)) return;
   const named = [workflow, ...Object.values(workflow.nodes)].flatMap((place) => [place.model, place.judge_model]);
   const judges = Object.values(workflow.nodes).flatMap((node) => node.eval ?? []);
@@ -76,6 +69,17 @@ export function checkModels(model: string, workflow: Workflow, env: Environment,
     ...used.flatMap((name) => (name ? [parseModel(name, own).provider ?? serving] : [])),
   ]);
   for (const provider of providers) if (!own.has(provider)) requireKey(provider as Provider, env);
+}
+
+/** The provider of the run's own model. */
+export function checkModel(model: string, own: OwnPrefixes = NONE): string {
+  const { provider } = parseModel(model, own);
+  if (provider) return provider;
+  const prefixes = [...own, ...PROVIDERS.filter((known) => !own.has(known))];
+  const near = nearProvider(model, own);
+  throw new SkillflowError("usage.invalid", `"${model}" names no provider`, {
+    hint: near ? `did you mean ${near}?` : `write PROVIDER:NAME, where PROVIDER is one of ${prefixes.join(", ")}`,
+  });
 }
 
 export function requireKey(provider: Provider, env: Environment): void {

@@ -170,6 +170,24 @@ export interface StateStore {
   forget(name: string, keys: readonly string[] | "all"): Promise<readonly string[]>;
 }
 
+/** How a worker goes about it: it drives a run that it took from the queue as any process would, by the store. */
+export interface QueueWorker {
+  /** How many runs at a time. */
+  readonly concurrency: number;
+  readonly drive: (run: string) => Promise<void>;
+}
+
+/** Runs that are recorded by one process and driven by another. */
+export interface RunQueue {
+  /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
+  enqueue(record: RunRecord): Promise<void>;
+  /**
+   * Takes runs until it is told to stop, those too whose process died; then resolves once all under way are over.
+   * A run that was queued is created in the store by whoever took it, with what it brings along; any other is opened.
+   */
+  work(worker: QueueWorker, stop: AbortSignal, onReady: () => void): Promise<void>;
+}
+
 /** A line that a skill logged. */
 export interface SkillLog {
   readonly skill: string;

@@ -46,7 +46,7 @@ describe("what may stand at the cursor", () => {
   it.each<[string, readonly string[], readonly string[]]>([
     ["commands that begin so", ["va"], ["validate"]],
     ["commands of a command", ["runs", ""], ["list", "show", "diff", "verify", "export", "prune"]],
-    ["flags of the command", ["runs", "verify", "--d"], ["--digest"]],
+    ["flags of the command", ["runs", "verify", "--di"], ["--digest"]],
     ["no flag twice", ["runs", "list", "--json", "--j"], []],
     ["a flag that may be repeated", ["run", "--set", "a=b", "--se"], ["--set"]],
     ["values that a flag takes", ["run", "--writes", ""], ["allow", "plan", "deny"]],

@@ -84,7 +84,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
     ...choices,
     writes: request.stage ? undefined : settings.writes,
   });
-  const serving = request.serving ?? (await openServing(settings.model, workspace));
+  const serving = request.serving ?? (choices.detached ? undefined : await openServing(settings.model, workspace));
   const sources = await readSources(workspace, read, request);
   const inner = await pinInner(workspace, read, request);
   const gathered = await leaveOutUseless(reach.gathered, workspace.host.cwd, { input: read.input, sources });
@@ -109,9 +109,8 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
     skills,
     settings,
     warnings: [
-      ...warningsOf(workspace, read, servers),
-      ...skillWarnings(skills),
-      ...plannableWarnings(entries),
+      ...(choices.detached ? [] : warningsOf(workspace, read, servers)),
+      ...(choices.detached ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
       ...limitWarnings(settings, read.workflow),
       ...(choices.inputSources ? [] : describeLikeSources(read.input)),
       ...describeUnsearched(redactor),

@@ -8,8 +8,9 @@ import { checkResumable, prepareResume } from "../../app/runs/resume.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
 import { findRecording, planPlace } from "../../app/stores.ts";
 import { openWorkspace } from "../../app/workspace.ts";
+import { SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event.ts";
-import type { Observer } from "../../core/ports.ts";
+import type { Observer, RunQueue } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describePlan, detailExitCode } from "../../core/record/plan.ts";
 import { quoteTheirs } from "../../core/voice.ts";
@@ -27,7 +28,11 @@ import { describeShortfall, describeVerdict } from "../verdict.ts";
 
 export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);
-  const workspace = await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
+  const isDetached = flags.detach === true;
+  const workspace = isDetached
+    ? openWorkspace(io.host, projectOptions(flags))
+    : await openTrusted(io, flags, async (opened) => readWorkflow(opened, file));
+  const queue = isDetached ? queueOf(workspace, flags) : undefined;
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const prepared = await discreetly(io, workspace, async () => {
     const read = await readInput(io, flags);
@@ -40,13 +45,32 @@ export const run = tellingRefusal(async (io, [file = ""], flags, beginning) => {
       input,
       runId: text(flags, "runId"),
       choices: runChoices(flags),
-      connect,
+      connect: isDetached ? undefined : connect,
     });
   });
+  if (queue) return recordOnly(io, flags, queue, prepared);
   return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect }, (watch) =>
     startRun(workspace, prepared, watch),
   );
 });
+
+function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
+  const wrong = (message: string) => new SkillflowError("usage.invalid", message, {});
+  if (!queue) throw wrong("--detach leaves the run to a worker: it needs --engine dbos");
+  const told = ["stream", "out", "report"].find((flag) => flags[flag] !== undefined);
+  if (told !== undefined) throw wrong(`--${told} tells what came of a run: with --detach that is a worker's`);
+  return queue;
+}
+
+/** Whoever asked is told its id, and a worker drives it. */
+async function recordOnly(io: Io, flags: Flags, queue: RunQueue, { record, redactor, close }: PreparedRun) {
+  await close();
+  io.protect(redactor);
+  for (const warning of record.warnings) await io.err(`${plainLine(warning)}\n`);
+  await queue.enqueue(record);
+  await io.out(flags.json === true ? jsonText({ run: record.run }) : `${record.run}\n`);
+  return 0;
+}
 
 export const resume = tellingRefusal(async (io, _, flags, beginning) => {
   const outputs = chooseOutputs(flags);

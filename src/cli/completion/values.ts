@@ -4,6 +4,7 @@ import { knownSkills } from "../../app/skills/known.ts";
 import { findRun, openStore } from "../../app/stores.ts";
 import { PROVIDERS } from "../../core/model-name.ts";
 import { FORMATS } from "../../core/skill.ts";
+import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";
 import { SHELLS } from "./scripts.ts";
@@ -114,7 +115,9 @@ async function nodes({ host, args: [given = ""], flags }: Place): Promise<readon
 }
 
 function storeAt(host: Io["host"], flags: Line["flags"]) {
-  return openStore(host, flags.get("--store")?.at(-1)).store;
+  const last = (flag: string) => flags.get(flag)?.at(-1);
+  return openStore(host, placeOf({ store: last("--store"), engine: last("--engine"), url: last("--database-url") }))
+    .store;
 }
 
 /** Folders, and files that end so; folders alone where no ends are told. Hidden ones where the name begins with a dot. */

@@ -1,6 +1,6 @@
 import type { Environment, ProjectConfig } from "../config.ts";
 import type { RunEvent, Settings } from "../event.ts";
-import { checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../model-name.ts";
+import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../model-name.ts";
 import { deepEqual, defined } from "../values.ts";
 import type { Workflow } from "../workflow.ts";
 import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
@@ -16,6 +16,8 @@ export interface RunChoices extends BoundChoices {
   readonly toolTimeoutMs?: number | undefined;
   readonly contextMode?: Settings["context_mode"] | undefined;
   readonly requireSkills: boolean;
+  /** Somebody else drives the run, with skills, config and keys of their own. */
+  readonly detached?: boolean | undefined;
   /** What MCP servers offer is what the lock says, or nothing runs (fine-print T32). */
   readonly frozen?: boolean | undefined;
   /** Text from private sources may be written where all the world reads it (fine-print T24). */
@@ -38,7 +40,8 @@ const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 export function chooseSettings(choices: RunChoices, workflow: Workflow, { env, files, own }: Said): Settings {
   const named = choices.model ?? env.SKILLFLOW_MODEL ?? first(files, (file) => file.model);
   const model = named ?? defaultModel(env, workflow.model, own);
-  checkModels(model, workflow, env, own);
+  if (choices.detached) checkModel(model, own);
+  else checkModels(model, workflow, env, own);
   const { writes = "allow", limits } = chooseBounds(choices, env, [workflow, ...files]);
   return {
     model,

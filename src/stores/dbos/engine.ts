@@ -11,7 +11,9 @@ import { type DbosClient, loadDbos, type SegmentWork } from "./packages.ts";
 export interface Engine {
   /** A new segment, whose seat is ours. */
   start(workflow: string, run: string): Promise<Seat>;
-  /** Ends what it does beside the runs, and waits for none of them. */
+  /** Takes no more from the queue; resolves once what it took is over. */
+  drain(): Promise<void>;
+  /** Ends what it does, and waits for no run. */
   close(): Promise<void>;
 }
 
@@ -40,6 +42,8 @@ export const SEGMENT = "segment";
 const MOST_RECOVERIES = 20;
 const POLL_MS = 100;
 const SWEEP_MS = 1000;
+/** That a timer can wait. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 /** What the engine keeps of values: as JSON, which others can read. */
 export const SERIALIZER = {
@@ -130,6 +134,11 @@ async function launch(database: Database, executor: string, locks: Locks, queue:
           if (isOurs) await over;
         },
       };
+    },
+    async drain() {
+      clearInterval(sweeper);
+      await dbos.shutdown({ workflowCompletionTimeoutMS: LONGEST_MS });
+      working = undefined;
     },
     async close() {
       clearInterval(sweeper);

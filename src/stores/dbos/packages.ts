@@ -10,7 +10,7 @@ export interface Dbos {
   readonly workflowID: string | undefined;
   setConfig(config: Readonly<Record<string, unknown>>): void;
   launch(): Promise<void>;
-  shutdown(): Promise<void>;
+  shutdown(options?: { readonly workflowCompletionTimeoutMS: number }): Promise<void>;
   registerWorkflow(
     work: SegmentWork,
     config: { readonly name: string; readonly maxRecoveryAttempts: number },

@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../core/errors.ts";
 import type { RunRecord } from "../../core/event.ts";
-import type { Journal, ProcessMark, Store, StoredRun } from "../../core/ports.ts";
+import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/ports.ts";
 import { digestOf } from "../chain.ts";
 import { checkRunId, existingRun } from "../file.ts";
 import { createJournal, newestFirst } from "../journal.ts";
@@ -22,19 +22,8 @@ interface DbosStoreOptions {
   readonly now?: () => Date;
 }
 
-/** How a worker goes about it: it drives a run as this process would, by the store. */
-export interface Worker {
-  /** How many runs at a time. */
-  readonly concurrency: number;
-  readonly drive: (run: string) => Promise<void>;
-}
-
-export interface DbosStore extends Store {
-  /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
-  enqueue(record: RunRecord): Promise<void>;
-  /** Takes runs from the queue until it is told to stop; then resolves once those under way are over. */
-  work(worker: Worker, stop: AbortSignal): Promise<void>;
-  /** The database by its address, without what is secret in it. */
+/** Its own name for the database, without what is secret in the address. */
+export interface DbosStore extends Store, RunQueue {
   readonly place: string;
   close(): Promise<void>;
 }
@@ -68,6 +57,11 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
       throw storeError(error, `run ${run} cannot be opened`);
     }
   };
+  const firstSegment = async (record: RunRecord, line: string) => {
+    const working = await engine();
+    await database.transaction((session) => insertRun(session, record, line));
+    return working.start(record.run, record.run);
+  };
   const drive = (run: string, seat: Seat, stored: Stored, epoch: number): Journal =>
     createJournal({
       run,
@@ -90,13 +84,12 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
     place,
     async create(record) {
       const { run } = record;
-      const [known] = await database.rows(KNOWN, checkRunId(run));
-      if (known) throw existingRun(run);
+      const taken = seats.get(checkRunId(run));
+      if (!taken && (await database.rows(KNOWN, run)).length > 0) throw existingRun(run);
       return locked(run, async () => {
         const line = JSON.stringify(record);
-        const working = await engine();
-        await database.transaction((session) => insertRun(session, record, line));
-        const seat = await working.start(run, run);
+        const seat = taken ?? (await firstSegment(record, line));
+        if (taken) await database.rows(BEGIN, run, line);
         return drive(run, seat, { record, events: [], length: 0, digest: digestOf(line) }, 0);
       });
     },
@@ -138,17 +131,18 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
         await client.enqueueInTransaction(session, { ...wanted, applicationName: APPLICATION }, run);
       });
     },
-    async work({ concurrency, drive }, stop) {
+    async work({ concurrency, drive }, stop, onReady) {
       const take = async (run: string, seat: Seat) => {
         seats.set(run, await caughtUp(seat, (await readKept(database, run)).segments));
         await drive(run).finally(() => seats.delete(run));
       };
       const working = await openEngine(database, executor, locks, { concurrency, take });
+      onReady();
       await new Promise<void>((resolve) => {
         if (stop.aborted) resolve();
         else stop.addEventListener("abort", () => resolve(), { once: true });
       });
-      await working.close();
+      await working.drain();
     },
     async close() {
       await locks.close();
@@ -186,6 +180,8 @@ async function insertRun(session: Session, { run, at }: RunRecord, line: string)
 const KNOWN = "select nr from skillflow.runs where run = $1";
 const INSERT = `
   insert into skillflow.runs (run, began, record) values ($1, $2, $3) on conflict do nothing returning nr`;
+/** What was queued, as whoever took it begins it. */
+const BEGIN = "update skillflow.runs set record = $2 where run = $1";
 const SEGMENT_BEGINS = "insert into skillflow.segments (run, nr, workflow) values ($1, $2, $3)";
 const SEGMENT_ENDS = "update skillflow.segments set records = $3 where run = $1 and nr = $2";
 

@@ -1,0 +1,80 @@
+import type { RunRecord } from "../../core/event.ts";
+import { checkModels } from "../../core/model-name.ts";
+import type { StoredRun } from "../../core/ports.ts";
+import { redactRecord } from "../../core/record/content.ts";
+import { changedSettings, type RunChoices } from "../../core/settings/settings.ts";
+import { recordSkill } from "../../loaders/registry/entry.ts";
+import { recordedSkills } from "../documents.ts";
+import type { Workspace } from "../host.ts";
+import { openServing, ownPrefixes } from "../models.ts";
+import { leaveOutUseless } from "../skills/useful.ts";
+import { configFiles } from "../workspace.ts";
+import { type FinishedRun, resumeRun, startRun, type Watch } from "./drive.ts";
+import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
+import { prepareResume } from "./resume.ts";
+import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
+
+interface TakeRequest {
+  readonly choices: RunChoices;
+  readonly connect: Connect;
+  /** Told once the run is known, before it is driven. */
+  readonly watch: (prepared: PreparedRun) => Watch;
+}
+
+/**
+ * Drives a run of the queue: one that waited from its begin, one whose process died from where it was. Undefined where
+ * that had come to the end before it died.
+ */
+export async function takeRun(
+  workspace: Workspace,
+  run: string,
+  request: TakeRequest,
+): Promise<FinishedRun | undefined> {
+  const stored = await workspace.store.read(run);
+  const isNew = stored.events.length === 0;
+  const last = stored.events.findLast(({ type }) => type === "workflow:end" || type === "run:resume");
+  if (last?.type === "workflow:end") return undefined;
+  const prepared = await (isNew ? prepareQueued : prepareResume)(workspace, stored, request);
+  try {
+    const watch = request.watch(prepared);
+    return await (isNew ? startRun(workspace, prepared, watch) : resumeRun(workspace, prepared, watch, undefined));
+  } finally {
+    await prepared.close();
+  }
+}
+
+/**
+ * The workflow, its sources, the input and the settings come with a run that was only recorded; the skills, config and
+ * models are those of whoever drives it (fine-print Q53).
+ */
+async function prepareQueued(
+  workspace: Workspace,
+  { record }: StoredRun,
+  { choices, connect }: TakeRequest,
+): Promise<PreparedRun> {
+  const { host } = workspace;
+  const { workflow, input, sources } = record;
+  const said = { env: host.env, files: configFiles(workspace), own: ownPrefixes(workspace) };
+  const settings = { ...record.settings, ...changedSettings(choices, record.settings, said) };
+  const wanted = { workflow, input, inline: recordedSkills(workflow) };
+  const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, {
+    ...choices,
+    writes: settings.writes,
+  });
+  checkModels(settings.model, workflow, host.env, ownPrefixes(workspace));
+  const serving = await openServing(settings.model, workspace);
+  const useful = await leaveOutUseless(gathered, host.cwd, { input, sources });
+  const opening = { workflow, input, gathered: useful, redactor, limitMs: settings.limits.timeout_ms };
+  const { entries, ...servers } = await openServers(host, opening, { choices, connect });
+  const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
+  const warnings = [
+    ...record.warnings,
+    ...servers.warnings,
+    ...[...entries].flatMap(([id, entry]) => skillFindings(id, entry)),
+    ...skillWarnings(skills),
+    ...plannableWarnings(entries),
+  ];
+  const begun: RunRecord = { ...record, settings, skills, warnings };
+  const prepared = { entries, redactor, secrets, choices, serving, warnings: [] };
+  return { ...prepared, record: redactRecord(begun, redactor), spentMs: servers.spentMs, close: servers.close };
+}

@@ -1,0 +1,233 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RunSummary } from "../../src/core/record/run-summary.ts";
+import { type ChatRequest, startChat } from "../services/chat.ts";
+import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
+import type { Scripted } from "../services/script.ts";
+import { FLOW, WORKING } from "./flows.ts";
+import { runHere } from "./in-process.ts";
+import {
+  type Ended,
+  installation,
+  linesOf,
+  makeProject,
+  programCommand,
+  resultOf,
+  runAt,
+  runProgram,
+} from "./program.ts";
+
+const missing = whyNoEngine();
+const FILES = { "flow.yml": FLOW, "script.json": WORKING };
+const SCRIPTED = ["run", "flow.yml", "--model", "script:script.json"];
+const ASKING = ["run", "flow.yml", "--model", "openai-compatible:test"];
+
+/** What a model says that looks, then posts twice, at each of two nodes. */
+const TURNS: readonly Scripted[] = [
+  { calls: [{ tool: "desk_look" }] },
+  { calls: [{ tool: "desk_post" }, { tool: "desk_post" }] },
+  { text: "done here" },
+];
+
+function answer({ messages }: ChatRequest): Scripted {
+  return TURNS[messages.filter(({ role }) => role === "assistant").length] ?? { text: "done here" };
+}
+
+describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: ${missing})` : ""}`, () => {
+  let database: EngineDatabase;
+  let env: Readonly<Record<string, string>>;
+  const workers: ChildProcess[] = [];
+  const closing: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    database = await startEngineDatabase();
+    env = { SKILLFLOW_DATABASE_URL: database.url };
+  });
+  afterAll(async () => {
+    for (const worker of workers) worker.kill("SIGKILL");
+    for (const close of closing) await close();
+    await database?.stop();
+  });
+
+  /** A model of the openai-compatible kind, told of each request before it answers. */
+  const openModel = async (onRequest: () => void) => {
+    const service = await startChat((body) => {
+      onRequest();
+      return answer(body);
+    });
+    closing.push(() => service.close());
+    return { OPENAI_BASE_URL: service.url };
+  };
+  /** Asked again whenever a worker says something, or is gone. */
+  const waiting = new Set<() => void>();
+  const until = (isSo: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!isSo()) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  const startWorker = async (cwd: string, model: Readonly<Record<string, string>>, args: readonly string[] = []) => {
+    const command = programCommand(["worker", ...args]);
+    const child = spawn(command.command, command.args, { cwd, env: { ...command.env, ...env, ...model } });
+    workers.push(child);
+    const worker = { child, said: "", code: undefined as number | null | undefined };
+    const tell = () => {
+      for (const look of waiting) look();
+    };
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      worker.said += text;
+      tell();
+    });
+    child.on("close", (code) => {
+      worker.code = code;
+      tell();
+    });
+    await until(() => /^ready/m.test(worker.said) || worker.code !== undefined);
+    return worker;
+  };
+  type Worker = Awaited<ReturnType<typeof startWorker>>;
+  const says = (run: string, some: readonly Worker[]) => some.some(({ said }) => said.includes(`${run} ✔ succeeded`));
+  const listed = async (cwd: string) => {
+    const { stdout } = await runHere(["runs", "list", "--engine", "dbos", "--json"], { cwd, env });
+    return (JSON.parse(stdout) as { readonly runs: readonly RunSummary[] }).runs;
+  };
+  const detach = (cwd: string, run: string): Promise<Ended> =>
+    runProgram([...ASKING, "--engine", "dbos", "--detach", "--run-id", run], { cwd, env });
+
+  it("drives a run as the local one does, and the commands that name a run find it", async () => {
+    const cwd = makeProject(FILES);
+    const local = await runHere([...SCRIPTED, "--json"], { cwd });
+    const given = ["--engine", "dbos"];
+    const here = await runProgram([...SCRIPTED, ...given, "--run-id", "same", "--json"], { cwd, env });
+    expect(here).toMatchObject({ code: 0 });
+    const { trace, results, status } = resultOf(local);
+    expect(resultOf(here)).toMatchObject({ run: "same", trace, results, status });
+    const shown = await runHere(["runs", "show", "same", ...given, "--json"], { cwd, env });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ run: "same", results });
+    expect(await runHere(["runs", "verify", "same", ...given], { cwd, env })).toMatchObject({ code: 0 });
+    const report = await runHere(["report", "same", ...given, "--report", "json=report.json"], { cwd, env });
+    expect(report).toMatchObject({ code: 0 });
+    const graph = await runHere(["graph", "same", "--database-url", database.url], { cwd });
+    expect(graph.stdout).toContain("Look");
+    const again = await runProgram(["replay", "same", ...given, "--json"], { cwd, env });
+    expect(again).toMatchObject({ code: 0 });
+    expect(resultOf(again).results).toEqual(results);
+    expect((await listed(cwd)).map(({ id, kind }) => [id, kind])).toContainEqual(["same", "run"]);
+  });
+
+  it("applies what a run there planned", async () => {
+    const cwd = makeProject(FILES);
+    const given = ["--engine", "dbos"];
+    await runProgram([...SCRIPTED, ...given, "--run-id", "planned", "--writes", "plan"], { cwd, env });
+    expect(linesOf(cwd, "posts.txt")).toEqual([]);
+    const applied = await runProgram(["apply", "planned", ...given, "--yes", "--json"], { cwd, env });
+    expect(JSON.parse(applied.stdout)).toMatchObject({ exitCode: 0, operations: [{ id: "op-1", status: "applied" }] });
+    expect(linesOf(cwd, "posts.txt")).toHaveLength(1);
+  });
+
+  it("goes on with a run whose process was killed, from the record in the database", async () => {
+    const cwd = makeProject(FILES);
+    let requests = 0;
+    let child: ChildProcess | undefined;
+    const model = await openModel(() => {
+      requests += 1;
+      if (requests === 3) child?.kill("SIGKILL");
+    });
+    const at = { cwd, env: { ...env, ...model } };
+    const onStart = (started: ChildProcess) => {
+      child = started;
+    };
+    const killed = await runProgram([...ASKING, "--engine", "dbos", "--run-id", "cut"], { ...at, onStart });
+    expect(killed.signal).toBe("SIGKILL");
+    const ended = await runProgram(["resume", "cut", "--engine", "dbos", "--json"], at);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(resultOf(ended).trace.steps.map(({ node }) => node)).toEqual(["look", "post"]);
+    expect(linesOf(cwd, "posts.txt")).toHaveLength(4);
+    expect(requests).toBe(7); // the reply that its process did not live to hear is asked for again
+  });
+
+  it("leaves a run to a worker, which drives it with keys and skills of its own", async () => {
+    const [asking, working] = [makeProject(FILES), makeProject()];
+    const told = await detach(asking, "left");
+    expect(told).toMatchObject({ code: 0, stdout: "left\n" });
+    expect(await detach(asking, "left")).toMatchObject({ code: 2 });
+    const model = await openModel(() => undefined);
+    const worker = await startWorker(working, model);
+    await until(() => says("left", [worker]));
+    expect(await listed(working)).toContainEqual(expect.objectContaining({ id: "left", status: "succeeded" }));
+    expect([linesOf(asking, "posts.txt").length, linesOf(working, "posts.txt").length]).toEqual([0, 4]);
+    expect(await runHere(["runs", "verify", "left", "--engine", "dbos"], { cwd: asking, env })).toMatchObject({
+      code: 0,
+    });
+    worker.child.kill("SIGTERM");
+    await until(() => worker.code !== undefined);
+    expect(worker.code).toBe(0);
+  });
+
+  it("has the runs of a worker that was killed ended by the others, and nothing written twice", async () => {
+    const cwd = makeProject(FILES);
+    const runs = ["a", "b", "c", "d", "e", "f"].map((name) => `three-${name}`);
+    let requests = 0;
+    const started: Worker[] = [];
+    const doomed = await openModel(() => {
+      requests += 1;
+      if (requests === 4) started[0]?.child.kill("SIGKILL");
+    });
+    const sound = await openModel(() => undefined);
+    started.push(await startWorker(cwd, doomed, ["--concurrency", "2"]));
+    for (const run of runs) await detach(cwd, run);
+    started.push(await startWorker(cwd, sound), await startWorker(cwd, sound));
+    await until(() => runs.every((run) => says(run, started)));
+    for (const worker of started) worker.child.kill("SIGTERM");
+    await until(() => started.every(({ code }) => code !== undefined));
+    expect(started.map(({ code }) => code)).toEqual([null, 0, 0]);
+    const found = (await listed(cwd)).filter(({ id }) => runs.includes(id));
+    expect(found.map(({ id, status }) => [id, status]).sort()).toEqual(runs.map((run) => [run, "succeeded"]));
+    for (const run of runs) {
+      expect(await runHere(["runs", "verify", run, "--engine", "dbos"], { cwd, env })).toMatchObject({ code: 0 });
+    }
+    const posts = linesOf(cwd, "posts.txt");
+    expect(new Set(posts).size).toBe(posts.length);
+    expect(posts.length).toBeGreaterThan(4 * runs.length - 4); // those in doubt are not posted again
+  });
+
+  it("ends a worker that is told to stop once its run has ended, and leaves the next one in the queue", async () => {
+    const cwd = makeProject(FILES);
+    let worker: Worker | undefined;
+    const model = await openModel(() => {
+      if (worker?.child.killed === false) worker.child.kill("SIGTERM"); // a second one would end it at once
+    });
+    worker = await startWorker(cwd, model, ["--concurrency", "1"]);
+    await detach(cwd, "first");
+    await detach(cwd, "second");
+    await until(() => worker?.code !== undefined);
+    expect(worker.code).toBe(0);
+    const ends = (await listed(cwd)).map(({ id, status }) => [id, status]);
+    expect(ends).toContainEqual(["first", "succeeded"]);
+    expect(ends).not.toContainEqual(["second", "succeeded"]);
+  });
+
+  it("says what it lacks", async () => {
+    const cwd = makeProject(FILES);
+    const list = ["runs", "list", "--engine", "dbos"];
+    const without = await runHere(list, { cwd });
+    expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining("SKILLFLOW_DATABASE_URL") });
+    const silent = await runHere([...list, "--database-url", "postgres://me:secret@127.0.0.1:1/x"], { cwd });
+    expect(silent).toMatchObject({ code: 4, stderr: expect.not.stringContaining("secret") });
+    expect(await runHere([...SCRIPTED, "--detach"], { cwd, env })).toMatchObject({ code: 2 });
+    expect(await runHere([...list, "--store", "runs"], { cwd, env })).toMatchObject({ code: 2 });
+  });
+
+  it("names the package that it needs, where that is not installed", async () => {
+    const bare = makeProject();
+    cpSync(join(installation().directory, "dist"), join(bare, "dist"), { recursive: true });
+    const list = ["runs", "list", "--engine", "dbos"];
+    const ended = await runAt(join(bare, "dist", "bin.js"), list, { cwd: bare, env: { ...env, HOME: bare } });
+    expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("npm install @dbos-inc/dbos-sdk") });
+  });
+});
