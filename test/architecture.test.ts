@@ -98,7 +98,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "published.ts",
   ],
   loaders: ["text", "folder", ".", "mcp", "formats", "registry", "own"],
-  stores: [".", "dbos"],
+  stores: [".", "state", "dbos"],
 };
 /** Files that a room opens on. */
 const MOST_DOORS = 20;
