@@ -10,6 +10,7 @@ import { openServing, ownPrefixes } from "../models.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles } from "../workspace.ts";
 import { type FinishedRun, resumeRun, startRun, type Watch } from "./drive.ts";
+import { recordedInner } from "./inner.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
 import { prepareResume } from "./resume.ts";
 import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
@@ -56,7 +57,7 @@ async function prepareQueued(
   const { workflow, input, sources } = record;
   const said = { env: host.env, files: configFiles(workspace), own: ownPrefixes(workspace) };
   const settings = { ...record.settings, ...changedSettings(choices, record.settings, said) };
-  const wanted = { workflow, input, inline: recordedSkills(workflow) };
+  const wanted = { workflow, input, inline: recordedSkills(workflow), inner: recordedInner(record) };
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, {
     ...choices,
     writes: settings.writes,
