@@ -1,4 +1,4 @@
-import { defineTool, type ToolContext, trim } from "skillflow";
+import { defineTool, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import type { ApiTable } from "./api.ts";
 import { nearNames, withSupabase } from "./client.ts";
@@ -18,6 +18,17 @@ export const catalogTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
       offset: z.int().min(0).max(10_000).optional(),
     }),
+    output_schema: resultSchema(
+      {
+        schema: "text",
+        total: "number",
+        tables: [{ table: "text", columns: "number", writable: "flag", description: "text" }],
+        functions: [{ function: "text", description: "text", parameters: {} }],
+        next_offset: "number",
+      },
+      "tables",
+      "functions",
+    ),
     handler: (input, context) =>
       withSupabase(context, async (supabase) => {
         const schema = input.schema ?? defaultSchema(context);
@@ -41,6 +52,28 @@ export const catalogTools = [
     effect: "read",
     reads: "private",
     input_schema: z.strictObject({ table }),
+    output_schema: resultSchema(
+      {
+        table: "text",
+        description: "text",
+        writable: "flag",
+        columns: [
+          {
+            name: "text",
+            type: "text",
+            required: "flag",
+            default: "any",
+            primary_key: "flag",
+            references: "text",
+            enum: ["any"],
+            max_length: "number",
+            description: "text",
+          },
+        ],
+      },
+      "table",
+      "columns",
+    ),
     handler: (input, context) => {
       const place = readable(input.table, context);
       return withSupabase(context, async (supabase) => {

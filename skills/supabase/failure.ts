@@ -56,6 +56,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   PGRST103: "The offset is beyond the last row: begin at a smaller one.",
   PGRST106: "Name one of those schemas; others are not exposed.",
   PGRST116: "One row was wanted and another number of rows came: change the conditions.",
+  PGRST123: "This project does not let its database group: count with conditions instead.",
   PGRST202: "Check the function's name and the names of its arguments with list_tables.",
   PGRST203: "Several functions bear this name: give the arguments of one of them.",
   PGRST204: COLUMN,

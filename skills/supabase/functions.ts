@@ -1,6 +1,6 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
-import { args, argsOf, bounded } from "./assignments.ts";
+import { args, bounded, rowOf } from "./assignments.ts";
 import { withSupabase } from "./client.ts";
 import { callable, functionName } from "./places.ts";
 import { fitRows } from "./rows.ts";
@@ -19,9 +19,10 @@ export const functionTools = [
       args,
       limit: z.int().min(1).max(100).optional().describe("Rows of a set; default 20."),
     }),
+    output_schema: resultSchema({ result: "any", more: "text" }, "result"),
     handler: (input, context) => {
       const place = callable(input.function, context);
-      const given = bounded(argsOf(input.args));
+      const given = bounded(rowOf(input.args ?? {}));
       const { limit = DEFAULT_LIMIT } = input;
       return withSupabase(context, async (supabase) => {
         const { data } = await supabase.ask(supabase.call(place, given).limit(limit + 1));

@@ -1,4 +1,4 @@
-import { defineTool } from "skillflow";
+import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { onTable } from "./client.ts";
 import { parseColumn, parseSelect, renderColumn, renderSelect } from "./columns.ts";
@@ -42,6 +42,7 @@ export const readingTools = [
       offset: z.int().min(0).max(100_000).optional(),
       total: z.boolean().optional().describe("Also count all that match."),
     }),
+    output_schema: resultSchema({ rows: ["any"], total: "number", next_offset: "number" }, "rows"),
     handler: (input, context) => {
       const { select = "*", limit = DEFAULT_LIMIT, offset = 0 } = input;
       const place = readable(input.table, context);
@@ -78,6 +79,7 @@ export const readingTools = [
       any_of: anyOf,
       method: z.enum(["exact", "estimated"]).optional().describe("Default exact; estimated is cheap on a large table."),
     }),
+    output_schema: resultSchema({ count: "number", method: "text" }, "count"),
     handler: (input, context) => {
       const { method = "exact" } = input;
       const place = readable(input.table, context);

@@ -2,13 +2,16 @@ import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { catalogTools } from "./catalog.ts";
 import { functionTools } from "./functions.ts";
+import { groupingTools } from "./grouping.ts";
+import { managementTools } from "./management.ts";
 import { readingTools } from "./reading.ts";
 import { writingTools } from "./writing.ts";
 
 export default defineSkill({
   id: "supabase",
   name: "Supabase",
-  description: "Rows, counts and functions of a Supabase database, within the tables and functions that are listed.",
+  description:
+    "Rows, counts and functions of a Supabase database, within the tables and functions that are listed; logs and migrations.",
   category: "general",
   config: {
     SUPABASE_URL: {
@@ -34,6 +37,20 @@ export default defineSkill({
       env: "SUPABASE_FUNCTIONS",
       secret: false,
     },
+    SUPABASE_ACCESS_TOKEN: {
+      description: "A personal access token (sbp_): for the project's logs and migrations.",
+      env: "SUPABASE_ACCESS_TOKEN",
+    },
+    SUPABASE_PROJECT: {
+      description: "The project's reference, where SUPABASE_URL is not https://<reference>.supabase.co.",
+      env: "SUPABASE_PROJECT",
+      secret: false,
+    },
+    SUPABASE_MANAGEMENT_URL: {
+      description: "The management API's address. https://api.supabase.com when absent.",
+      env: "SUPABASE_MANAGEMENT_URL",
+      secret: false,
+    },
     SUPABASE_SCHEMA: {
       description: "The schema of names that come without one. public when absent.",
       env: "SUPABASE_SCHEMA",
@@ -41,5 +58,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...readingTools, ...writingTools, ...functionTools, ...catalogTools],
+  tools: [...readingTools, ...groupingTools, ...writingTools, ...functionTools, ...catalogTools, ...managementTools],
 });

@@ -1,6 +1,6 @@
-import { defineTool, type Json } from "skillflow";
+import { defineTool, type Json, resultSchema } from "skillflow";
 import * as z from "zod";
-import { assignments, bounded, rowOf } from "./assignments.ts";
+import { bounded, row, rowOf } from "./assignments.ts";
 import { type Answer, onTable, type Supabase } from "./client.ts";
 import { parseName, quoted } from "./columns.ts";
 import { Refusal } from "./failure.ts";
@@ -22,7 +22,7 @@ export const writingTools = [
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
-      rows: z.array(assignments).min(1).max(100).describe("Columns left out get their defaults."),
+      rows: z.array(row).min(1).max(100).describe("Values by column; those left out get their defaults."),
       unless_exists: z
         .array(z.string().min(1).max(100))
         .min(1)
@@ -30,9 +30,14 @@ export const writingTools = [
         .optional()
         .describe("Columns of a unique key: rows whose key exists are left as they are."),
     }),
+    output_schema: resultSchema(
+      { inserted: "number", left_as_they_were: "number", rows: ["any"], rows_not_shown: "number" },
+      "inserted",
+      "rows",
+    ),
     handler: (input, context) => {
       const place = writable(input.table, context);
-      const rows = bounded(input.rows.map(rowOf));
+      const rows = bounded(input.rows.map((given) => filled(rowOf(given))));
       const key = input.unless_exists?.map((column) => quoted(parseName(column))).join(",");
       return onTable(place, context, async (supabase) => {
         const target = supabase.table(place);
@@ -53,13 +58,17 @@ export const writingTools = [
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({
       table,
-      set: assignments,
+      set: row.describe("Values by column."),
       where: rowsMeant,
       max_rows: maxRows,
     }),
+    output_schema: resultSchema(
+      { updated: "number", rows: ["any"], rows_not_shown: "number", note: "text" },
+      "updated",
+    ),
     handler: (input, context) => {
       const place = writable(input.table, context);
-      const values = bounded(rowOf(input.set));
+      const values = bounded(filled(rowOf(input.set)));
       const filter = selectiveFilter(input.where);
       const { max_rows: most = DEFAULT_MOST_ROWS } = input;
       return onTable(place, context, async (supabase) => {
@@ -80,6 +89,10 @@ export const writingTools = [
     effect: "write",
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({ table, where: rowsMeant, max_rows: maxRows }),
+    output_schema: resultSchema(
+      { deleted: "number", rows: ["any"], rows_not_shown: "number", note: "text" },
+      "deleted",
+    ),
     handler: (input, context) => {
       const place = writable(input.table, context);
       const filter = selectiveFilter(input.where);
@@ -99,6 +112,11 @@ export const writingTools = [
 ];
 
 const NONE = "No row meets the conditions: nothing was changed.";
+
+function filled<Row extends object>(row: Row): Row {
+  if (Object.keys(row).length > 0) return row;
+  throw new Error("Name at least one column with its value. Nothing was changed.");
+}
 
 function selectiveFilter(conditions: readonly Condition[]): string {
   requireSelective(conditions);

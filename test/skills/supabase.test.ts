@@ -8,6 +8,7 @@ import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts"
 import { type Database, startDatabase, whyNoDatabase } from "../services/postgrest.ts";
 
 const KEY = "sb_secret_canary0123456789";
+const ACCESS_TOKEN = "sbp_canary0123456789abcdef";
 const INPUTS: Readonly<Record<string, JsonObject>> = {
   query: {
     table: "incidents",
@@ -22,16 +23,28 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
     total: true,
   },
   count: { table: "public.incidents", where: [{ column: "closed_at", op: "is", value: null }] },
-  insert: { table: "incidents", rows: [[{ column: "title", value: "x" }]], unless_exists: ["title"] },
+  insert: { table: "incidents", rows: [{ title: "x" }], unless_exists: ["title"] },
   update: {
     table: "incidents",
-    set: [{ column: "status", value: "closed" }],
+    set: { status: "closed" },
     where: [{ column: "id", op: "in", value: [1, 2] }],
   },
   delete: { table: "incidents", where: [{ column: "id", op: "eq", value: 1 }], max_rows: 5 },
-  rpc: { function: "open_count", args: [{ name: "service", value: "checkout" }] },
+  rpc: { function: "open_count", args: { service: "checkout" } },
+  group: { table: "incidents", by: ["status"], measure: "max", of: "severity" },
   list_tables: { limit: 200 },
   describe_table: { table: "incidents" },
+};
+/** Of what Supabase itself knows, beside the database. */
+const MANAGEMENT: Readonly<Record<string, JsonObject>> = {
+  service_logs: {
+    service: "database",
+    contains: "it's a \\ timeout",
+    from: "2026-01-31T08:00:00Z",
+    to: "2026-01-31T09:00:00Z",
+    limit: 2,
+  },
+  list_migrations: { limit: 2 },
 };
 const NAMES = Object.keys(INPUTS);
 const WRITES = ["insert", "update", "delete", "rpc"];
@@ -42,10 +55,17 @@ function configFor(url: string): Record<string, string> {
     SUPABASE_SERVICE_ROLE_KEY: KEY,
     SUPABASE_TABLES: "incidents",
     SUPABASE_FUNCTIONS: "open_count",
+    SUPABASE_ACCESS_TOKEN: ACCESS_TOKEN,
+    SUPABASE_PROJECT: "abcdefgh",
+    SUPABASE_MANAGEMENT_URL: url,
   };
 }
 
-function call(name: string, context: ToolContext, input: JsonObject = INPUTS[name] ?? {}): Promise<JsonObject> {
+function call(
+  name: string,
+  context: ToolContext,
+  input: JsonObject = INPUTS[name] ?? MANAGEMENT[name] ?? {},
+): Promise<JsonObject> {
   return callTool(supabase, name, input, context) as Promise<JsonObject>;
 }
 
@@ -203,7 +223,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       );
       await fc.assert(
         fc.asyncProperty(fc.uniqueArray(body, { minLength: 2, maxLength: 6 }), async (bodies) => {
-          const rows = bodies.map((value) => [{ column: "body", value }]);
+          const rows = bodies.map((body) => ({ body }));
           await use("insert", { table: "texts", rows, unless_exists: ["body"] });
           const [first = ""] = bodies;
           const one = await use("query", { table: "texts", where: [{ column: "body", op: "eq", value: first }] });
@@ -258,11 +278,8 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ["query", { table: "ops.secrets" }],
       ["count", { table: "secrets" }],
       ["describe_table", { table: "secrets" }],
-      ["insert", { table: "secrets", rows: [[{ column: "value", value: "x" }]] }],
-      [
-        "update",
-        { table: "secrets", set: [{ column: "value", value: "x" }], where: [{ column: "id", op: "eq", value: 1 }] },
-      ],
+      ["insert", { table: "secrets", rows: [{ value: "x" }] }],
+      ["update", { table: "secrets", set: { value: "x" }, where: [{ column: "id", op: "eq", value: 1 }] }],
       ["delete", { table: "secrets", where: [{ column: "id", op: "eq", value: 1 }] }],
       ["rpc", { function: "forget_all" }],
       ["rpc", { function: "escalate" }],
@@ -330,18 +347,33 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     });
   });
 
+  describe("group", () => {
+    it.each<[string, JsonObject, JsonObject[]]>([
+      ["by a column", { by: ["status"] }, [{ status: "open", count: 3 }]],
+      [
+        "by a path into json",
+        { by: ["payload->error->>code"], where: [{ column: "payload", op: "is_not", value: null }] },
+        [],
+      ],
+      ["by a measure", { by: ["active"], measure: "min", of: "severity" }, []],
+    ])("counts rows %s", async (_what, input, some) => {
+      const result = await use("group", { table: "incidents", ...input });
+      expect(result["groups"]).toEqual(expect.arrayContaining(some));
+      expect((result["groups"] as JsonObject[]).length).toBe(result["groups_total"]);
+      expect(result["groups_total"]).toBeGreaterThan(0);
+    });
+
+    it("keeps to the tables that are listed, and to columns", async () => {
+      expect(await fails("group", { table: "secrets", by: ["value"] })).toMatch(/is not in SUPABASE_TABLES/);
+      expect(await fails("group", { table: "incidents", by: ["secrets(value)"] })).toMatch(/does not name columns/);
+    });
+  });
+
   describe("insert", () => {
     it("stores rows with their defaults and returns them", async () => {
-      const rows: JsonObject[][] = [
-        [
-          { column: "title", value: "New 1" },
-          { column: "payload", json: '{"a": [1]}' },
-        ],
-        [
-          { column: "title", value: "New 2" },
-          { column: "tags", value: ["x", "y,z"] },
-          { column: "severity", value: 1 },
-        ],
+      const rows: JsonObject[] = [
+        { title: "New 1", payload: { a: [1] } },
+        { title: "New 2", tags: ["x", "y,z"], severity: 1 },
       ];
       const result = await use("insert", { table: "incidents", rows });
       expect(result).toMatchObject({
@@ -354,68 +386,64 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     });
 
     it("leaves rows as they are whose key is there, so that it can be repeated", async () => {
-      const rows = [[{ column: "body", value: "once" }], [{ column: "body", value: "twice" }]];
+      const rows = [{ body: "once" }, { body: "twice" }];
       const input = { table: "texts", rows, unless_exists: ["body"] };
       expect(await use("insert", input)).toMatchObject({ inserted: 2 });
       expect(await use("insert", input)).toEqual({ inserted: 0, left_as_they_were: 2, rows: [] });
     });
 
     it("stores all rows or none", async () => {
-      const rows = [[{ column: "title", value: "Half" }], [{ column: "title", value: "Checkout is slow" }]];
+      const rows = [{ title: "Half" }, { title: "Checkout is slow" }];
       expect(await fails("insert", { table: "incidents", rows })).toMatch(/409, 23505.*\(title\)=\(Checkout is slow\)/);
       expect(await raw("/incidents?title=eq.Half")).toEqual([]);
     });
 
-    it.each<[string, JsonObject[], RegExp]>([
-      ["a check", [{ column: "severity", value: 9 }], /23514.*severity_known.*A check of the table/],
-      [
-        "a missing reference",
-        [{ column: "service_id", value: 99 }],
-        /23503.*not present in table "services".*handle that one/,
-      ],
-      ["a null where none may be", [{ column: "active", value: null }], /23502.*must have a value/],
-      ["a wrong type", [{ column: "service_id", value: "one" }], /22P02.*"one".*describe_table/],
-      ["a wrong date", [{ column: "opened_at", value: "yesterdayish" }], /22007.*ISO 8601/],
-      ["a text too long", [{ column: "status", value: "x".repeat(20) }], /22001.*too long/],
-      ["a number too large", [{ column: "severity", value: 99999999999 }], /22003.*out of/],
-      ["an unknown column", [{ column: "titel", value: 1 }], /PGRST204.*'titel'.*describe_table/],
-      ["a column that the database fills", [{ column: "checksum", value: "x" }], /428C9.*leave it out/],
+    it.each<[string, JsonObject, RegExp]>([
+      ["a check", { severity: 9 }, /23514.*severity_known.*A check of the table/],
+      ["a missing reference", { service_id: 99 }, /23503.*not present in table "services".*handle that one/],
+      ["a null where none may be", { active: null }, /23502.*must have a value/],
+      ["a wrong type", { service_id: "one" }, /22P02.*"one".*describe_table/],
+      ["a wrong date", { opened_at: "yesterdayish" }, /22007.*ISO 8601/],
+      ["a text too long", { status: "x".repeat(20) }, /22001.*too long/],
+      ["a number too large", { severity: 99999999999 }, /22003.*out of/],
+      ["an unknown column", { titel: 1 }, /PGRST204.*'titel'.*describe_table/],
+      ["a column that the database fills", { checksum: "x" }, /428C9.*leave it out/],
     ])("explains %s", async (what, cells, message) => {
-      const rows = [[{ column: "title", value: `Refused: ${what}` }, ...cells]];
+      const rows = [{ title: `Refused: ${what}`, ...cells }];
       expect(await fails("insert", { table: "incidents", rows })).toMatch(message);
     });
 
     it("explains a key that is none", async () => {
-      const input = { table: "incidents", rows: [[{ column: "title", value: "x" }]], unless_exists: ["severity"] };
+      const input = { table: "incidents", rows: [{ title: "x" }], unless_exists: ["severity"] };
       expect(await fails("insert", input)).toMatch(/42P10.*unless_exists must name/);
     });
 
     it("does not reach another table by the name of a column", async () => {
-      const rows = [[{ column: '"secrets(value)"', value: "x" }]];
+      const rows = [{ '"secrets(value)"': "x" }];
       expect(await fails("insert", { table: "incidents", rows })).toMatch(/PGRST204/);
     });
   });
 
   describe("update and delete", () => {
     const add = async (name: string, count: number) => {
-      const rows = Array.from({ length: count }, (_, at) => [{ column: "body", value: `${name} ${at}` }]);
+      const rows = Array.from({ length: count }, (_, at) => ({ body: `${name} ${at}` }));
       return idsOf(await use("insert", { table: "texts", rows })) as number[];
     };
     const left = (ids: readonly number[]) => raw(`/texts?id=in.(${ids})&order=id`);
-    const set = [{ column: "notes", value: "changed" }];
+    const set = { notes: "changed" };
 
     it("change the rows that are named, and return them", async () => {
       const ids = await add("named", 3);
       const where = [{ column: "id", op: "in", value: ids.slice(0, 2) }];
       const result = await use("update", {
         table: "texts",
-        set: [{ column: "body", value: "set" }],
+        set: { body: "set" },
         where: where.slice(0, 1),
         max_rows: 2,
       }).catch((error: Error) => error.message);
       expect(result).toMatch(/23505/);
       const one = [{ column: "id", op: "eq", value: ids[0] ?? 0 }];
-      expect(await use("update", { table: "texts", set: [{ column: "body", value: "set" }], where: one })).toEqual({
+      expect(await use("update", { table: "texts", set: { body: "set" }, where: one })).toEqual({
         updated: 1,
         rows: [{ id: ids[0], body: "set" }],
       });
@@ -433,7 +461,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     it.each(["update", "delete"])("%s refuses more rows than max_rows and changes none", async (name) => {
       const ids = await add(`many ${name}`, 6);
       const input = { table: "texts", where: [{ column: "id", op: "in", value: ids }] };
-      const more: JsonObject = name === "update" ? { set: [{ column: "body", value: "x" }] } : {};
+      const more: JsonObject = name === "update" ? { set: { body: "x" } } : {};
       expect(await fails(name, { ...input, ...more, max_rows: 5 })).toMatch(/match 6 rows, more than max_rows \(5\)/);
       expect(await left(ids)).toHaveLength(6);
       if (name === "delete") expect(await use(name, { ...input, max_rows: 6 })).toMatchObject({ deleted: 6 });
@@ -517,15 +545,10 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect((await use("count", { table: "incidents" }, {}, "triage"))["count"]).toBeLessThan(
         Number((await use("count", { table: "incidents" }))["count"]),
       );
-      const rows = [
-        [
-          { column: "title", value: "Not mine" },
-          { column: "service_id", value: 2 },
-        ],
-      ];
+      const rows = [{ title: "Not mine", service_id: 2 }];
       expect(await fails("insert", { table: "incidents", rows }, {}, "triage")).toMatch(policy);
       const where = [{ column: "id", op: "eq", value: 2 }];
-      const set = [{ column: "service_id", value: 2 }];
+      const set = { service_id: 2 };
       expect(await fails("update", { table: "incidents", set, where }, {}, "triage")).toMatch(policy);
       const others = [{ column: "id", op: "eq", value: 3 }];
       expect(await use("delete", { table: "incidents", where: others }, {}, "triage")).toMatchObject({ deleted: 0 });
@@ -555,21 +578,18 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     it.each<[string, JsonObject, unknown]>([
       ["a value", { function: "open_count" }, expect.any(Number)],
       ["nothing", { function: "quiet" }, null],
-      ["a set", { function: "series", args: [{ name: "upto", value: 3 }] }, [1, 2, 3]],
+      ["a set", { function: "series", args: { upto: 3 } }, [1, 2, 3]],
       [
         "json",
         {
           function: "merge_doc",
-          args: [
-            { name: "doc", json: '{"a": 1}' },
-            { name: "labels", value: ["x,y", "z"] },
-          ],
+          args: { doc: { a: 1 }, labels: ["x,y", "z"] },
         },
         { a: 1, labels: ["x,y", "z"] },
       ],
       [
         "rows",
-        { function: "incidents_of", args: [{ name: "service", value: "search" }] },
+        { function: "incidents_of", args: { service: "search" } },
         [expect.objectContaining({ id: 3 }), expect.objectContaining({ id: 4 })],
       ],
     ])("returns %s", async (_what, input, result) => {
@@ -577,7 +597,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     });
 
     it("says when there is more", async () => {
-      const result = await use("rpc", { function: "series", args: [{ name: "upto", value: 500 }], limit: 5 });
+      const result = await use("rpc", { function: "series", args: { upto: 500 }, limit: 5 });
       expect(result).toEqual({ result: [1, 2, 3, 4, 5], more: "There is more than these 5." });
     });
 
@@ -586,10 +606,10 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ["a function that is listed but not there", { function: "gone" }, /PGRST202.*public.gone.*list_tables/],
       [
         "arguments that it does not know",
-        { function: "series", args: [{ name: "up_to", value: 1 }] },
+        { function: "series", args: { up_to: 1 } },
         /PGRST202.*names of its arguments/,
       ],
-      ["an argument of the wrong type", { function: "series", args: [{ name: "upto", value: "x" }] }, /22P02/],
+      ["an argument of the wrong type", { function: "series", args: { upto: "x" } }, /22P02/],
     ])("explains %s", async (_what, input, message) => {
       expect(await fails("rpc", input)).toMatch(message);
     });
@@ -822,12 +842,133 @@ describe("on a service that answers as told", () => {
   });
 });
 
+describe("what Supabase knows beside the database", () => {
+  let service: Loopback | undefined;
+  afterEach(() => service?.close());
+
+  const start = async (body: unknown, status = 200) => {
+    service = await startLoopback((_, response) => sendJson(response, status, body, { "retry-after": "0" }));
+    return toolContext({ config: configFor(service.url) });
+  };
+  const asked = () => new URL(service?.requests[0]?.url ?? "", "http://x");
+
+  it("is a service's log, newest first, of the period and with the text that were asked for", async () => {
+    const line = (at: number) => ({ id: `l${at}`, timestamp: 1_769_846_400_000_000 + at, event_message: `line ${at}` });
+    const logs = await call("service_logs", await start({ result: [line(3e6), line(2e6), line(1e6)], error: null }));
+    expect(logs).toEqual({
+      service: "database",
+      from: "2026-01-31T08:00:00.000Z",
+      to: "2026-01-31T09:00:00.000Z",
+      lines: [
+        { at: "2026-01-31T08:00:03.000Z", message: "line 3000000" },
+        { at: "2026-01-31T08:00:02.000Z", message: "line 2000000" },
+      ],
+      more: expect.stringContaining("older lines"),
+    });
+    expect(asked().pathname).toBe("/v1/projects/abcdefgh/analytics/endpoints/logs.all");
+    expect(service?.requests[0]?.headers.authorization).toBe(`Bearer ${ACCESS_TOKEN}`);
+    expect(asked().searchParams.get("sql")).toBe(
+      "select timestamp, event_message from postgres_logs where strpos(event_message, 'it\\'s a \\\\ timeout') > 0 order by timestamp desc limit 3",
+    );
+  });
+
+  it("is no log of more than a day, nor of an empty period, and says what the service found wrong", async () => {
+    const context = await start({ error: { message: "Unrecognized name" } });
+    const day = { service: "api", from: "2026-01-30T08:00:00Z", to: "2026-01-31T09:00:00Z" };
+    await expect(call("service_logs", context, day)).rejects.toThrow(/at most 24 hours/);
+    await expect(call("service_logs", context, { ...day, from: day.to, to: day.from })).rejects.toThrow(/is empty/);
+    expect(service?.requests).toHaveLength(0);
+    await expect(call("service_logs", context, { service: "api" })).rejects.toThrow("Unrecognized name");
+  });
+
+  it("is the migrations, newest first, with how many are not shown", async () => {
+    const all = ["20260101000000", "20260301000000", "20260201000000"].map((version) => ({
+      version,
+      name: `m${version}`,
+    }));
+    expect(await call("list_migrations", await start(all))).toEqual({
+      total: 3,
+      migrations: [all[1], all[2]],
+      left_out: 1,
+    });
+    await service?.close();
+    expect(await call("list_migrations", await start([]))).toEqual({ total: 0, migrations: [] });
+  });
+
+  it.each([
+    [401, /refused SUPABASE_ACCESS_TOKEN \(401\): it is wrong, expired or revoked\. nope/],
+    [403, /may not read this project \(403\)\. nope/],
+    [404, /check SUPABASE_PROJECT\. nope/],
+    [400, /refused \(400\)\. nope/],
+    [503, /failed \(503\)\. nope Try again later/],
+  ])("explains a %i", async (status, message) => {
+    for (const name of Object.keys(MANAGEMENT)) {
+      await expect(call(name, await start({ message: "nope" }, status))).rejects.toThrow(message);
+      await service?.close();
+    }
+  });
+
+  it("follows from the project's address, or is asked for", async () => {
+    const context = await start([]);
+    const { SUPABASE_PROJECT: _, ...config } = context.config;
+    const hosted = { ...config, SUPABASE_URL: "https://zyxwvuts.supabase.co" };
+    await call("list_migrations", { ...context, config: hosted });
+    expect(asked().pathname).toBe("/v1/projects/zyxwvuts/database/migrations");
+    await expect(call("list_migrations", { ...context, config })).rejects.toThrow(/set SUPABASE_PROJECT/);
+    const odd = { ...config, SUPABASE_PROJECT: "../x" };
+    await expect(call("list_migrations", { ...context, config: odd })).rejects.toThrow(/set SUPABASE_PROJECT/);
+    const { SUPABASE_ACCESS_TOKEN: __, ...bare } = context.config;
+    await expect(call("list_migrations", { ...context, config: bare })).rejects.toThrow(
+      /SUPABASE_ACCESS_TOKEN is not set/,
+    );
+  });
+});
+
+describe("groups", () => {
+  let service: Loopback | undefined;
+  afterEach(() => service?.close());
+
+  it("are made here where the database may not, a page at a time, and say of how many rows", async () => {
+    const rows = Array.from({ length: 1500 }, (_, id) => ({ k0: id % 3 === 0 ? "open" : null, value: id }));
+    service = await startLoopback(({ url }, response) => {
+      const query = new URL(url, "http://x").searchParams;
+      if (/\(\)/.test(query.get("select") ?? "")) {
+        return sendJson(response, 400, { code: "PGRST123", message: "Use of aggregate functions is not allowed" });
+      }
+      const from = Number(query.get("offset") ?? 0);
+      sendJson(response, 206, rows.slice(from, from + 1000));
+    });
+    const context = toolContext({ config: configFor(service.url) });
+    const by = ["status"];
+    expect(await call("group", context, { table: "incidents", by })).toEqual({
+      groups: [
+        { status: null, count: 1000 },
+        { status: "open", count: 500 },
+      ],
+      groups_total: 2,
+      rows_counted: 1500,
+    });
+    const greatest = { table: "incidents", by, measure: "max", of: "id", limit: 1 };
+    expect(await call("group", context, greatest)).toMatchObject({
+      groups: [{ status: null, max: 1499 }],
+      groups_total: 2,
+    });
+    await expect(call("group", context, { table: "incidents", by, measure: "avg" })).rejects.toThrow(/avg needs of/);
+  });
+});
+
 const LONG = 'é"\n'.repeat(200);
 const WIDE = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`column_${at}`, LONG]));
 
 /** As much as a database would ever send: wide rows, many tables with many columns. */
 function flood(...[{ method, url }, response]: Parameters<LoopbackHandler>): void {
   const path = new URL(url, "http://x").pathname;
+  if (path.startsWith("/v1/projects/")) {
+    const result = Array.from({ length: 200 }, () => ({ timestamp: 1_769_846_400_000_000, event_message: LONG }));
+    const migrations = Array.from({ length: 300 }, (_, at) => ({ version: `2026010100${at}`, name: LONG }));
+    sendJson(response, 200, path.endsWith("migrations") ? migrations : { result, error: null });
+    return;
+  }
   if (path === "/rest/v1/") {
     sendJson(response, 200, API);
     return;
@@ -857,4 +998,9 @@ const API = {
   paths: Object.fromEntries([...tableNames.map((name) => [`/${name}`, {}]), ["/rpc/open_count", {}]]),
 };
 
-describeSkill(supabase, { config: configFor, inputs: INPUTS, flood });
+describeSkill(supabase, {
+  config: configFor,
+  inputs: { ...INPUTS, ...MANAGEMENT },
+  flood,
+  open: ["input.rows[]", "input.set", "input.args"],
+});

@@ -1,0 +1,182 @@
+import { createRedactor, defineTool, resultSchema, type ToolContext, trim } from "skillflow";
+import * as z from "zod";
+import { patientFetch } from "./patience.ts";
+
+/** What Supabase itself knows of the project: asked with a person's token, not with the database's key. */
+
+const SERVICES = {
+  api: "edge_logs",
+  database: "postgres_logs",
+  auth: "auth_logs",
+  storage: "storage_logs",
+  realtime: "realtime_logs",
+  functions: "function_logs",
+  function_calls: "function_edge_logs",
+} as const;
+
+const time = z
+  .string()
+  .max(40)
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/)
+  .optional();
+
+const NEEDS = ["SUPABASE_ACCESS_TOKEN"];
+
+export const managementTools = [
+  defineTool({
+    name: "service_logs",
+    description:
+      "Reads logs of one of the project's services, newest first, from at most 24 hours: the last hour unless given.",
+    effect: "read",
+    reads: "private",
+    needs: NEEDS,
+    input_schema: z.strictObject({
+      service: z.enum(Object.keys(SERVICES) as [keyof typeof SERVICES]),
+      contains: z.string().min(1).max(200).optional().describe("Text in the line, its case as written."),
+      from: time.describe("ISO 8601."),
+      to: time,
+      limit: z.int().min(1).max(200).optional().describe("Default 50."),
+    }),
+    output_schema: resultSchema(
+      { service: "text", from: "text", to: "text", lines: [{ at: "text", message: "text" }], more: "text" },
+      "service",
+      "lines",
+    ),
+    handler: (input, context) =>
+      withManagement(context, async (ask) => {
+        const { limit = 50 } = input;
+        const period = periodOf(input.from, input.to);
+        const condition =
+          input.contains === undefined ? "" : ` where strpos(event_message, ${literal(input.contains)}) > 0`;
+        const columns = "select timestamp, event_message";
+        const sql = `${columns} from ${SERVICES[input.service]}${condition} order by timestamp desc limit ${limit + 1}`;
+        const query = { sql, iso_timestamp_start: period.from, iso_timestamp_end: period.to };
+        const answer = await ask("analytics/endpoints/logs.all", query, logsAnswer);
+        if (answer.error) throw new Error(`Supabase could not read the logs: ${wordsOf(answer.error)}`);
+        const lines = (answer.result ?? []).map(({ timestamp, event_message }) => {
+          return { at: new Date(timestamp / 1000).toISOString(), message: event_message };
+        });
+        const more = lines.length > limit ? "There are older lines: give the time of the last one as to." : undefined;
+        return { service: input.service, ...period, lines: lines.slice(0, limit), more };
+      }),
+  }),
+  defineTool({
+    name: "list_migrations",
+    description:
+      "Lists the database's migrations, newest first: what changed in its tables, and when by their version.",
+    effect: "read",
+    reads: "private",
+    needs: NEEDS,
+    input_schema: z.strictObject({ limit: z.int().min(1).max(200).optional().describe("Default 30.") }),
+    output_schema: resultSchema(
+      { total: "number", migrations: [{ version: "text", name: "text" }], left_out: "number" },
+      "total",
+      "migrations",
+    ),
+    handler: ({ limit = 30 }, context) =>
+      withManagement(context, async (ask) => {
+        const all = await ask("database/migrations", {}, z.array(z.object({ version: z.string(), name: some })));
+        const newest = [...all].sort((a, b) => (a.version < b.version ? 1 : -1));
+        const left = Math.max(0, newest.length - limit);
+        return { total: newest.length, migrations: newest.slice(0, limit), left_out: left || undefined };
+      }),
+  }),
+];
+
+const some = z.string().nullish().catch(undefined);
+
+const logsAnswer = z.object({
+  result: z.array(z.object({ timestamp: z.number(), event_message: some })).nullish(),
+  error: z.unknown(),
+});
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+function periodOf(from: string | undefined, to: string | undefined) {
+  const end = to === undefined ? Date.now() : Date.parse(to);
+  const start = from === undefined ? end - HOUR_MS : Date.parse(from);
+  if (Number.isNaN(start) || Number.isNaN(end)) throw new Error("from or to is not a time.");
+  if (start >= end) throw new Error("The period is empty: from must be before to.");
+  if (end - start > DAY_MS) throw new Error("Logs are read from at most 24 hours at a time: narrow from and to.");
+  return { from: new Date(start).toISOString(), to: new Date(end).toISOString() };
+}
+
+/** A text of BigQuery: in it a backslash and a quote alone have a meaning, and lines do not break. */
+function literal(text: string): string {
+  const escaped = text.replace(/[\\']/g, "\\$&").replace(/\p{Cc}/gu, " ");
+  return `'${escaped}'`;
+}
+
+type Ask = <Answer extends z.ZodType>(
+  path: string,
+  query: Readonly<Record<string, string>>,
+  answer: Answer,
+) => Promise<z.infer<Answer>>;
+
+async function withManagement(context: ToolContext, work: (ask: Ask) => Promise<unknown>): Promise<unknown> {
+  const token = context.config["SUPABASE_ACCESS_TOKEN"]?.trim() ?? "";
+  try {
+    if (token === "")
+      throw new Error("SUPABASE_ACCESS_TOKEN is not set: logs and migrations cannot be read in this run.");
+    const base = `${managementUrl(context)}/v1/projects/${projectOf(context)}`;
+    const wire = patientFetch(context);
+    return trim(
+      await work(async (path, query, answer) => {
+        const search = new URLSearchParams(query).toString();
+        const headers = { accept: "application/json", authorization: `Bearer ${token}` };
+        const response = await wire.fetch(`${base}/${path}${search === "" ? "" : `?${search}`}`, { headers });
+        const text = await response.text();
+        if (!response.ok) throw new Error(refusal(response.status, text));
+        const parsed = answer.safeParse(parse(text));
+        if (parsed.success) return parsed.data;
+        throw new Error(
+          "Supabase answered in an unexpected form: check SUPABASE_MANAGEMENT_URL, and any proxy before it.",
+        );
+      }),
+    );
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const text = error instanceof Error ? error.message : String(error);
+    throw new Error(createRedactor([{ name: "SUPABASE_ACCESS_TOKEN", value: token }]).text(text));
+  }
+}
+
+function refusal(status: number, text: string): string {
+  const said = ` ${wordsOf(parse(text))}`.trimEnd();
+  if (status === 401) return `Supabase refused SUPABASE_ACCESS_TOKEN (401): it is wrong, expired or revoked.${said}`;
+  if (status === 403) return `SUPABASE_ACCESS_TOKEN may not read this project (403).${said}`;
+  if (status === 404) return `The project was not found (404): check SUPABASE_PROJECT.${said}`;
+  if (status >= 500) return `Supabase failed (${status}).${said} Try again later.`;
+  return `Supabase refused (${status}).${said}`;
+}
+
+function wordsOf(body: unknown): string {
+  const { message } = (typeof body === "object" && body !== null ? body : {}) as { readonly message?: unknown };
+  const words = typeof body === "string" ? body : typeof message === "string" ? message : "";
+  return words.replace(/\s+/g, " ").slice(0, 400);
+}
+
+function managementUrl({ config }: ToolContext): string {
+  const url = config["SUPABASE_MANAGEMENT_URL"]?.trim() || "https://api.supabase.com";
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, "");
+  throw new Error("SUPABASE_MANAGEMENT_URL is not an http or https address.");
+}
+
+/** `abcdefgh` of https://abcdefgh.supabase.co. */
+function projectOf({ config }: ToolContext): string {
+  const url = config["SUPABASE_URL"] ?? "";
+  const host = URL.canParse(url) ? new URL(url).hostname : "";
+  const reference = config["SUPABASE_PROJECT"]?.trim() || /^([a-z0-9]+)\.supabase\.(?:co|in)$/.exec(host)?.[1];
+  if (reference && /^[a-z0-9]{1,40}$/.test(reference)) return reference;
+  throw new Error("Which project it is does not follow from SUPABASE_URL: set SUPABASE_PROJECT to its reference.");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
