@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
-import type { RecordCheck, Store, StoredRun } from "../core/ports.ts";
+import type { RecordCheck, RunQueue, Store, StoredRun } from "../core/ports.ts";
 import { nearest } from "../core/values.ts";
 import { projectRoot } from "../loaders/project-config.ts";
 import { openDbosStore } from "../stores/dbos/store.ts";
@@ -18,6 +18,11 @@ export function openStore(host: Host, named: StorePlace): Pick<Workspace, "store
   // What no link may lead the store out of, where the operator did not name it.
   const root = named === undefined ? projectRoot(cwd) : undefined;
   return { store: fileStore({ directory: storeDirectory, root, self, isAlive }), storeDirectory };
+}
+
+/** The queue of the database that the environment names. */
+export function openQueue(host: Host): RunQueue | undefined {
+  return openStore(host, { engine: "dbos", url: undefined }).queue;
 }
 
 function openOther({ env, self }: Host, named: Store | EnginePlace): Pick<Workspace, "store" | "queue"> {

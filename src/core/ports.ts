@@ -177,8 +177,23 @@ export interface QueueWorker {
   readonly drive: (run: string) => Promise<void>;
 }
 
+export interface QueueState {
+  /** Of Postgres. */
+  readonly version: string;
+  /** How far its clock is ahead of ours. */
+  readonly clockMs: number;
+  /** Runs that wait for a worker, and that are driven. */
+  readonly queued: number;
+  readonly underWay: number;
+  /** Processes that live and take runs, or drive one. */
+  readonly workers: number;
+}
+
 /** Runs that are recorded by one process and driven by another. */
 export interface RunQueue {
+  /** Of its database, without what is secret in the address. */
+  readonly place: string;
+  examine(): Promise<QueueState>;
   /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;
   /**

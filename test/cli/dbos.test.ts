@@ -151,6 +151,23 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(requests).toBe(7); // the reply that its process did not live to hear is asked for again
   });
 
+  it("is not put out by a database that drops all its connections", async () => {
+    const cwd = makeProject(FILES);
+    let requests = 0;
+    const cuts: Promise<void>[] = [];
+    const model = await openModel(() => {
+      requests += 1;
+      if (requests === 2) cuts.push(database.cut());
+    });
+    const run = [...ASKING, "--engine", "dbos", "--run-id", "dropped", "--json"];
+    const ended = await runProgram(run, { cwd, env: { ...env, ...model } });
+    await Promise.all(cuts);
+    expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining("terminat") });
+    expect(resultOf(ended).trace.steps).toHaveLength(2);
+    expect(linesOf(cwd, "posts.txt")).toHaveLength(4);
+    expect(await runHere(["runs", "verify", "dropped", "--engine", "dbos"], { cwd, env })).toMatchObject({ code: 0 });
+  });
+
   it("leaves a run to a worker, which drives it with keys and skills of its own", async () => {
     const [asking, working] = [makeProject(FILES), makeProject()];
     const told = await detach(asking, "left");
@@ -210,6 +227,21 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     const ends = (await listed(cwd)).map(({ id, status }) => [id, status]);
     expect(ends).toContainEqual(["first", "succeeded"]);
     expect(ends).not.toContainEqual(["second", "succeeded"]);
+  });
+
+  it("is told of by doctor: the database, its version and clock, and what waits there", async () => {
+    const cwd = makeProject(FILES);
+    await detach(cwd, "waits");
+    const { code, stdout } = await runHere(["doctor", "--engine", "dbos", "--json"], { cwd, env });
+    const { database: found } = JSON.parse(stdout);
+    expect(code).toBe(0);
+    expect(found).toMatchObject({ state: "available", version: expect.stringMatching(/^\d+\.\d+/), workers: 0 });
+    expect(found.place).toBe(database.url.split("@")[1]);
+    expect(found.queued).toBeGreaterThan(0);
+    expect(Math.abs(found.clockMs)).toBeLessThan(5000);
+    const away = await runHere(["doctor", "--database-url", "postgres://127.0.0.1:1/x", "--json"], { cwd });
+    expect(away.code).toBe(4);
+    expect(JSON.parse(away.stdout).database).toMatchObject({ place: "127.0.0.1:1/x", state: "unavailable" });
   });
 
   it("says what it lacks", async () => {

@@ -1,9 +1,12 @@
 import { createRequire } from "node:module";
+import { openDatabase } from "../../src/stores/dbos/database.ts";
 import { startPostgres, whyNoPostgres } from "./postgres.ts";
 
 /** A Postgres for the engine `dbos`. */
 export interface EngineDatabase {
   readonly url: string;
+  /** Cuts every connection that there is. */
+  cut(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -18,6 +21,11 @@ export function whyNoEngine(): string | undefined {
 }
 
 export async function startEngineDatabase(): Promise<EngineDatabase> {
-  const { url, stop } = await startPostgres({ listens: true });
-  return { url: url ?? "", stop };
+  const { url = "", stop } = await startPostgres({ listens: true });
+  const cut = async () => {
+    const database = openDatabase(url);
+    await database.rows("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
+    await database.close();
+  };
+  return { url, cut, stop };
 }

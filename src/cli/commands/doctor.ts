@@ -6,16 +6,19 @@ import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts
 import { gatherSkills, type SkillEntries } from "../../app/skills/entries.ts";
 import { plannableSkills } from "../../app/skills/plannable.ts";
 import { allSkills, examineSkill, type SkillState } from "../../app/skills/states.ts";
+import { openQueue } from "../../app/stores.ts";
 import { configFiles, configFindings, type InlineSkills, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
-import { SkillflowError } from "../../core/errors.ts";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { modelAvailability } from "../../core/model-name.ts";
+import type { QueueState } from "../../core/ports.ts";
 import { chooseBounds } from "../../core/settings/bounds.ts";
+import { defined } from "../../core/values.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine } from "../../reports/inert.ts";
-import { projectOptions } from "../flags.ts";
-import type { Action, Io } from "../io.ts";
-import { describeDiagnostic, jsonText, type Paint, painter } from "../terminal.ts";
+import { projectOptions, text } from "../flags.ts";
+import type { Action, Flags, Io } from "../io.ts";
+import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } from "../terminal.ts";
 
 export const doctor: Action = async (io, [file], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
@@ -33,6 +36,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const ok = bare.length === 0;
   const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
+  const database = await databaseState(workspace, flags);
   const paint = painter(io, flags);
   const unsearched = unsearchedFindings(workspace, entries, workflow);
   const installed = installFindings(fileURLToPath(import.meta.url));
@@ -40,7 +44,7 @@ export const doctor: Action = async (io, [file], flags) => {
   for (const found of [...installed, ...about, ...findings, ...unsearched])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
-    await io.out(jsonText({ skills, models, ok, ...sandbox }));
+    await io.out(jsonText({ skills, models, ok, ...sandbox, ...defined("database", database) }));
   } else {
     await io.outText(
       `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
@@ -49,13 +53,45 @@ export const doctor: Action = async (io, [file], flags) => {
       `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
     );
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
+    if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
     if (!ok)
       await io.err(`
 ${paint("red", "✘")} without any of their skills: ${bare.map(plainLine).join(", ")}
 `);
   }
+  if (database?.state === "unavailable" && workspace.queue) return 4;
   return ok ? 0 : 3;
 };
+
+type DatabaseState =
+  | ({ readonly state: "available"; readonly place: string } & QueueState)
+  | { readonly state: "unavailable"; readonly place: string; readonly reason: string };
+
+/** That of the engine, where one is named. */
+async function databaseState(workspace: Workspace, flags: Flags): Promise<DatabaseState | undefined> {
+  const isNamed = Boolean(workspace.host.env.SKILLFLOW_DATABASE_URL) && text(flags, "engine") !== "local";
+  const queue = workspace.queue ?? (isNamed ? openQueue(workspace.host) : undefined);
+  if (!queue) return undefined;
+  const { place } = queue;
+  try {
+    return { state: "available", place, ...(await queue.examine()) };
+  } catch (error) {
+    return { state: "unavailable", place, reason: messageOf(error) };
+  }
+}
+
+function describeDatabase(found: DatabaseState, paint: Paint): string {
+  const heading = `\n${paint("bold", "Database")}\n`;
+  if (found.state === "unavailable") return `${heading}  ${paint("yellow", "○")} ${plainLine(found.reason)}`;
+  const { place, version, clockMs, queued, underWay, workers } = found;
+  const at = `${plainLine(place)}  Postgres ${plainLine(version)}`;
+  const doing = `${queued} queued, ${underWay} under way, ${amount(workers, "worker")}`;
+  const isOff = Math.abs(clockMs) > MOST_CLOCK_MS;
+  const clock = isOff ? `\n    ${paint("yellow", `its clock differs by ${duration(Math.abs(clockMs))}`)}` : "";
+  return `${heading}  ${paint("green", "●")} ${at}  ${doing}${clock}`;
+}
+
+const MOST_CLOCK_MS = 5000;
 
 /** As a run would have them: where writes are planned, skills need no config to write. */
 async function skillsOfRun(workspace: Workspace, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {

@@ -21,7 +21,7 @@ export function openLocks(database: Database, owner: string): Locks {
   let session: Promise<Client> | undefined;
   let isClosed = false;
   const open = async (): Promise<Client> => {
-    const client = await database.connect(owner);
+    const client = await database.connect(`${LOCKING}${owner}`);
     client.on("end", () => {
       session = undefined;
       if (!isClosed && held.size > 0) void reopen();
@@ -80,7 +80,7 @@ export function openLocks(database: Database, owner: string): Locks {
     },
     async ownerOf(name) {
       const [row] = await database.rows<{ readonly owner: string }>(OWNER, name);
-      return row?.owner;
+      return row?.owner.replace(LOCKING, "");
     },
     async close() {
       isClosed = true;
@@ -89,6 +89,8 @@ export function openLocks(database: Database, owner: string): Locks {
   };
 }
 
+/** What the sessions that hold locks are named by in Postgres. */
+export const LOCKING = "skillflow ";
 const TRIES = 5;
 const RETRY_MS = 40;
 const REOPEN_MS = 1000;

@@ -8,9 +8,9 @@ import { parseRun, type Stored, verifyBytes } from "../run-lines.ts";
 import { skimRun } from "../run-skim.ts";
 import { storeError } from "../store-error.ts";
 import { databaseBlobs } from "./blobs.ts";
-import { type Database, openDatabase, placeOf } from "./database.ts";
+import { type Database, ENGINE_SCHEMA, openDatabase, placeOf } from "./database.ts";
 import { APPLICATION, type Engine, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
-import { type Locks, openLocks } from "./locks.ts";
+import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
 import { type Kept, listKept, readKept, type Segment } from "./runs.ts";
 
@@ -22,9 +22,7 @@ interface DbosStoreOptions {
   readonly now?: () => Date;
 }
 
-/** Its own name for the database, without what is secret in the address. */
 export interface DbosStore extends Store, RunQueue {
-  readonly place: string;
   close(): Promise<void>;
 }
 
@@ -121,6 +119,15 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
         await locks.free(runLock(run));
       });
     },
+    async examine() {
+      const before = now().getTime();
+      const [found] = await database.rows<ExaminedRow>(EXAMINED, APPLICATION, `${LOCKING}%`);
+      const after = now().getTime();
+      if (!found) throw new SkillflowError("internal.fault", "the database says nothing of itself");
+      const { version, clock, queued, under_way, workers } = found;
+      const clockMs = Math.round(Number(clock) - (before + after) / 2);
+      return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
+    },
     async enqueue(record) {
       const { run } = record;
       await database.rows("select 1");
@@ -157,8 +164,25 @@ function storedOf({ record, events }: Stored): StoredRun {
 
 /** No two processes that live have the same. */
 function executorOf({ pid, host, started }: ProcessMark): string {
-  return [host.slice(0, 32), pid, started].join(":");
+  return [host.slice(0, 24), pid, started].join(":");
 }
+
+interface ExaminedRow {
+  readonly version: string;
+  readonly clock: string;
+  readonly queued: string;
+  readonly under_way: string;
+  readonly workers: string;
+}
+
+const EXAMINED = `
+  select current_setting('server_version') as version, extract(epoch from clock_timestamp()) * 1000 as clock,
+    (select count(*) from ${ENGINE_SCHEMA}.workflow_status
+      where application_name = $1 and status in ('ENQUEUED', 'DELAYED')) as queued,
+    (select count(*) from ${ENGINE_SCHEMA}.workflow_status
+      where application_name = $1 and status = 'PENDING') as under_way,
+    (select count(*) from pg_stat_activity
+      where datname = current_database() and application_name like $2) as workers`;
 
 function runLock(run: string): string {
   return `skillflow run ${run}`;
