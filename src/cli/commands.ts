@@ -158,6 +158,25 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("./commands/run.ts")).resume,
   },
   {
+    usage: "signal <run> <node>",
+    summary: "give a person's word to a run that waits for it, and carry the run on",
+    details: "NODE is named as the run names it: ask, or top/each[fp-81]/ask inside other nodes.",
+    options: [
+      ["--approve", "the word is yes"],
+      ["--deny", "the word is no"],
+      ["--note <text>", "why: kept with the word, and seen by later nodes"],
+      ["--no-run", "record the word alone; resume carries on"],
+      ...CHOICES,
+      FROM_REF,
+      ...PROJECT,
+      WORKDIR,
+      ...STORE,
+      ...DRIVING,
+    ],
+    continues: "run",
+    load: async () => (await import("./commands/run.ts")).signal,
+  },
+  {
     usage: "replay <run-or-trace>",
     summary: "run again with every model reply answered from the recording",
     options: [

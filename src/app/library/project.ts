@@ -221,7 +221,8 @@ function resumeCourse(workspace: Workspace, named: string, options: ResumeOption
       checkResumable(stored, from);
       return prepareResume(workspace, stored, { choices, connect: { signal } });
     },
-    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) => resumeRun(workspace, prepared, watch, from),
+    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) =>
+      resumeRun(workspace, prepared, watch, { from }),
   };
 }
 

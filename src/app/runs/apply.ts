@@ -7,6 +7,7 @@ import { SkillflowError } from "../../core/errors.ts";
 import type { Operation, Plan } from "../../core/operation.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { isUnchained } from "../../core/record/chain.ts";
+import { endOf, waitsIn } from "../../core/record/waiting.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";
 import { EXECUTOR, type Logger } from "../../core/skill.ts";
 import { defined, isObject, type Json } from "../../core/values.ts";
@@ -73,8 +74,12 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
   if (record.kind !== "run") {
     throw wrong(`${record.run} is a ${record.kind}: its plan is not applied`, "apply that of the run itself");
   }
-  const last = events.findLast(({ type }) => type === "workflow:end" || type === "run:resume");
-  if (last?.type !== "workflow:end") {
+  const [wait] = waitsIn(events);
+  if (wait) {
+    const signal = `skillflow signal ${record.run} ${wait.node} --approve`;
+    throw wrong(`run ${record.run} waits for a person's word at ${wait.node}`, `give it first: ${signal}, or --deny`);
+  }
+  if (!endOf(events)) {
     throw wrong(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
   }
   return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };

@@ -5,6 +5,7 @@ import { isOffline } from "../../core/model-name.ts";
 import type { Journal, Observer, Store } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describeResult, type RunResult } from "../../core/record/result.ts";
+import { endOf, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
 import { changedSettings, recordedSettings } from "../../core/settings/settings.ts";
 import type { Logger } from "../../core/skill.ts";
 import { cutText, defined } from "../../core/values.ts";
@@ -16,6 +17,7 @@ import { type CallOptions, createCall, createReach } from "../../run/call.ts";
 import { driveRun, type Run, tellAnswering, tellProgress, tellWarning } from "../../run/drive.ts";
 import { type Afterwards, afterwardsIn } from "../../run/recall.ts";
 import { blobsOfRun } from "../../stores/file.ts";
+import { groupRecords } from "../../stores/journal.ts";
 import { openFetch } from "../fetch.ts";
 import type { Workspace } from "../host.ts";
 import { modelFinder, ownPrefixes } from "../models.ts";
@@ -66,12 +68,11 @@ export async function resumeRun(
   workspace: Workspace,
   prepared: PreparedRun,
   watch: Watch,
-  from: string | undefined,
+  { from, said }: Onwards = {},
 ): Promise<FinishedRun> {
   const { record, journal, events } = await workspace.store.open(prepared.record.run);
   const afterwards = afterwardsIn(events);
-  const ended =
-    events.findLast((event) => event.type === "workflow:end" || event.type === "run:resume")?.type === "workflow:end";
+  const ended = endOf(events) !== undefined;
   const changes = await closingOnFailure(journal, () =>
     changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), {
       env: workspace.host.env,
@@ -79,6 +80,15 @@ export async function resumeRun(
       own: ownPrefixes(workspace),
     }),
   );
+  const waits = waitsIn(events).length > 0 && from === undefined;
+  if (waits || said) {
+    const now = Date.now();
+    const words = await closingOnFailure(journal, () => [
+      ...(said ? [wordOf(events, said, { now, settings: changes })] : []),
+      ...lateWords(events, now),
+    ]);
+    return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
+  }
   const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
   const again = { key, body: { type: "run:resume", ...defined("from", from), settings: changes } } as const;
   if (ended) return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, again] });
@@ -87,13 +97,33 @@ export async function resumeRun(
   }
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
   await drive(workspace, prepared, gone, { record, journal, events, afterwards });
-  return resumeRun(workspace, prepared, watch, from);
+  return resumeRun(workspace, prepared, watch, { from });
+}
+
+/** What a recorded run goes on with. */
+export interface Onwards {
+  /** The node to redo from. */
+  readonly from?: string | undefined;
+  /** A word that it waits for. */
+  readonly said?: Said | undefined;
+}
+
+/** Records a person's word, and leaves the run to whoever goes on with it. */
+export async function recordWord(workspace: Workspace, run: string, said: Said): Promise<void> {
+  const { journal, events } = await workspace.store.open(run);
+  try {
+    const { key, body, at } = wordOf(events, said, { now: Date.now(), settings: {} });
+    for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+    await journal.record(key, async () => [{ ...body, ...defined("at", at) }]);
+  } finally {
+    await journal.close();
+  }
 }
 
 /** Its process died while it brought the run to an end before its time. */
 function isHalted(events: readonly RunEvent[]): boolean {
   const last = events.findLast(({ type }) =>
-    ["run:interrupt", "run:fail", "limit:reached", "run:resume"].includes(type),
+    ["run:interrupt", "run:fail", "limit:reached", "run:resume", "approval:given"].includes(type),
   );
   return (
     last?.type === "run:interrupt" ||
@@ -183,8 +213,10 @@ async function driveOpened(
 
 /** What the latest resume changes. */
 function changedLast(afterwards: readonly Afterwards[]): Partial<Settings> {
-  const last = afterwards.findLast(({ body }) => body.type === "run:resume")?.body;
-  return last?.type === "run:resume" ? last.settings : {};
+  const changes = afterwards.flatMap(({ body }) =>
+    body.type === "run:resume" || body.type === "approval:given" ? body.settings : [],
+  );
+  return changes.at(-1) ?? {};
 }
 
 const MOST_PROGRESS = 2000;

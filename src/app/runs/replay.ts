@@ -62,8 +62,10 @@ export async function prepareReplay(
   const skills = connect
     ? known.map((skill) => holdToNow(skill, recordSkill(skill.id, prepared.entries.get(skill.id))))
     : known;
-  const afterwards = afterwardsIn(stored.events).map(({ key, body }) => {
-    return { key, body: body.type === "run:resume" ? { ...body, settings: bound(body.settings) } : body };
+  const afterwards = afterwardsIn(stored.events).map((after) => {
+    const { body } = after;
+    const changes = body.type === "run:resume" || body.type === "approval:given";
+    return changes ? { ...after, body: { ...body, settings: bound(body.settings) } } : after;
   });
   const replay = { recall: recallRun(stored, tools), afterwards };
   const warnings = [...unchainedWarnings(stored), ...prepared.warnings];

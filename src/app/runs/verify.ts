@@ -4,6 +4,7 @@ import type { RunEvent } from "../../core/event.ts";
 import { operationDigest } from "../../core/operation.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/ports.ts";
 import { isUnchained } from "../../core/record/chain.ts";
+import { endOf } from "../../core/record/waiting.ts";
 import type { Workspace } from "../host.ts";
 import { checkRun } from "../stores.ts";
 
@@ -53,7 +54,7 @@ export async function verifyRun(
 
 /** What was applied of its plan since is no end undone. */
 function hasEnded({ events }: StoredRun): boolean {
-  return events.findLast(({ type }) => type === "workflow:end" || type === "run:resume")?.type === "workflow:end";
+  return endOf(events) !== undefined;
 }
 
 /** What is wrong with what an event speaks of. */

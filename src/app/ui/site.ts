@@ -3,6 +3,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../../core/record/run-summary.ts";
+import { endOf } from "../../core/record/waiting.ts";
 import type { RunList } from "../../reports/site/runs.ts";
 import { filesOfRun } from "../../stores/file.ts";
 import { isHeld } from "../../stores/lock.ts";
@@ -90,7 +91,7 @@ function isDriven({ host, storeDirectory }: Workspace, id: string): boolean {
 
 /** What is applied after the end is no beginning. */
 function isOver(events: readonly RunEvent[]): boolean {
-  return events.findLast(({ type }) => type === "workflow:end" || type === "run:resume")?.type === "workflow:end";
+  return endOf(events) !== undefined;
 }
 
 async function* follow(workspace: Workspace, id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
@@ -104,7 +105,7 @@ async function* follow(workspace: Workspace, id: string, after: number, signal: 
     const news = await read();
     for (const event of news) {
       seen = event.seq;
-      if (event.type === "run:resume") over = false;
+      if (event.type === "run:resume" || event.type === "approval:given") over = false;
       if (event.type === "workflow:end") over = true;
       if (event.seq > after) yield event;
     }

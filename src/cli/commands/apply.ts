@@ -25,6 +25,7 @@ import { githubActions } from "../ci.ts";
 import { list, projectOptions, text } from "../flags.ts";
 import { continuedRun, type Flags, type Io } from "../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../outputs.ts";
+import { personAtWork } from "../person.ts";
 import { describeLosses, describeOutcome, describePlan, describeStandings } from "../plan-view.ts";
 import { type Beginning, tellingRefusal } from "../refused.ts";
 import { amount, jsonText, type Paint, painter, programName } from "../terminal.ts";
@@ -68,7 +69,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
     again: flags.again === true,
     frozen: flags.frozen === true,
     person: browserAt(io),
-    by: personAt(io),
+    by: personAtWork(io),
     signal: interrupt.signal,
     loggerFor: (skill) => skillLogger(io, flags, skill),
     onOutcome(outcome) {
@@ -241,11 +242,6 @@ const GOOD: ReadonlySet<AppliedOperation["status"]> = new Set(["applied", "alrea
 
 function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
   return outcomes.every(({ status }) => GOOD.has(status)) ? 0 : 1;
-}
-
-/** `kim@laptop`: kept in the run's record. */
-function personAt({ host }: Io): string {
-  return `${host.env.USER || host.env.LOGNAME || "somebody"}@${host.self.host}`;
 }
 
 function concluding(io: Io, run: string, outcomes: readonly AppliedOperation[], paint: Paint): string {

@@ -1,7 +1,7 @@
 import { readWorkflow, recordedSkills } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { completeReport } from "../../app/reports.ts";
-import { blameStray, type FinishedRun, resumeRun, startRun, type Watch } from "../../app/runs/drive.ts";
+import { blameStray, type FinishedRun, recordWord, resumeRun, startRun, type Watch } from "../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
 import { failChanged, prepareReplay } from "../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../app/runs/resume.ts";
@@ -13,6 +13,7 @@ import type { RunEvent } from "../../core/event.ts";
 import type { Observer, RunQueue } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describePlan, detailExitCode } from "../../core/record/plan.ts";
+import { type Said, wordOf } from "../../core/record/waiting.ts";
 import { quoteTheirs } from "../../core/voice.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine, plainText } from "../../reports/inert.ts";
@@ -20,6 +21,7 @@ import { githubActions } from "../ci.ts";
 import { projectOptions, readInput, runChoices, sourceChoices, text } from "../flags.ts";
 import { continuedRun, type Flags, type Io } from "../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../outputs.ts";
+import { personAtWork } from "../person.ts";
 import { liveProgress, plainProgress } from "../progress.ts";
 import { type Beginning, tellingRefusal } from "../refused.ts";
 import { jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
@@ -85,9 +87,46 @@ export const resume = tellingRefusal(async (io, _, flags, beginning) => {
   const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
   const resumedAt = from ?? lastNode(stored.events) ?? workflow.entry;
   return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect, resumedAt }, (watch) =>
-    resumeRun(workspace, prepared, watch, from),
+    resumeRun(workspace, prepared, watch, { from }),
   );
 });
+
+export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning) => {
+  const outputs = chooseOutputs(flags);
+  const stored = continuedRun(io);
+  const { record, events } = stored;
+  beginning.workflow = record.workflow.id;
+  const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
+  wordOf(events, said, { now: Date.now(), settings: {} });
+  if (flags.run === false) return recordAlone(io, flags, record.run, said);
+  const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
+  const workspace = await openTrusted(io, flags, async () => workflow);
+  const connect = { signal: interruptSignal(io), person: personAt(io) };
+  const choices = runChoices(flags);
+  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
+  return watchRun(io, flags, { outputs, prepared, workspace, beginning, ...connect, resumedAt: node }, (watch) =>
+    resumeRun(workspace, prepared, watch, { said }),
+  );
+});
+
+function approvalIn({ approve, deny }: Flags): boolean {
+  if ((approve === true) === (deny === true)) {
+    throw new SkillflowError("usage.invalid", "a word is either --approve or --deny", {
+      hint: "add a reason with --note TEXT",
+    });
+  }
+  return approve === true;
+}
+
+async function recordAlone(io: Io, flags: Flags, run: string, said: Said): Promise<number> {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  await recordWord(workspace, run, said);
+  const word = said.approved ? "approved" : "denied";
+  await io.err(
+    `${plainLine(said.node)} ${word} by ${plainLine(said.by)}\n  next: ${programName(io)} resume ${plainLine(run)}\n`,
+  );
+  return 0;
+}
 
 function lastNode(events: readonly RunEvent[]): string | undefined {
   const last = events.findLast((event) => event.type === "node:enter" || event.type === "route");

@@ -154,7 +154,7 @@ function endInside(program: Program, state: State, inside: Inside, error: RunErr
   const verdict = verdictOf(program, state);
   const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
   const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
-  const named = { type: "inner:end", node, inner, ...defined("key", key) } as const;
+  const named = { type: "inner:end", node, inner, ...defined("item", key) } as const;
   const isSkipped = error !== undefined && program.parent?.node(node).map?.on_error === "skip";
   const came: Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error"> = error === undefined
     ? { status: "success", data }

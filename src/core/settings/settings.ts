@@ -65,7 +65,9 @@ function first<Value>(
 
 /** The settings that a run last went by. */
 export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
-  const changes = events.filter((event) => event.type === "run:resume").map((event) => event.settings);
+  const changes = events.flatMap((event) =>
+    event.type === "run:resume" || event.type === "approval:given" ? event.settings : [],
+  );
   return Object.assign({}, recorded, ...changes);
 }
 

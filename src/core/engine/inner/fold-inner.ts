@@ -18,7 +18,7 @@ export function foldMap({ visit }: State, { items, left }: EventOf<"map:start">)
 }
 
 export function foldInnerStart(state: State, event: EventOf<"inner:start">): void {
-  const { inner: at, node, key, input } = event;
+  const { inner: at, node, item: key, input } = event;
   const item = beginning(state, key);
   const { visit, run } = state;
   if (!item || !visit?.items) return;
@@ -49,7 +49,7 @@ function beginning({ visit }: State, key: string | undefined): Item | undefined 
 
 /** One that could not begin ends without having begun. */
 export function foldInnerEnd(state: State, event: EventOf<"inner:end">): void {
-  const { inner: at, key, status, data, skipped_reason, error } = event;
+  const { inner: at, item: key, status, data, skipped_reason, error } = event;
   const { visit, run } = state;
   const item = visit?.items?.running.get(at) ?? beginning(state, key);
   if (!visit?.items || !item) return;

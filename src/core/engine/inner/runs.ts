@@ -62,7 +62,7 @@ function begin(scene: Scene, items: readonly Item[]): SingleStep {
   const [first] = items;
   const bodies = items.map((item): EventBody => {
     const inner = placeOf(state.inside?.at, visit.node, item.key);
-    const named = { node: visit.node, inner, ...defined("key", item.key) };
+    const named = { node: visit.node, inner, ...defined("item", item.key) };
     const { input, problem } = innerInput(scene, item);
     if (problem === undefined) return { type: "inner:start", ...named, input };
     return { type: "inner:end", ...named, status: "failed", data: { error: problem } };
