@@ -18,6 +18,7 @@ import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
 import { startMail } from "./services/mail.ts";
 import { startOpenai } from "./services/openai.ts";
+import { startPostgres, whyNoPostgres } from "./services/postgres.ts";
 import * as prometheus from "./services/prometheus.ts";
 import type { ModelService } from "./services/script.ts";
 import * as sentry from "./services/sentry.ts";
@@ -213,6 +214,7 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
       input: {},
       env: { LOKI_URL: onLoki.url, LOKI_TOKEN: loki.TOKEN },
     },
+    ...(await databaseCalls()),
     {
       tool: "supabase_query",
       input: { table: "incidents" },
@@ -273,12 +275,21 @@ async function callIn(file: string, tool: string, input: object, env: Readonly<R
   return result?.error ?? result?.output;
 }
 
+/** Where this machine has a database. */
+async function databaseCalls(): Promise<readonly SkillCall[]> {
+  if (whyNoPostgres()) return [];
+  const { url = "", stop } = await startPostgres({ listens: true });
+  await start(Promise.resolve({ close: stop }));
+  return [{ tool: "postgres_query", input: { sql: "SELECT 1" }, env: { POSTGRES_URL: url } }];
+}
+
 describe("an installed program", () => {
   it("drives every skill", async () => {
     const calls = await skillCalls();
     const skills = calls.map(({ tool }) => tool.slice(0, tool.indexOf("_")));
+    const lacking = new Set([...(linear.hasSchema ? [] : ["linear"]), ...(whyNoPostgres() ? ["postgres"] : [])]);
     const present = readdirSync(join(packageFolder(), "dist", "skills"));
-    expect([...skills].sort()).toEqual(present.filter((id) => linear.hasSchema || id !== "linear").sort());
+    expect([...skills].sort()).toEqual(present.filter((id) => !lacking.has(id)).sort());
     write({
       "all.json": flow(skills),
       "all.log": "2026-01-31 08:00:00 ERROR pay failed\n",

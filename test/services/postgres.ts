@@ -14,12 +14,18 @@ export interface RunningPostgres {
   stop(): Promise<void>;
 }
 
+export interface Starting {
+  readonly listens: boolean;
+  /** A library that is loaded with it. */
+  readonly preloads?: string;
+}
+
 /** Why there is none on this machine; undefined when there can be one. */
 export function whyNoPostgres(): string | undefined {
   return findPrograms() ? undefined : "the Postgres programs of npm are not there for this platform";
 }
 
-export async function startPostgres({ listens }: { readonly listens: boolean }): Promise<RunningPostgres> {
+export async function startPostgres({ listens, preloads = "" }: Starting): Promise<RunningPostgres> {
   const programs = findPrograms();
   if (!programs) throw new Error("there is no Postgres on this machine");
   const folder = mkdtempSync(join(tmpdir(), "skillflow-db-"));
@@ -37,7 +43,13 @@ export async function startPostgres({ listens }: { readonly listens: boolean }):
     await run(programs.initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"], launch);
     const port = listens ? await freePort() : 5432;
     const address = listens ? "127.0.0.1" : "";
-    const settings = ["fsync=off", `listen_addresses=${address}`, `port=${port}`, `unix_socket_directories=${folder}`];
+    const settings = [
+      "fsync=off",
+      `listen_addresses=${address}`,
+      `port=${port}`,
+      `unix_socket_directories=${folder}`,
+      `shared_preload_libraries=${preloads}`,
+    ];
     server = start(programs.postgres, ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], launch);
     await line(server, /database system is ready to accept connections/);
     return { folder, url: listens ? `postgres://postgres@127.0.0.1:${port}/postgres` : undefined, stop };

@@ -1,0 +1,25 @@
+import type { ToolContext } from "skillflow";
+import { withPostgres } from "./session.ts";
+
+/** Who the role is, and whether it could do more than a reader needs. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withPostgres(context, async ({ read }) => {
+    const { rows } = await read(ROLE);
+    const { role, database, may_write, is_super, sees_all } = rows[0] ?? {};
+    const remarks = [
+      is_super === true ? "it is a superuser: give it a role that only reads" : undefined,
+      is_super !== true && may_write === true ? "it may write: a role with SELECT alone is enough" : undefined,
+      sees_all === false ? "without pg_monitor it sees its own statements alone" : undefined,
+    ].filter((remark) => remark !== undefined);
+    return [`${String(role)} reads ${String(database)}`, ...remarks].join("; ");
+  });
+  return String(told);
+}
+
+const ROLE = `
+SELECT current_user AS role, pg_catalog.current_database() AS database,
+  (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AS is_super,
+  pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AS sees_all,
+  EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+    AND pg_catalog.has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE')) AS may_write`;

@@ -1,0 +1,115 @@
+import { Socket } from "node:net";
+import type { Client, ClientConfig } from "pg";
+import { SkillflowError, type ToolContext } from "skillflow";
+
+/** Where the database is, as POSTGRES_URL tells; nothing of it comes from other variables. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password: string;
+  readonly tls: (typeof MODES)[number];
+}
+
+const MODES = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
+
+export function placeOf(config: ToolContext["config"]): Place {
+  const text = config["POSTGRES_URL"]?.trim();
+  if (!text) throw new Error("POSTGRES_URL is not set: Postgres cannot be used in this run.");
+  if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
+    throw new Error("POSTGRES_URL is not a postgres:// address.");
+  const { hostname, port, pathname, username, password, searchParams } = new URL(text);
+  const tls = MODES.find((mode) => mode === (searchParams.get("sslmode") ?? "prefer"));
+  if (!tls) throw new Error(`The sslmode of POSTGRES_URL is none of ${MODES.join(", ")}.`);
+  if (!hostname || !username) throw new Error("POSTGRES_URL names no host, or no user.");
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port || 5432),
+    database: decoded(pathname.slice(1)) || decoded(username),
+    user: decoded(username),
+    password: decoded(password),
+    tls,
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Error("POSTGRES_URL is not encoded well: write % in a password as %25.");
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
+const CONNECT_MS = 10_000;
+export const STATEMENT_SECONDS = 15;
+/** Of one call. */
+const MOST_BYTES = 10_000_000;
+
+/** A connection that ends with the call, or once more comes than a call may hold. */
+export async function connect(context: ToolContext): Promise<{ client: Client; close: () => void }> {
+  const place = placeOf(context.config);
+  if (context.offline && !LOOPBACK.test(place.host))
+    throw new SkillflowError("offline.refused", `${place.host} was not contacted: the run is offline`);
+  context.signal.throwIfAborted();
+  if (place.tls !== "prefer") return open(place, tlsOf(place), context);
+  try {
+    return await open(place, tlsOf(place), context);
+  } catch (error) {
+    if (!(error instanceof Error && /does not support SSL/.test(error.message))) throw error;
+    return open(place, false, context);
+  }
+}
+
+function tlsOf({ tls }: Place): ClientConfig["ssl"] {
+  if (tls === "disable") return false;
+  if (tls === "verify-full") return { rejectUnauthorized: true };
+  if (tls === "verify-ca") return { rejectUnauthorized: true, checkServerIdentity: () => undefined };
+  return { rejectUnauthorized: false };
+}
+
+async function open({ host, port, database, user, password }: Place, ssl: ClientConfig["ssl"], context: ToolContext) {
+  const { Client } = await import("pg");
+  const socket = new Socket();
+  const client = new Client({
+    ...{ host, port, database, user, ssl },
+    // As a function, so that an empty one is not looked for elsewhere.
+    password: () => password,
+    application_name: "skillflow",
+    connectionTimeoutMillis: CONNECT_MS,
+    stream: () => socket,
+    types: { getTypeParser: () => (value: unknown) => value },
+  } as ClientConfig);
+  const onAbort = () => socket.destroy(new Error("the call was aborted"));
+  context.signal.addEventListener("abort", onAbort, { once: true });
+  const close = () => {
+    context.signal.removeEventListener("abort", onAbort);
+    socket.destroy();
+  };
+  client.on("error", (error) => context.logger.debug(`the connection ended: ${error.name}`));
+  try {
+    await client.connect();
+    limitAnswers(client, socket);
+    return { client, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** What comes is counted where it is read, behind TLS. */
+function limitAnswers(client: Client, socket: Socket): void {
+  let bytes = 0;
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  stream.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) socket.destroy(new TooMuch());
+  });
+}
+
+export class TooMuch extends Error {
+  constructor() {
+    super(`The answer is larger than ${MOST_BYTES / 1e6} MB and was not read: ask for fewer or shorter columns.`);
+  }
+}

@@ -1,0 +1,57 @@
+import type { Session } from "./session.ts";
+import { type Token, tokensOf } from "./tokens.ts";
+
+/**
+ * A statement that may be sent. A transaction that only reads keeps tables as they are; this keeps out the functions that do
+ * more than compute: those read files, open connections, end others' sessions, or run SQL from a text.
+ */
+export async function admit(sql: string, session: Session): Promise<readonly Token[]> {
+  const tokens = tokensOf(sql);
+  if (tokens.length === 0) throw new Error("The statement is empty.");
+  const last = tokens.at(-1);
+  const signs = tokens.filter((token, at) => token.text === ";" && !(token === last && at > 0));
+  if (signs.some(({ kind }) => kind === "sign")) throw new Error("One statement at a time, without `;`.");
+  const called = calledNames(tokens);
+  if (called.length === 0) return tokens;
+  const { rows } = await session.read(FUNCTIONS, [called]);
+  const refused = rows.filter((row) => !isHarmless(String(row["name"]), String(row["kind"]), row["built_in"] === true));
+  if (refused.length === 0) return tokens;
+  const names = [...new Set(refused.map(({ name }) => String(name)))];
+  throw new Error(
+    `Not allowed here: ${names.join(", ")}. Only functions that compute from what they are given are called, no others of extensions or your own.`,
+  );
+}
+
+/** Names before a bracket: functions, and what only looks like one, which no catalog knows. */
+export function calledNames(tokens: readonly Token[]): readonly string[] {
+  const names = tokens.flatMap(({ kind, text }, at) => {
+    const next = tokens[at + 1];
+    return kind === "name" && next?.kind === "sign" && next.text === "(" ? [text] : [];
+  });
+  return [...new Set(names)];
+}
+
+const FUNCTIONS = `
+SELECT p.proname AS name, p.provolatile AS kind, n.nspname = 'pg_catalog' AS built_in
+FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE p.proname = ANY ($1::text[])`;
+
+/** Of those that Postgres counts as volatile, what does nothing but tell. */
+const TELLING = new Set(
+  `age clock_timestamp gen_random_uuid pg_available_extensions pg_blocking_pids pg_column_size pg_current_wal_lsn
+  pg_current_wal_insert_lsn pg_database_size pg_indexes_size pg_is_in_recovery pg_is_wal_replay_paused
+  pg_last_wal_receive_lsn pg_last_wal_replay_lsn pg_last_xact_replay_timestamp pg_lock_status pg_postmaster_start_time
+  pg_relation_size pg_safe_snapshot_blocking_pids pg_table_size pg_tablespace_size pg_total_relation_size
+  pg_wal_lsn_diff random random_normal statement_timestamp timeofday uuidv4 uuidv7`
+    .trim()
+    .split(/\s+/),
+);
+
+/** Functions that read tables named in a text, past what the statement itself shows. */
+const PAST_THE_TEXT = /_to_xml|_to_xmlschema|^ts_(stat|rewrite)$|^pg_(read|ls|stat)_|^lo_|^dblink|^crosstab|^connectby/;
+
+function isHarmless(name: string, kind: string, isBuiltIn: boolean): boolean {
+  if (PAST_THE_TEXT.test(name) && !/^pg_stat_(get|clear_snapshot)/.test(name)) return false;
+  if (!isBuiltIn) return kind === "i";
+  return kind !== "v" || TELLING.has(name);
+}

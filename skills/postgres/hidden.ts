@@ -1,0 +1,155 @@
+import type { ToolContext } from "skillflow";
+import type { Session } from "./session.ts";
+import type { Token } from "./tokens.ts";
+
+/**
+ * Columns that are never shown. A statement reads each table that has one through a query in front of it, which has its other
+ * columns alone: whatever the statement does with the table, a row as a whole included, the column is not there.
+ */
+export interface Hiding {
+  /** What stands in front of the statement. */
+  readonly prefix: string;
+  readonly hidden: readonly string[];
+}
+
+/** One rule of POSTGRES_HIDDEN_COLUMNS: `*.password`, `users.email`, `audit.users.email`. */
+interface Rule {
+  readonly schema: string | undefined;
+  readonly table: string | undefined;
+  readonly column: string;
+}
+
+export function rulesOf(config: ToolContext["config"]): readonly Rule[] {
+  const names = (config["POSTGRES_HIDDEN_COLUMNS"] ?? "").split(/[\s,]+/).filter((name) => name !== "");
+  return names.map((name) => {
+    const parts = name.toLowerCase().split(".");
+    const [column = "", table, schema] = parts.reverse();
+    if (parts.length < 2 || parts.length > 3 || parts.includes(""))
+      throw new Error("POSTGRES_HIDDEN_COLUMNS names columns as table.column, schema.table.column or *.column.");
+    return { column, table: table === "*" ? undefined : table, schema: schema === "*" ? undefined : schema };
+  });
+}
+
+/** Tells which columns of a table are hidden. */
+export function isHidden(rules: readonly Rule[], schema: string, table: string, column: string): boolean {
+  return rules.some(
+    (rule) =>
+      rule.column === column.toLowerCase() &&
+      (rule.table === undefined || rule.table === table.toLowerCase()) &&
+      (rule.schema === undefined || rule.schema === schema.toLowerCase()),
+  );
+}
+
+/** Where a table is named with its schema, nothing can stand in front of it. */
+function refuseQualified({ schema, name, shown, hidden }: Table, tokens: readonly Token[]): void {
+  const isNamed = tokens.some(
+    ({ text }, at) => text === schema && tokens[at + 1]?.text === "." && tokens[at + 2]?.text === name,
+  );
+  if (!isNamed) return;
+  const why = shown.length === 0 ? "is not read here" : "is named without its schema here";
+  throw new Error(`${schema}.${name} ${why}: never shown are ${hidden.slice(0, 10).join(", ")}.`);
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The statement with the queries in front of it, joined with those of its own. */
+export function withHiding(sql: string, tokens: readonly Token[], { prefix }: Hiding): string {
+  if (prefix === "") return sql;
+  const [first, second] = tokens;
+  const isOwn = (token: Token | undefined, word: string) =>
+    token?.kind === "name" && !token.isQuoted && token.text === word;
+  if (!isOwn(first, "with")) return `WITH ${prefix} ${sql}`;
+  const isRecursive = isOwn(second, "recursive");
+  const rest = sql.slice((isRecursive ? second : first)?.end);
+  return `WITH ${isRecursive ? "RECURSIVE " : ""}${prefix}, ${rest}`;
+}
+
+/** What tells of values of columns without naming their table. */
+const SAMPLES = new Set(["pg_stats", "pg_statistic", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic_ext_data"]);
+
+export async function hide(tokens: readonly Token[], session: Session, config: ToolContext["config"]): Promise<Hiding> {
+  const rules = rulesOf(config);
+  const names = [...new Set(tokens.filter(({ kind }) => kind === "name").map(({ text }) => text))];
+  if (rules.length === 0 || names.length === 0) return { prefix: "", hidden: [] };
+  const sampled = names.find((name) => SAMPLES.has(name));
+  if (sampled) throw new Error(`${sampled} holds values of columns that are never shown here.`);
+  const tables = await namedTables(names, rules, session);
+  for (const table of tables) refuseQualified(table, tokens);
+  const parts = tables.flatMap(({ schema, name, shown, isFirst }) => {
+    if (!isFirst) return [];
+    if (shown.length === 0)
+      throw new Error(
+        `${schema}.${name} is not read here: it is made from columns that are never shown. Read its tables.`,
+      );
+    return [
+      `${quoted(name)} AS NOT MATERIALIZED (SELECT ${shown.map(quoted).join(", ")} FROM ${quoted(schema)}.${quoted(name)})`,
+    ];
+  });
+  return {
+    prefix: parts.join(", "),
+    hidden: tables.flatMap(({ schema, name, hidden }) => hidden.map((column) => `${schema}.${name}.${column}`)),
+  };
+}
+
+interface Table {
+  readonly schema: string;
+  readonly name: string;
+  readonly shown: readonly string[];
+  readonly hidden: readonly string[];
+  /** It is what its name means without a schema. */
+  readonly isFirst: boolean;
+}
+
+async function namedTables(
+  names: readonly string[],
+  rules: readonly Rule[],
+  session: Session,
+): Promise<readonly Table[]> {
+  const { rows } = await session.read(COLUMNS, [names]);
+  const tables = new Map<string, { schema: string; name: string; isFirst: boolean; columns: [string, boolean][] }>();
+  for (const row of rows) {
+    const [schema, name, column] = [String(row["schema"]), String(row["name"]), String(row["column"])];
+    const key = `${schema}.${name}`;
+    const table = tables.get(key) ?? { schema, name, isFirst: row["is_first"] === true, columns: [] };
+    const sources = row["sources"] as readonly (readonly [string, string, string])[];
+    const isOne = sources.some(([...source]) => isHidden(rules, ...source)) || isHidden(rules, schema, name, column);
+    table.columns.push([column, isOne]);
+    tables.set(key, table);
+  }
+  return [...tables.values()].flatMap(({ columns, ...table }) => {
+    const named = (is: boolean) => columns.flatMap(([column, isOne]) => (isOne === is ? [column] : []));
+    return columns.some(([, isOne]) => isOne) ? [{ ...table, shown: named(false), hidden: named(true) }] : [];
+  });
+}
+
+/**
+ * Of the relations so named, each column with what it stands for: those of tables above, whose parts they are, and for a view
+ * those of tables that it is made from.
+ */
+const COLUMNS = `
+WITH RECURSIVE named AS (
+  SELECT c.oid, c.relname, n.nspname, c.relkind, pg_catalog.pg_table_is_visible(c.oid) AS is_first
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+), edge AS (
+  SELECT inhrelid AS below, inhparent AS source FROM pg_catalog.pg_inherits
+  UNION SELECT r.ev_class, d.refobjid FROM pg_catalog.pg_rewrite r
+    JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = r.oid
+      AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class
+), above AS (
+  SELECT oid AS root, oid AS source FROM named
+  UNION SELECT a.root, e.source FROM above a JOIN edge e ON e.below = a.source
+)
+SELECT n.nspname AS schema, n.relname AS name, n.is_first, t.attname AS column,
+  coalesce((
+    SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(sn.nspname, s.relname, st.attname))
+    FROM above a JOIN pg_catalog.pg_class s ON s.oid = a.source AND s.oid <> n.oid
+    JOIN pg_catalog.pg_namespace sn ON sn.oid = s.relnamespace
+    JOIN pg_catalog.pg_attribute st ON st.attrelid = s.oid AND st.attnum > 0 AND NOT st.attisdropped
+    WHERE a.root = n.oid AND (n.relkind IN ('v', 'm') OR st.attname = t.attname)
+  ), '[]'::jsonb) AS sources
+FROM named n JOIN pg_catalog.pg_attribute t ON t.attrelid = n.oid AND t.attnum > 0 AND NOT t.attisdropped
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
+ORDER BY n.oid, t.attnum`;

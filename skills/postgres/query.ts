@@ -1,0 +1,78 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { admit } from "./gate.ts";
+import { hide, withHiding } from "./hidden.ts";
+import { withPostgres } from "./session.ts";
+
+const sql = z.string().min(1).max(8000);
+
+export const queryTools = [
+  defineTool({
+    name: "query",
+    description:
+      "Runs one SELECT (or WITH, VALUES, TABLE) in a transaction that only reads, cut off after 15 seconds. Dear on large tables without an index: explain first. Tables and columns: list_tables, describe_table.",
+    effect: "read",
+    reads: "private",
+    input_schema: z.strictObject({
+      sql: sql.describe(
+        "Such as SELECT state, count(*) FROM orders WHERE created_at > now() - interval '1 hour' GROUP BY 1.",
+      ),
+      limit: z.int().min(1).max(200).optional().describe("Rows; default 50. For more, aggregate."),
+    }),
+    output_schema: resultSchema(
+      { columns: ["text"], rows: ["any"], row_count: "number", more: "flag", never_shown: ["text"], note: "text" },
+      "columns",
+      "rows",
+      "row_count",
+    ),
+    handler: (input, context) =>
+      withPostgres(context, async (session) => {
+        const tokens = await admit(input.sql, session);
+        const hiding = await hide(tokens, session, context.config);
+        const limit = input.limit ?? 50;
+        // A cursor takes nothing but a query, and lets no more rows come than are shown.
+        await session.read(`DECLARE answer NO SCROLL CURSOR FOR ${withoutEnd(withHiding(input.sql, tokens, hiding))}`);
+        const { fields, lists } = await session.read(`FETCH ${limit + 1} FROM answer`);
+        const rows = lists.slice(0, limit);
+        const more = lists.length > limit;
+        return {
+          columns: fields.map(({ name }) => name),
+          rows,
+          row_count: rows.length,
+          more: more || undefined,
+          never_shown: hiding.hidden.length > 0 ? hiding.hidden.slice(0, 20) : undefined,
+          note: noteOf(rows.length, more),
+        };
+      }),
+  }),
+  defineTool({
+    name: "explain",
+    description:
+      "Tells how Postgres would carry a statement out, without carrying it out: which indexes, how many rows and what cost it expects. Also of INSERT, UPDATE and DELETE. Before a dear query, and for a slow one of list_queries.",
+    effect: "read",
+    origin: "team",
+    reads: "private",
+    input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN before it.") }),
+    output_schema: resultSchema({ plan: ["text"], left_out: "number" }, "plan"),
+    handler: (input, context) =>
+      withPostgres(context, async (session) => {
+        const tokens = await admit(input.sql, session);
+        const { lists } = await session.read(`EXPLAIN (FORMAT TEXT, COSTS ON) ${withoutEnd(input.sql)}`);
+        const lines = lists.map(([line]) => String(line));
+        const left = lines.length - MOST_LINES;
+        return { plan: tokens.length > 0 ? lines.slice(0, MOST_LINES) : [], left_out: left > 0 ? left : undefined };
+      }),
+  }),
+];
+
+const MOST_LINES = 120;
+
+/** The end is not the cursor's. */
+function withoutEnd(text: string): string {
+  return text.replace(/;\s*$/, "");
+}
+
+function noteOf(count: number, more: boolean): string | undefined {
+  if (count === 0) return "The statement is valid, the role may read it, and no row fits.";
+  return more ? "There are more rows: aggregate, or narrow it with WHERE." : undefined;
+}

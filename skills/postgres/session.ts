@@ -1,0 +1,61 @@
+import { type Json, SkillflowError, type ToolContext, trim } from "skillflow";
+import { connect, STATEMENT_SECONDS } from "./connection.ts";
+import { explain } from "./failure.ts";
+import { rowOf, type Value } from "./values.ts";
+
+/** A transaction that only reads, for one tool call. */
+export interface Session {
+  /** One statement, with values beside it. */
+  readonly read: (sql: string, values?: readonly unknown[]) => Promise<Answer>;
+}
+
+export interface Answer {
+  readonly fields: readonly { readonly name: string; readonly type: number }[];
+  readonly rows: readonly Readonly<Record<string, Value>>[];
+  /** The same, where columns may have equal names. */
+  readonly lists: readonly (readonly Value[])[];
+}
+
+const BEGIN = [
+  "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+  `SET LOCAL statement_timeout = '${STATEMENT_SECONDS}s'`,
+  "SET LOCAL lock_timeout = '2s'",
+  "SET LOCAL idle_in_transaction_session_timeout = '30s'",
+  "SET LOCAL standard_conforming_strings = on",
+  "SET LOCAL datestyle = 'ISO'",
+  "SET LOCAL timezone = 'UTC'",
+  "SET LOCAL max_parallel_workers_per_gather = 0",
+];
+
+/** Does a tool's work in a transaction that only reads and that is rolled back: what goes wrong is explained, without a secret. */
+export async function withPostgres(context: ToolContext, work: (session: Session) => Promise<unknown>): Promise<Json> {
+  try {
+    const { client, close } = await connect(context);
+    try {
+      for (const statement of BEGIN) await client.query(statement);
+      const read = async (sql: string, values: readonly unknown[] = []): Promise<Answer> => {
+        // By the extended protocol, which takes one statement.
+        const query = { text: sql, values: [...values], rowMode: "array", queryMode: "extended" } as const;
+        const { fields = [], rows } = (await client.query(query as never)) as unknown as Raw;
+        const lists = rows.map((row) => rowOf(row, fields));
+        const named = lists.map((row) => Object.fromEntries(row.map((value, at) => [fields[at]?.name ?? "", value])));
+        return { fields: fields.map(({ name, dataTypeID: type }) => ({ name, type })), rows: named, lists };
+      };
+      // Once a snapshot is taken, a transaction cannot be made to write (SET TRANSACTION, section Description).
+      const { rows } = await read("SELECT current_setting('transaction_read_only') AS only");
+      if (rows[0]?.["only"] !== "on") throw new Error("The transaction is not read-only: nothing was asked.");
+      return trim(await work({ read }));
+    } finally {
+      close();
+    }
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof SkillflowError) throw error;
+    throw explain(error, context.config);
+  }
+}
+
+interface Raw {
+  readonly fields?: readonly { readonly name: string; readonly dataTypeID: number }[];
+  readonly rows: readonly (readonly (string | null)[])[];
+}

@@ -1,0 +1,28 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { activityTools } from "./activity.ts";
+import { queryTools } from "./query.ts";
+import { tableTools } from "./tables.ts";
+
+export default defineSkill({
+  id: "postgres",
+  name: "PostgreSQL",
+  description:
+    "Reads a PostgreSQL database: what runs, locks, sizes and bloat, plans, and rows by SELECT. It never writes.",
+  category: "data",
+  config: {
+    POSTGRES_URL: {
+      description:
+        "postgres://role:password@host:5432/database?sslmode=verify-full, of a role that only reads: SELECT on what it may see, and pg_monitor to see others' statements.",
+      required: true,
+      env: "POSTGRES_URL",
+    },
+    POSTGRES_HIDDEN_COLUMNS: {
+      description: "Columns that are never shown, parted by commas: users.email, *.password_hash, audit.events.ip.",
+      env: "POSTGRES_HIDDEN_COLUMNS",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  tools: [...activityTools, ...queryTools, ...tableTools],
+});

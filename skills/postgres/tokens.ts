@@ -1,0 +1,96 @@
+/** SQL as Postgres splits it, as far as the gate needs it: names, and all that is no name. */
+
+export interface Token {
+  readonly kind: "name" | "text" | "number" | "sign";
+  /** Of a name: as Postgres looks it up. Of others: as written. */
+  readonly text: string;
+  readonly isQuoted?: boolean;
+  readonly start: number;
+  readonly end: number;
+}
+
+const SPACE = /(?:\s|--[^\n]*)+/y;
+const QUOTED = /"(?:[^"]|"")*"/y;
+const ESCAPED = /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y;
+const TEXT = /(?:[bBxXnN])?'(?:[^']|'')*'/y;
+const DOLLAR = /\$((?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?)\$[\s\S]*?\$\1\$/y;
+const NUMBER = /(?:0[xXoObB][\w]+|\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)/y;
+const NAME = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
+
+/** Throws where the text cannot be split for sure. `standard_conforming_strings` must be on. */
+export function tokensOf(sql: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < sql.length; ) {
+    const end = pastSpace(sql, at);
+    if (end > at) {
+      at = end;
+      continue;
+    }
+    const token = tokenAt(sql, at);
+    tokens.push(token);
+    at = token.end;
+  }
+  return tokens;
+}
+
+function tokenAt(sql: string, start: number): Token {
+  if (/^[uU]&['"]/.test(sql.slice(start, start + 3))) throw new Error("Names and texts with U& are not taken here.");
+  const found = (pattern: RegExp) => matchAt(pattern, sql, start);
+  const text = found(ESCAPED) ?? found(TEXT) ?? found(DOLLAR);
+  if (text !== undefined) return { kind: "text", text, start, end: start + text.length };
+  const quoted = found(QUOTED);
+  if (quoted !== undefined) {
+    const name = quoted.slice(1, -1).replaceAll('""', '"');
+    return { kind: "name", text: name, isQuoted: true, start, end: start + quoted.length };
+  }
+  const name = found(NAME);
+  if (name !== undefined) return { kind: "name", text: name.toLowerCase(), start, end: start + name.length };
+  const number = found(NUMBER);
+  if (number !== undefined) return { kind: "number", text: number, start, end: start + number.length };
+  const sign = sql.charAt(start);
+  if (sign === "'" || sign === '"') throw new Error("A quote is not closed.");
+  return { kind: "sign", text: sign, start, end: start + 1 };
+}
+
+/** Comments nest. */
+function pastSpace(sql: string, start: number): number {
+  const end = start + (matchAt(SPACE, sql, start)?.length ?? 0);
+  if (end > start) return end;
+  if (!sql.startsWith("/*", start)) return start;
+  let depth = 0;
+  for (let at = start; at < sql.length; at++) {
+    if (sql.startsWith("/*", at)) {
+      depth++;
+      at++;
+    } else if (sql.startsWith("*/", at)) {
+      depth--;
+      at++;
+      if (depth === 0) return at + 1;
+    }
+  }
+  throw new Error("A comment is not closed.");
+}
+
+function matchAt(pattern: RegExp, sql: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(sql)?.[0];
+}
+
+/** A statement of others, without the values in it: they may be anybody's. */
+export function withoutValues(sql: string): string {
+  try {
+    const parts = tokensOf(sql).map(({ kind, text, isQuoted }) => {
+      if (kind === "text" || kind === "number") return "?";
+      return isQuoted ? `"${text}"` : text;
+    });
+    const line = parts
+      .join(" ")
+      .replace(/ ?\. ?/g, ".")
+      .replace(/ ([,;)\]])|([([]) /g, "$1$2")
+      .replaceAll(" : : ", "::");
+    return line.replace(/\(\?(, \?)+\)/g, "(?, …)");
+  } catch {
+    // Postgres cuts long statements where they stand, at times inside a text.
+    return `${sql.slice(0, sql.search(/['"$\d]|--|\/\*/) >>> 0).slice(0, 200)}…`;
+  }
+}

@@ -1,0 +1,458 @@
+import { createServer } from "node:net";
+import { Client } from "pg";
+import type { JsonObject, ToolContext } from "skillflow";
+import { startLoopback, toolContext } from "skillflow/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import postgres from "../../skills/postgres/skill.ts";
+import { tokensOf, withoutValues } from "../../skills/postgres/tokens.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { type RunningPostgres, startPostgres, whyNoPostgres } from "../services/postgres.ts";
+
+const PASSWORD = "pgcanary-p@ss/word";
+const reason = whyNoPostgres();
+if (reason) process.stderr.write(`Skipping the tests of the postgres skill: ${reason}.\n`);
+
+const SQL = `
+CREATE TABLE orders (id bigint PRIMARY KEY, state text NOT NULL, note text, created_at timestamptz DEFAULT now());
+INSERT INTO orders SELECT n, CASE n % 3 WHEN 0 THEN 'failed' ELSE 'paid' END, 'order ' || n, '2026-01-31T08:00:00Z'
+  FROM generate_series(1, 1000) n;
+CREATE TABLE users (id int PRIMARY KEY, name text, email text, password_hash text, payload bytea, settings jsonb);
+INSERT INTO users VALUES (1, 'Ada', 'ada-hidden@example.com', 'hash-hidden', '\\x0102', '{"a": 1}'), (2, 'Bob', NULL, NULL, NULL, NULL);
+CREATE VIEW people AS SELECT id, email AS contact FROM users;
+CREATE VIEW more_people AS SELECT * FROM people;
+CREATE TABLE logins (id int, email text) PARTITION BY RANGE (id);
+CREATE TABLE logins_first PARTITION OF logins FOR VALUES FROM (0) TO (100);
+INSERT INTO logins VALUES (1, 'login-hidden@example.com');
+CREATE TABLE secrets (value text);
+CREATE SEQUENCE ticket;
+CREATE SCHEMA audit;
+CREATE TABLE audit.users (id int, email text);
+INSERT INTO audit.users VALUES (1, 'audit-hidden@example.com');
+CREATE FUNCTION wipe() RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN DELETE FROM orders; RETURN 1; END';
+CREATE FUNCTION wipe_stable() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN 1; END';
+CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT n * 2';
+CREATE FUNCTION mails() RETURNS text LANGUAGE sql STABLE AS 'SELECT string_agg(email, '','') FROM users';
+CREATE ROLE triage LOGIN PASSWORD 'x' IN ROLE pg_read_all_stats;
+GRANT SELECT ON orders, users, people, more_people, logins, logins_first TO triage;
+GRANT USAGE ON SCHEMA audit TO triage; GRANT SELECT ON audit.users TO triage;
+ANALYZE;`;
+
+const INPUTS: Readonly<Record<string, JsonObject>> = {
+  query: { sql: "SELECT state, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC" },
+  explain: { sql: "SELECT * FROM orders WHERE id = 7" },
+  list_tables: {},
+  describe_table: { table: "orders" },
+  list_queries: {},
+  list_locks: {},
+  top_statements: {},
+};
+
+let database: RunningPostgres;
+const at = (user: string, more = "") => {
+  const { port } = new URL(database.url ?? "");
+  return `postgres://${user}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres${more}`;
+};
+
+async function asOwner<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const contextFor = (parts: Readonly<Record<string, string>> = {}, user = "triage"): ToolContext =>
+  toolContext({ config: { POSTGRES_URL: at(user), ...parts } });
+const call = (name: string, input: JsonObject, context: ToolContext) =>
+  callTool(postgres, name, input, context) as Promise<JsonObject>;
+const query = (sql: string, context = contextFor()) => call("query", { sql }, context);
+
+beforeAll(async () => {
+  if (reason) return;
+  database = await startPostgres({ listens: true, preloads: "pg_stat_statements" });
+  await asOwner((client) => client.query(SQL));
+}, 60_000);
+afterAll(() => database?.stop());
+
+describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
+  describe("reads", () => {
+    it("rows as lists, each kind of value as JSON has it", async () => {
+      expect(await query("SELECT state, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC")).toEqual({
+        columns: ["state", "count"],
+        rows: [
+          ["paid", 667],
+          ["failed", 333],
+        ],
+        row_count: 2,
+      });
+      const kinds =
+        "SELECT 1.50::numeric, 9007199254740993, true, NULL, '\\x010203'::bytea, '{\"a\": [1]}'::jsonb, now() > '2000-01-01', 'NaN'::float8, 1, 2";
+      expect((await query(kinds))["rows"]).toEqual([
+        ["1.50", "9007199254740993", true, null, "(3 bytes)", { a: [1] }, true, "NaN", 1, 2],
+      ]);
+    });
+
+    it("no more rows than are wanted, and says that there are more; nothing found is no refusal", async () => {
+      const some = await call("query", { sql: "SELECT * FROM orders;", limit: 3 }, contextFor());
+      expect(some).toMatchObject({ row_count: 3, more: true, note: expect.stringContaining("more rows") });
+      expect(await query("TABLE orders LIMIT 0")).toMatchObject({
+        rows: [],
+        note: expect.stringContaining("no row fits"),
+      });
+      await expect(query("SELECT * FROM secrets")).rejects.toThrow(
+        /not allowed to read this. It is no empty answer.*42501/,
+      );
+    });
+
+    it("plans without carrying anything out", async () => {
+      expect(JSON.stringify(await call("explain", INPUTS["explain"] ?? {}, contextFor()))).toContain(
+        "Index Scan using orders_pkey",
+      );
+      await call("explain", { sql: "DELETE FROM orders" }, contextFor({}, "postgres"));
+      for (const sql of [
+        "ANALYZE SELECT 1",
+        "(ANALYZE) DELETE FROM orders",
+        "SELECT wipe()",
+        "SELECT 1; DELETE FROM orders",
+      ])
+        await expect(call("explain", { sql }, contextFor({}, "postgres"))).rejects.toThrow(
+          /syntax error|Not allowed here|One statement/,
+        );
+      expect(await orders()).toBe(1000);
+    });
+
+    it("sizes, columns, indexes and what is bloated", async () => {
+      const { tables } = await call("list_tables", { contains: "ORDERS", sort: "dead_rows" }, contextFor());
+      expect(tables).toEqual([expect.objectContaining({ name: "public.orders", rows_expected: 1000, dead_rows: 0 })]);
+      const table = await call("describe_table", { table: "public.orders" }, contextFor());
+      expect(table).toMatchObject({
+        table: "public.orders",
+        kind: "table",
+        columns: [
+          { name: "id", type: "bigint", required: true },
+          { name: "state" },
+          { name: "note" },
+          { default: "now()" },
+        ],
+        indexes: [{ name: "orders_pkey", valid: true }],
+        constraints: expect.arrayContaining(["orders_pkey: PRIMARY KEY (id)"]),
+      });
+      await expect(call("describe_table", { table: "nothing" }, contextFor())).rejects.toThrow(/no such table/);
+      expect(await call("list_tables", { contains: "nothing" }, contextFor())).toMatchObject({
+        tables: [],
+        matching: 0,
+      });
+    });
+
+    it("what runs and who waits for whom, without the values of statements", async () => {
+      await asOwner(async (holder) => {
+        await holder.query("BEGIN");
+        await holder.query("UPDATE orders SET note = 'private-note' WHERE id = 1");
+        await asOwner(async (waiter) => {
+          const waiting = waiter.query("UPDATE orders SET note = 'other-note' WHERE id = 1");
+          let waits: JsonObject = {};
+          while (!(waits["waits"] as JsonObject[] | undefined)?.length)
+            waits = await call("list_locks", {}, contextFor());
+          expect(waits).toMatchObject({
+            waits: [
+              {
+                wants: expect.stringContaining("ShareLock"),
+                query: "update orders set note = ? where id = ?",
+                blocker_state: "idle in transaction",
+              },
+            ],
+          });
+          const queries = await call("list_queries", { min_seconds: 0 }, contextFor());
+          expect(queries).toMatchObject({ matching: 2, connections_limit: 100 });
+          expect(JSON.stringify([waits, queries])).not.toMatch(/private-note|other-note/);
+          await holder.query("ROLLBACK");
+          await waiting;
+        });
+      });
+      expect(await call("list_locks", {}, contextFor())).toMatchObject({
+        waits: [],
+        note: "Nobody waits for a lock now.",
+      });
+    });
+
+    it("says what is not installed, and what the role does not see", async () => {
+      await expect(call("top_statements", {}, contextFor())).rejects.toThrow(/pg_stat_statements is not installed/);
+      await asOwner((client) => client.query("CREATE EXTENSION pg_stat_statements"));
+      await query("SELECT count(*) FROM orders WHERE note = 'private-note'");
+      const { statements } = await call("top_statements", { sort: "calls", limit: 50 }, contextFor());
+      expect(JSON.stringify(statements)).toMatch(/"calls":1,"total_seconds":.*from orders where note =/);
+      expect(JSON.stringify(statements)).not.toContain("private-note");
+      expect(await postgres.probe?.(contextFor())).toBe("triage reads postgres");
+      expect(await postgres.probe?.(contextFor({}, "postgres"))).toMatch(/superuser: give it a role that only reads/);
+    });
+  });
+
+  const orders = () =>
+    asOwner(async (client) => Number((await client.query("SELECT count(*) FROM orders")).rows[0].count));
+
+  describe("does nothing else, even for a superuser", () => {
+    it.each([
+      "SET TRANSACTION READ WRITE",
+      "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+      "SELECT set_config('transaction_read_only', 'off', true)",
+      "SELECT pg_catalog . \"set_config\" ('transaction_read_only', 'off', false)",
+      "SELECT 1; DELETE FROM orders",
+      "SELECT 1; COMMIT; DELETE FROM orders",
+      "SELECT $$;$$; DELETE FROM orders",
+      "COMMIT",
+      "ROLLBACK",
+      "DELETE FROM orders",
+      "WITH gone AS (DELETE FROM orders RETURNING *) SELECT * FROM gone",
+      "TRUNCATE orders",
+      "SELECT * INTO copied FROM orders",
+      "SELECT * FROM orders FOR UPDATE",
+      "COPY orders TO PROGRAM 'touch /tmp/skillflow-was-here'",
+      "COPY (SELECT 1) TO '/tmp/skillflow-was-here'",
+      "DO $$ BEGIN DELETE FROM orders; END $$",
+      "CALL wipe()",
+      "SELECT wipe()",
+      "SELECT public.wipe ( )",
+      "SELECT public/* a /* b */ */.wipe/* ( */()",
+      'SELECT "wipe"--x\n()',
+      "SELECT wipe_stable()",
+      "SELECT mails()",
+      'SELECT U&"w\\0069pe"()',
+      "SELECT nextval('ticket')",
+      "SELECT pg_sleep(60)",
+      "SELECT pg_sleep_for('1 minute')",
+      "SELECT pg_read_file('/etc/passwd')",
+      "SELECT pg_read_binary_file('/etc/passwd')",
+      "SELECT pg_ls_dir('/')",
+      "SELECT * FROM pg_stat_file('/etc/passwd')",
+      "SELECT lo_import('/etc/passwd')",
+      "SELECT lo_export(1, '/tmp/skillflow-was-here')",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity",
+      "SELECT pg_cancel_backend(1)",
+      "SELECT pg_reload_conf()",
+      "SELECT pg_notify('a', 'b')",
+      "SELECT pg_advisory_lock(1)",
+      "SELECT pg_stat_reset()",
+      "SELECT query_to_xml('DELETE FROM orders', true, true, '')",
+      "SELECT table_to_xml('users', true, true, '')",
+      "SELECT database_to_xml(true, true, '')",
+      "SELECT * FROM ts_stat('SELECT to_tsvector(email) FROM users')",
+      "LISTEN x",
+      "PREPARE p AS SELECT 1",
+      "EXPLAIN ANALYZE DELETE FROM orders",
+      "SELECT 'a",
+      "SELECT 1 /* open",
+      ";",
+      "-- nothing",
+    ])("%s", async (sql) => {
+      const { message } = await failureOf(() => query(sql, contextFor({}, "postgres")));
+      expect(message).not.toMatch(/root:|canary/);
+      expect(await orders()).toBe(1000);
+    });
+
+    it("calls functions that compute, its own immutable ones too", async () => {
+      const sql =
+        "SELECT twice(4), upper('a'), date_trunc('hour', now()) <= clock_timestamp(), jsonb_build_object('a', coalesce(NULL, 1)), count(*) FILTER (WHERE id > 5) FROM orders WHERE id IN (1, 9) AND note LIKE '%wipe()%' OR id = ANY (ARRAY[8])";
+      expect((await query(sql))["rows"]).toEqual([[8, "A", true, { a: 1 }, 1]]);
+    });
+
+    it("cuts off what takes too long, and reads no answer of a hundred megabytes", async () => {
+      const slow = query("SELECT count(*) FROM (SELECT generate_series(1, 100000000000)) AS n").catch(
+        (error: Error) => error.message,
+      );
+      const cancel =
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'FETCH%' AND state = 'active'";
+      while (!(await asOwner(async (client) => (await client.query(cancel)).rowCount)));
+      expect(await slow).toMatch(/longer than 15 seconds and was cancelled: explain shows why/);
+      const large = await failureOf(() => query("SELECT repeat('x', 100000000)"));
+      expect(large.message).toMatch(/larger than 10 MB and was not read/);
+    });
+
+    it("ends its connection when the call is aborted", async () => {
+      const controller = new AbortController();
+      const context = { ...contextFor(), signal: controller.signal };
+      const slow = query("SELECT count(*) FROM (SELECT generate_series(1, 100000000000)) AS n", context);
+      const text = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'FETCH%' AND state = 'active'";
+      const running = () => asOwner(async (client) => (await client.query(text)).rowCount);
+      while (!(await running()));
+      controller.abort(new Error("the run ended"));
+      await expect(slow).rejects.toThrow("the run ended");
+      await asOwner((client) => client.query(text.replace("pid", "pg_cancel_backend(pid)")));
+    });
+  });
+
+  describe("never shows a hidden column", () => {
+    const hiding = () => contextFor({ POSTGRES_HIDDEN_COLUMNS: "users.email, *.password_hash, logins.email" });
+
+    it("in what is shown of its table, and says so", async () => {
+      expect(await query("SELECT * FROM users ORDER BY id", hiding())).toMatchObject({
+        columns: ["id", "name", "payload", "settings"],
+        never_shown: expect.arrayContaining(["public.users.email", "public.users.password_hash"]),
+      });
+      expect(await call("describe_table", { table: "users" }, hiding())).toMatchObject({
+        columns: [{}, {}, { name: "email", never_shown: true }, { never_shown: true }, {}, {}],
+      });
+      expect(
+        await query(
+          "WITH RECURSIVE n AS (SELECT 1 AS i UNION SELECT i + 1 FROM n WHERE i < 2) SELECT i, u.name FROM n JOIN users u ON u.id = i ORDER BY 1",
+          hiding(),
+        ),
+      ).toMatchObject({
+        rows: [
+          [1, "Ada"],
+          [2, "Bob"],
+        ],
+      });
+      expect(await query("WITH a AS (SELECT count(*) AS n FROM users) SELECT n FROM a", hiding())).toMatchObject({
+        rows: [[2]],
+      });
+      expect((await query("SELECT email FROM users ORDER BY id", contextFor()))["rows"]).toContainEqual([
+        "ada-hidden@example.com",
+      ]);
+    });
+
+    it.each([
+      "SELECT email FROM users",
+      "SELECT u.email FROM users u",
+      "SELECT u FROM users u",
+      "SELECT to_jsonb(u) FROM users u",
+      "SELECT row_to_json(users) FROM users",
+      "SELECT users::text FROM users",
+      "SELECT json_agg(x) FROM (SELECT * FROM users) x",
+      "SELECT x.c FROM users AS x(a, b, c, d, e, f)",
+      "SELECT (u).* FROM users u",
+      "TABLE users",
+      "SELECT count(*) FROM users WHERE email LIKE 'a%'",
+      "SELECT * FROM public.users",
+      'SELECT * FROM "public"."users"',
+      "SELECT * FROM public . users",
+      "SELECT * FROM ONLY users",
+      "WITH users AS (SELECT * FROM public.users) SELECT * FROM users",
+      "SELECT * FROM (WITH x AS (SELECT * FROM users) SELECT * FROM x) y",
+      "SELECT (SELECT string_agg(users::text, ',') FROM users)",
+      "SELECT * FROM people",
+      "SELECT contact FROM public.people",
+      "SELECT * FROM more_people",
+      "SELECT * FROM logins",
+      "SELECT * FROM logins_first",
+      "SELECT * FROM public.logins_first",
+      "SELECT * FROM pg_stats WHERE tablename = 'users'",
+      "SELECT most_common_vals FROM pg_catalog.pg_stats",
+      "SELECT mails()",
+      "SELECT * FROM USERS",
+      "SELECT jsonb_path_query(to_jsonb(array_agg(users)), '$.**') FROM users",
+    ])("%s", async (sql) => {
+      const told = await query(sql, hiding()).then(JSON.stringify, (error: Error) => error.message);
+      expect(told).not.toMatch(/ada-hidden|hash-hidden|login-hidden/);
+    });
+
+    it("of one schema, while another's table of that name is read", async () => {
+      const context = contextFor({ POSTGRES_HIDDEN_COLUMNS: "audit.users.email" });
+      expect(JSON.stringify(await query("SELECT email FROM users", context))).toContain("ada-hidden");
+      await expect(query("SELECT * FROM audit.users", context)).rejects.toThrow(
+        /audit\.users is named without its schema/,
+      );
+      const wrong = contextFor({ POSTGRES_HIDDEN_COLUMNS: "email" });
+      await expect(query("SELECT 1", wrong)).rejects.toThrow(/names columns as table\.column/);
+    });
+  });
+
+  describe("tells what is wrong in words, without the password", () => {
+    const failing = async (config: Readonly<Record<string, string>>, parts: Partial<ToolContext> = {}) => {
+      const { message } = await failureOf(() => call("list_queries", {}, { ...contextFor(config), ...parts }));
+      expect(message).not.toContain(PASSWORD);
+      expect(message).not.toContain(encodeURIComponent(PASSWORD));
+      return message;
+    };
+
+    it("of where it is", async () => {
+      expect(await failing({ POSTGRES_URL: "" })).toMatch(/POSTGRES_URL is not set/);
+      expect(await failing({ POSTGRES_URL: "mysql://a:b@c/d" })).toMatch(/not a postgres:\/\/ address/);
+      expect(await failing({ POSTGRES_URL: at("triage", "?sslmode=sometimes") })).toMatch(
+        /sslmode of POSTGRES_URL is none of/,
+      );
+      expect(await failing({ POSTGRES_URL: at("triage", "?sslmode=require") })).toMatch(
+        /does not support SSL.*sslmode too/,
+      );
+      expect(await failing({ POSTGRES_URL: at("triage").replace(/:\d+\//, ":1/") })).toMatch(
+        /ECONNREFUSED\): nobody listens/,
+      );
+      expect(await failing({ POSTGRES_URL: `${at("triage")}_other` })).toMatch(
+        /database that POSTGRES_URL names does not exist/,
+      );
+      expect(await failing({ POSTGRES_URL: at("nobody_here") })).toMatch(/did not let in/);
+      const offline = { POSTGRES_URL: `postgres://a:${encodeURIComponent(PASSWORD)}@db.example/x` };
+      expect(await failing(offline, { offline: true })).toMatch(/db\.example was not contacted: the run is offline/);
+    });
+
+    it("of a server that is none: a web page, silence, half an answer", async () => {
+      const web = await startLoopback((_, response) => void response.end("<html>"));
+      expect(await failing({ POSTGRES_URL: `postgres://a:b@${new URL(web.url).host}/x` })).toMatch(
+        /Postgres was not reached|SSL/,
+      );
+      await web.close();
+      for (const said of [undefined, "N", "NR\0\0"]) {
+        const server = createServer((socket) => {
+          socket.on("error", () => undefined);
+          if (said === undefined) return;
+          socket.write(said.charAt(0));
+          socket.once("data", () => socket.end(said.slice(1)));
+        });
+        await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+        const { port } = server.address() as { port: number };
+        const controller = new AbortController();
+        server.once(
+          "connection",
+          () => said === undefined && setImmediate(() => controller.abort(new Error("the call took too long"))),
+        );
+        const message = await failing(
+          { POSTGRES_URL: `postgres://a:b@127.0.0.1:${port}/x` },
+          { signal: controller.signal },
+        );
+        expect(message).toMatch(said === undefined ? /took too long/ : /Postgres was not reached/);
+        server.close();
+      }
+    });
+
+    it("of what a statement asks for", async () => {
+      await expect(query("SELECT * FROM nothing")).rejects.toThrow(/no such table or view\. list_tables.*42P01/);
+      await expect(query("SELECT nothing FROM orders")).rejects.toThrow(/no such column\. describe_table.*42703/);
+      await expect(query("SELEC 1")).rejects.toThrow(/refused the statement \(42601\): syntax error/);
+    });
+  });
+});
+
+if (!reason) {
+  describeSkill(postgres, {
+    config: () => ({ POSTGRES_URL: at("postgres") }),
+    inputs: { ...INPUTS, query: { sql: "SELECT repeat('x é', 5000) FROM generate_series(1, 200)", limit: 200 } },
+    flood: async (_request, response) => void response.end(),
+    offline: postgres.tools.map((tool) => tool.name),
+  });
+}
+
+it("splits statements as Postgres does, and takes their values out", () => {
+  expect(tokensOf('a."B""c" -- x\n /* y /* z */ */ E\'it\\\'s\' $q$;$q$ 1.5e3 $1').map(({ text }) => text)).toEqual([
+    "a",
+    ".",
+    'B"c',
+    "E'it\\'s'",
+    "$q$;$q$",
+    "1.5e3",
+    "$",
+    "1",
+  ]);
+  expect(withoutValues("SELECT  * FROM t WHERE a = 'x''y' AND b IN (1, 2, 3) AND c::text = \"D\".e")).toBe(
+    'select * from t where a = ? and b in (?, …) and c::text = "D".e',
+  );
+  expect(withoutValues("SELECT 1 FROM t WHERE mail = 'cut off in the mid")).toBe("SELECT …");
+});
+
+it.each([
+  ["query", { sql: "" }],
+  ["query", { sql: "SELECT 1", limit: 5000 }],
+  ["list_tables", { sort: "size; DROP TABLE x" }],
+] as const)("%s refuses %o", (name, input) => {
+  expect(fits(postgres.tools.find((tool) => tool.name === name)?.input_schema, input as JsonObject)).toBe(false);
+});
