@@ -5,6 +5,8 @@ import { setting } from "./channel.ts";
 interface Vendor {
   readonly name: string;
   readonly hosts: readonly string[];
+  /** Where the config names none. */
+  readonly address?: string;
 }
 
 /**
@@ -12,7 +14,7 @@ interface Vendor {
  * the vendor's, over https. No message here shows the address: whoever knows it can post.
  */
 export function webhookAddress(context: ToolContext, field: string, vendor?: Vendor): URL {
-  const text = setting(context, field);
+  const text = setting(context, field) || (vendor?.address ?? "");
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error(`${field} is not an http or https address.`);
   if (url.username || url.password) {

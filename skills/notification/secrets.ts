@@ -3,11 +3,13 @@ import { setting } from "./channel.ts";
 
 const ADDRESSES = ["DISCORD_WEBHOOK_URL", "TEAMS_WEBHOOK_URL", "NOTIFICATION_WEBHOOK_URL", "SMTP_URL"] as const;
 
+const KEYS = ["NOTIFICATION_WEBHOOK_SECRET", "PAGERDUTY_ROUTING_KEY", "OPSGENIE_API_KEY"] as const;
+
 /** Keeps addresses out of what services say about them: whole, and the parts that would let somebody post. */
 export function redactorFor(context: ToolContext): Redactor {
   const addresses = ADDRESSES.flatMap((name) => partsOf(setting(context, name)).map((value) => ({ name, value })));
-  const name = "NOTIFICATION_WEBHOOK_SECRET";
-  const secrets: readonly Secret[] = [...addresses, { name, value: setting(context, name) }];
+  const keys = KEYS.map((name) => ({ name, value: setting(context, name) }));
+  const secrets: readonly Secret[] = [...addresses, ...keys];
   return createRedactor(secrets.filter(({ value }) => value !== ""));
 }
 

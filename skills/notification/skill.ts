@@ -4,7 +4,8 @@ import { notificationTools } from "./tools.ts";
 export default defineSkill({
   id: "notification",
   name: "Notifications",
-  description: "One message to people and systems: console, file, signed webhook, Discord, Microsoft Teams, e-mail.",
+  description:
+    "One message to people and systems: console, file, signed webhook, Discord, Microsoft Teams, e-mail, PagerDuty, Opsgenie.",
   category: "notification",
   config: {
     DISCORD_WEBHOOK_URL: {
@@ -37,6 +38,26 @@ export default defineSkill({
       env: "NOTIFICATION_EMAIL_TO",
       secret: false,
     },
+    PAGERDUTY_ROUTING_KEY: {
+      description: "The integration key of a PagerDuty service (Events API v2).",
+      env: "PAGERDUTY_ROUTING_KEY",
+    },
+    PAGERDUTY_EVENTS_URL: {
+      description:
+        "Where PagerDuty takes events, such as https://events.eu.pagerduty.com/v2/enqueue. The US one when absent.",
+      env: "PAGERDUTY_EVENTS_URL",
+      secret: false,
+    },
+    OPSGENIE_API_KEY: {
+      description: "The key of an Opsgenie API integration that may create alerts.",
+      env: "OPSGENIE_API_KEY",
+    },
+    OPSGENIE_ALERTS_URL: {
+      description:
+        "Where Opsgenie takes alerts, such as https://api.eu.opsgenie.com/v2/alerts. The US one when absent.",
+      env: "OPSGENIE_ALERTS_URL",
+      secret: false,
+    },
     NOTIFICATION_FILE: {
       description: "The file that the channel `file` appends to, one JSON object a line; inside the working directory.",
       env: "NOTIFICATION_FILE",
@@ -44,7 +65,7 @@ export default defineSkill({
     },
     NOTIFICATION_HOSTS: {
       description:
-        "The only hosts that webhooks may be on, separated by commas; *.example.com for all below. When absent: the vendors' own for Discord and Teams, any for `webhook`.",
+        "The only hosts that webhooks may be on, separated by commas; *.example.com for all below. When absent: the vendors' own for Discord, Teams, PagerDuty and Opsgenie, any for `webhook`.",
       env: "NOTIFICATION_HOSTS",
       secret: false,
     },

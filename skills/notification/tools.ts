@@ -1,4 +1,4 @@
-import { defineTool, type JsonObject, type ToolContext, trim } from "skillflow";
+import { defineTool, type JsonObject, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import type { Channel, Send } from "./channel.ts";
 import { consoleChannel } from "./console.ts";
@@ -6,11 +6,13 @@ import { discordChannel } from "./discord.ts";
 import { emailChannel } from "./email.ts";
 import { fileChannel } from "./file.ts";
 import { createNotice, type Notice, noticeInput } from "./notice.ts";
+import { opsgenieChannel } from "./opsgenie.ts";
+import { pagerdutyChannel } from "./pagerduty.ts";
 import { redactorFor } from "./secrets.ts";
 import { teamsChannel } from "./teams.ts";
 import { webhookChannel } from "./webhook.ts";
 
-const NAMES = ["console", "file", "webhook", "discord", "teams", "email"] as const;
+const NAMES = ["console", "file", "webhook", "discord", "teams", "email", "pagerduty", "opsgenie"] as const;
 type Name = (typeof NAMES)[number];
 
 const CHANNELS: Readonly<Record<Name, Channel>> = {
@@ -20,17 +22,25 @@ const CHANNELS: Readonly<Record<Name, Channel>> = {
   discord: discordChannel,
   teams: teamsChannel,
   email: emailChannel,
+  pagerduty: pagerdutyChannel,
+  opsgenie: opsgenieChannel,
 };
 
 export const notificationTools = [
   defineTool({
     name: "send",
-    description: "Sends one message to channels and tells what became of it on each.",
+    description:
+      "Sends one message to channels and tells what became of it on each. pagerduty and opsgenie wake who is on call.",
     effect: "write",
     input_schema: z.strictObject({
       channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length),
       ...noticeInput,
     }),
+    output_schema: resultSchema(
+      { delivered: "number", channels: [{ channel: "text", outcome: "text", reason: "text", receipt: {} }] },
+      "delivered",
+      "channels",
+    ),
     handler: async ({ channels, ...input }, context) => {
       context.signal.throwIfAborted();
       const notice = createNotice(input);
@@ -46,6 +56,7 @@ export const notificationTools = [
     description: "Lists the channels and tells which can be used, and what the others lack. Sends nothing.",
     effect: "read",
     input_schema: z.strictObject({}),
+    output_schema: resultSchema({ channels: [{ channel: "text", state: "text", reason: "text" }] }, "channels"),
     handler: async (_input, context) => {
       context.signal.throwIfAborted();
       const states = NAMES.map(async (name) => {

@@ -26,6 +26,10 @@ export interface ScriptedAnswer {
 
 export const DISCORD_PATH = "/api/webhooks/1200000000000000001/canaryDiscord-token_0123456789";
 export const TEAMS_PATH = "/workflows/canaryTeams0123456789/triggers/manual/paths/invoke?sig=canarySignature0123456789";
+export const PAGERDUTY_PATH = "/v2/enqueue";
+export const OPSGENIE_PATH = "/v2/alerts";
+export const PAGERDUTY_KEY = "canaryPagerDuty0123456789abcdef0";
+export const OPSGENIE_KEY = "canary00-1234-4567-89ab-0123456789ab";
 export const WEBHOOK_PATH = "/hooks/canaryWebhook0123456789";
 
 const CONTRACT = join(import.meta.dirname, "../../../shared/contracts/discord/openapi.json");
@@ -53,8 +57,60 @@ function answerFor(request: LoopbackRequest, kept: Kept): ScriptedAnswer {
   const [path] = request.url.split("?");
   if (path === DISCORD_PATH) return answerDiscord(request, kept.discord);
   if (request.url === TEAMS_PATH) return answerTeams(request, kept.teams);
+  if (request.url === PAGERDUTY_PATH) return answerPagerDuty(request);
+  if (request.url === OPSGENIE_PATH) return answerOpsgenie(request);
   if (request.url === WEBHOOK_PATH) return { status: 204, text: "" };
   return { status: 404, body: { message: "Unknown Webhook", code: 10015 } };
+}
+
+const pagerDutyEvent = z.strictObject({
+  routing_key: z.string().length(32),
+  event_action: z.enum(["trigger", "acknowledge", "resolve"]),
+  dedup_key: z.string().max(255),
+  payload: z.strictObject({
+    summary: z.string().min(1).max(1024),
+    source: z.string().min(1),
+    severity: z.enum(["critical", "error", "warning", "info"]),
+    custom_details: z.record(z.string(), z.string()),
+  }),
+  links: z.array(z.strictObject({ href: z.url(), text: z.string() })).optional(),
+});
+
+function answerPagerDuty({ body }: LoopbackRequest): ScriptedAnswer {
+  const event = pagerDutyEvent.safeParse(JSON.parse(body));
+  const errors = event.success
+    ? event.data.routing_key === PAGERDUTY_KEY
+      ? []
+      : ["'routing_key' is invalid"]
+    : [String(event.error)];
+  if (errors.length > 0)
+    return { status: 400, body: { status: "invalid event", message: "Event object is invalid", errors } };
+  return { status: 202, body: { status: "success", message: "Event processed", dedup_key: event.data?.dedup_key } };
+}
+
+const opsgenieAlert = z.strictObject({
+  message: z.string().min(1).max(130),
+  alias: z.string().max(512),
+  description: z.string().max(15_000),
+  priority: z.enum(["P1", "P2", "P3", "P4", "P5"]),
+  details: z.record(z.string(), z.string()),
+  source: z.string().max(100),
+});
+
+function answerOpsgenie({ headers, body }: LoopbackRequest): ScriptedAnswer {
+  if (headers.authorization !== `GenieKey ${OPSGENIE_KEY}`) {
+    return { status: 401, body: { message: "Key format is not valid!", took: 0.001, requestId: "r" } };
+  }
+  const alert = opsgenieAlert.safeParse(JSON.parse(body));
+  if (!alert.success)
+    return {
+      status: 422,
+      body: { message: "Request body is not processable.", errors: { message: String(alert.error) } },
+    };
+  return {
+    status: 202,
+    body: { result: "Request will be processed", took: 0.302, requestId: "43a29c5c-3dbf-4fa4-9c26-f4f71023e120" },
+  };
 }
 
 const embed = z.strictObject({

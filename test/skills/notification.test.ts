@@ -16,6 +16,10 @@ import {
   cardLines,
   DISCORD_PATH,
   hasDiscordContract,
+  OPSGENIE_KEY,
+  OPSGENIE_PATH,
+  PAGERDUTY_KEY,
+  PAGERDUTY_PATH,
   type Script,
   startWebhooks,
   TEAMS_PATH,
@@ -66,7 +70,14 @@ async function startHttp(script?: Script, parts: Partial<ToolContext> = {}): Pro
 
 function httpConfig(url: string): Record<string, string> {
   const addresses = Object.values(FIELDS).map(([field, path]) => [field, `${url}${path}`]);
-  return { ...Object.fromEntries(addresses), NOTIFICATION_WEBHOOK_SECRET: SECRET, NOTIFICATION_HOSTS: "127.0.0.1" };
+  const waking = {
+    PAGERDUTY_EVENTS_URL: `${url}${PAGERDUTY_PATH}`,
+    PAGERDUTY_ROUTING_KEY: PAGERDUTY_KEY,
+    OPSGENIE_ALERTS_URL: `${url}${OPSGENIE_PATH}`,
+    OPSGENIE_API_KEY: OPSGENIE_KEY,
+  };
+  const allowed = { NOTIFICATION_WEBHOOK_SECRET: SECRET, NOTIFICATION_HOSTS: "127.0.0.1" };
+  return { ...Object.fromEntries(addresses), ...waking, ...allowed };
 }
 
 async function startSmtp(options?: Parameters<typeof startMail>[0]): Promise<ToolContext> {
@@ -169,6 +180,8 @@ describe("the list of channels", () => {
           reason: "TEAMS_WEBHOOK_URL is on a host that NOTIFICATION_HOSTS does not list.",
         },
         { channel: "email", state: "not_configured", reason: expect.stringContaining("SMTP_URL") },
+        { channel: "pagerduty", state: "configured" },
+        { channel: "opsgenie", state: "configured" },
       ],
     });
     expect(service?.requests).toHaveLength(0);
@@ -784,7 +797,92 @@ describe("the input", () => {
   });
 });
 
-for (const channel of HTTP) {
+describe("PagerDuty and Opsgenie", () => {
+  const bodies = () => service?.requests.map(({ body }) => JSON.parse(body) as JsonObject) ?? [];
+
+  it("get an alert with its severity, facts and link", async () => {
+    const context = await startHttp();
+    expect(await send(["pagerduty", "opsgenie"], context)).toMatchObject({
+      delivered: 2,
+      channels: [
+        { channel: "pagerduty", receipt: { dedup_key: expect.stringMatching(/^[0-9a-f]{40}$/) } },
+        { channel: "opsgenie", receipt: { request_id: "43a29c5c-3dbf-4fa4-9c26-f4f71023e120" } },
+      ],
+    });
+    const sent = bodies();
+    expect(sent.find((body) => "payload" in body)).toMatchObject({
+      event_action: "trigger",
+      payload: {
+        summary: "[critical] Checkout is down",
+        severity: "critical",
+        custom_details: { Service: "checkout", Since: "08:00 UTC", text: NOTICE["text"] },
+      },
+      links: [{ href: NOTICE["link"] }],
+    });
+    expect(sent.find((body) => "priority" in body)).toMatchObject({
+      message: "Checkout is down",
+      priority: "P1",
+      description: expect.stringContaining("Since: 08:00 UTC"),
+      details: { Service: "checkout" },
+    });
+  });
+
+  it.each(["pagerduty", "opsgenie"])(
+    "%s takes the longest message, and the same call for the same alert",
+    async (channel) => {
+      const context = await startHttp((_, before) => {
+        return before === 0 ? { status: 503, text: "", headers: { "retry-after": "0" } } : undefined;
+      });
+      await send([channel], context, longest("x"));
+      await send([channel], context, longest("x"));
+      await send([channel], { ...context, callId: "run-2/1" }, longest("x"));
+      const keys = bodies().map((body) => body["dedup_key"] ?? body["alias"]);
+      expect(keys).toHaveLength(4);
+      expect(new Set(keys.slice(0, 3)).size).toBe(1);
+      expect(keys[3]).not.toBe(keys[2]);
+    },
+  );
+
+  it.each([
+    ["pagerduty", "PAGERDUTY_ROUTING_KEY", /400: Event object is invalid.*routing_key/],
+    ["opsgenie", "OPSGENIE_API_KEY", /401: Key format is not valid!\): OPSGENIE_API_KEY is wrong/],
+  ])("%s says that %s is wrong, without showing it", async (channel, field, message) => {
+    const context = await startHttp();
+    const wrong = "canaryWrong0123456789abcdef01234";
+    const reason = await reasonOf(channel, { ...context, config: { ...context.config, [field]: wrong } });
+    expect(reason).toMatch(message);
+    const echoed = await startHttp(({ body, headers }) => ({
+      status: 400,
+      body: { message: `${body} ${headers.authorization}` },
+    }));
+    expect(await reasonOf(channel, { ...echoed, config: { ...echoed.config, [field]: wrong } })).not.toContain(wrong);
+    const odd = { ...context, config: { ...context.config, [field]: "no key\n" } };
+    expect(await reasonOf(channel, odd)).toMatch(new RegExp(`^${field} is not the`));
+  });
+
+  it.each([
+    ["pagerduty", "PAGERDUTY_EVENTS_URL", "https://events.pagerduty.com.evil.example/v2/enqueue"],
+    ["opsgenie", "OPSGENIE_ALERTS_URL", "http://api.opsgenie.com/v2/alerts"],
+  ])("%s sends its key to its vendor alone", async (channel, field, address) => {
+    const context = await startHttp();
+    const { NOTIFICATION_HOSTS: _, [field]: __, ...config } = context.config;
+    const elsewhere = { ...context, config: { ...config, [field]: address } };
+    expect(await reasonOf(channel, elsewhere)).toMatch(`${field} is not an https address of`);
+    const asked: string[] = [];
+    const fetch = async (url: unknown) => {
+      asked.push(String(url));
+      return Response.json({}, { status: 202 });
+    };
+    await send([channel], { ...context, config, fetch: fetch as typeof globalThis.fetch });
+    const addresses = {
+      pagerduty: "https://events.pagerduty.com/v2/enqueue",
+      opsgenie: "https://api.opsgenie.com/v2/alerts",
+    };
+    expect(asked).toEqual([addresses[channel as keyof typeof addresses]]);
+  });
+});
+
+for (const channel of [...HTTP, "pagerduty", "opsgenie"]) {
   describeSkill(notification, {
     config: httpConfig,
     inputs: { send: { ...NOTICE, channels: [channel] }, channels: {} },
