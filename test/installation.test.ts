@@ -215,6 +215,7 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
       env: { LOKI_URL: onLoki.url, LOKI_TOKEN: loki.TOKEN },
     },
     ...(await databaseCalls()),
+    { tool: "http_check", input: { urls: [rows.url] }, env: { HTTP_HOSTS: new URL(rows.url).host } },
     {
       tool: "supabase_query",
       input: { table: "incidents" },

@@ -1,0 +1,99 @@
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
+import type { ToolContext } from "skillflow";
+
+/** One entry of HTTP_HOSTS. */
+interface Host {
+  readonly scheme: string | undefined;
+  /** Without a port: the usual one of the scheme. */
+  readonly port: string | undefined;
+  readonly name: string;
+  /** Any name below `name`, and not that itself. */
+  readonly isBelow: boolean;
+}
+
+export function hostsOf(config: ToolContext["config"]): readonly Host[] {
+  const entries = (config["HTTP_HOSTS"] ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
+  if (entries.length === 0) throw new Error("HTTP_HOSTS lists no host: nothing may be asked in this run.");
+  return entries.map(hostOf);
+}
+
+const ENTRY = /^(?:(https?):\/\/)?(\*\.)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?$/;
+
+function hostOf(entry: string): Host {
+  const [, scheme, star, name = "", port] = ENTRY.exec(entry.toLowerCase()) ?? [];
+  if (name !== "" && !(star && !name.includes("."))) return { scheme, port, name, isBelow: star !== undefined };
+  throw new Error("HTTP_HOSTS has an entry that is no host: write api.example.com, *.example.com, or 10.0.0.5:8080.");
+}
+
+type Resolve = (name: string) => Promise<readonly { readonly address: string }[]>;
+
+/** An address that may be asked: of a listed host, and not of a cloud's metadata or this machine unless listed as such. */
+export async function admit(
+  text: string,
+  { config }: Pick<ToolContext, "config">,
+  resolve: Resolve = (name) => lookup(name, { all: true }),
+): Promise<URL> {
+  const hosts = hostsOf(config);
+  const url = addressOf(text);
+  const listed = hosts.filter((host) => fits(host, url));
+  if (listed.length === 0) throw new Error(`${url.host} is not listed in HTTP_HOSTS: it was not asked.`);
+  const isNamed = listed.some(({ name }) => isIP(bare(name)) !== 0 || name === "localhost");
+  if (isNamed) return url;
+  const addresses = await addressesOf(url.hostname, resolve);
+  const guarded = addresses.find(isGuarded);
+  if (guarded === undefined) return url;
+  throw new Error(
+    `${url.hostname} leads to ${guarded}, an address of this machine or of a cloud's metadata, which HTTP_HOSTS does not list: it was not asked.`,
+  );
+}
+
+function addressOf(text: string): URL {
+  if (!URL.canParse(text)) throw new Error("This is not an address: write https://host/path.");
+  const url = new URL(text);
+  if (!/^https?:$/.test(url.protocol)) throw new Error("Only http and https addresses are asked.");
+  if (url.username || url.password) throw new Error("An address with a user or a password in it is not asked.");
+  url.hash = "";
+  return url;
+}
+
+function fits({ scheme, port, name, isBelow }: Host, { protocol, hostname, port: given }: URL): boolean {
+  if (scheme !== undefined && `${scheme}:` !== protocol) return false;
+  const usual = protocol === "https:" ? "443" : "80";
+  if ((given || usual) !== (port ?? usual)) return false;
+  const asked = hostname.replace(/\.$/, "");
+  return isBelow ? asked.endsWith(`.${name}`) : asked === name;
+}
+
+function bare(name: string): string {
+  return name.replace(/^\[|\]$/g, "");
+}
+
+/** What it does not find, the request will tell. */
+async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly string[]> {
+  if (isIP(bare(hostname)) !== 0) return [bare(hostname)];
+  try {
+    return (await resolve(hostname)).map(({ address }) => address);
+  } catch {
+    return [];
+  }
+}
+
+const GUARDED = new BlockList();
+GUARDED.addSubnet("0.0.0.0", 8, "ipv4");
+GUARDED.addSubnet("127.0.0.0", 8, "ipv4");
+GUARDED.addSubnet("169.254.0.0", 16, "ipv4");
+GUARDED.addAddress("100.100.100.200", "ipv4");
+GUARDED.addAddress("168.63.129.16", "ipv4");
+GUARDED.addAddress("192.0.0.192", "ipv4");
+GUARDED.addAddress("::", "ipv6");
+GUARDED.addAddress("::1", "ipv6");
+GUARDED.addSubnet("fe80::", 10, "ipv6");
+GUARDED.addAddress("fd00:ec2::254", "ipv6");
+GUARDED.addAddress("fd20:ce::254", "ipv6");
+
+export function isGuarded(address: string): boolean {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (mapped !== undefined) return GUARDED.check(mapped, "ipv4");
+  return GUARDED.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,150 @@
+import { clip, defineTool, resultSchema, SkillflowError, type ToolContext, trim } from "skillflow";
+import * as z from "zod";
+import { getPage, type Page } from "./request.ts";
+
+const address = z
+  .string()
+  .min(8)
+  .max(2000)
+  .regex(/^https?:\/\/[^\s]+$/);
+
+const CHECK = {
+  url: "text",
+  status: "number",
+  ok: "flag",
+  milliseconds: "number",
+  error: "text",
+  redirects: ["text"],
+} as const;
+
+export const pageTools = [
+  defineTool({
+    name: "check",
+    description:
+      "Asks up to ten addresses side by side whether they answer: status, time, redirects, or why not (name, connection, certificate, 20 seconds of silence). The first thing to ask of a service; what a page says: get.",
+    effect: "read",
+    reads: "private",
+    live: true,
+    input_schema: z.strictObject({ urls: z.array(address).min(1).max(10) }),
+    output_schema: resultSchema({ checks: [CHECK], answering: "number" }, "checks", "answering"),
+    handler: async ({ urls }, context) => {
+      const checks = await Promise.all(urls.map((url) => check(url, context)));
+      context.signal.throwIfAborted();
+      return trim({ checks, answering: checks.filter(({ ok }) => ok).length });
+    },
+  }),
+  defineTool({
+    name: "get",
+    description:
+      "Reads one page of a listed host by GET: status, time, some headers and its text, whatever the status. Health and version pages, status APIs. Up to 12,000 characters a call: `contains` keeps the lines with a word, `offset` reads on. Whether it is up: check.",
+    effect: "read",
+    reads: "private",
+    live: true,
+    input_schema: z.strictObject({
+      url: address,
+      contains: z.string().min(1).max(200).optional().describe("Only lines with it, case aside."),
+      offset: z.int().min(0).max(1_000_000).optional().describe("Characters to leave out at the start."),
+    }),
+    output_schema: resultSchema(
+      {
+        url: "text",
+        status: "number",
+        milliseconds: "number",
+        headers: "any",
+        content_type: "text",
+        text: "text",
+        lines_matching: "number",
+        next_offset: "number",
+        redirects: ["text"],
+        note: "text",
+      },
+      "url",
+      "status",
+    ),
+    handler: async (input, context) => {
+      const page = await getPage(input.url, context);
+      return trim({ ...briefOf(page), ...textOf(page, input) });
+    },
+  }),
+];
+
+async function check(url: string, context: ToolContext) {
+  const began = Date.now();
+  try {
+    const page = await getPage(url, context);
+    const ok = page.status < 400 && page.notFollowed === undefined;
+    return { ...briefOf(page), headers: undefined, ok, error: page.notFollowed };
+  } catch (error) {
+    if (error instanceof SkillflowError) throw error;
+    const words = error instanceof Error ? error.message : String(error);
+    return { url: clip(url.replace(/[?#].*$/s, ""), 300), ok: false, milliseconds: Date.now() - began, error: words };
+  }
+}
+
+const TOLD = [
+  "server",
+  "date",
+  "age",
+  "cache-control",
+  "retry-after",
+  "location",
+  "via",
+  "x-cache",
+  "x-request-id",
+  "last-modified",
+];
+
+function briefOf({ url, status, milliseconds, headers, redirects, notFollowed }: Page) {
+  const told = TOLD.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null
+      ? []
+      : [[name, clip(name === "location" ? value.replace(/[?#].*$/s, "") : value, 200)] as const];
+  });
+  return {
+    url,
+    status,
+    milliseconds,
+    headers: told.length > 0 ? Object.fromEntries(told) : undefined,
+    redirects: redirects.length > 0 ? redirects : undefined,
+    note: notFollowed && `The last redirect was not followed: ${notFollowed}`,
+  };
+}
+
+const MOST_CHARACTERS = 12_000;
+
+function textOf(
+  { body, headers, isCut }: Page,
+  { contains, offset = 0 }: { contains?: string | undefined; offset?: number | undefined },
+) {
+  const type = headers.get("content-type") ?? "";
+  if (body.length === 0) return { content_type: type, note: "The body is empty." };
+  if (body.includes(0))
+    return { content_type: type, note: `The body is no text: ${body.length}${isCut ? " or more" : ""} bytes.` };
+  const text = /html/i.test(type) ? withoutMarkup(body.toString("utf8")) : body.toString("utf8");
+  const lines = contains === undefined ? undefined : linesWith(text, contains);
+  const whole = lines ? lines.join("\n") : text;
+  const shown = whole.slice(offset, offset + MOST_CHARACTERS);
+  const end = offset + shown.length;
+  return {
+    content_type: type,
+    text: shown,
+    lines_matching: lines?.length,
+    next_offset: end < whole.length ? end : undefined,
+    ...(isCut ? { note: "The page is larger than 1 MB: the rest was not read." } : {}),
+  };
+}
+
+function linesWith(text: string, words: string): readonly string[] {
+  return text.split(/\r?\n/).filter((line) => line.toLowerCase().includes(words.toLowerCase()));
+}
+
+/** What a person would read of a page. */
+function withoutMarkup(html: string): string {
+  return html
+    .replace(/<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, " ")
+    .replace(/<[^>]*>/g, " ")
+    .replace(/[^\S\n]+/g, " ")
+    .replace(/ ?\n\s*/g, "\n")
+    .trim();
+}

@@ -1,0 +1,101 @@
+import { clip, SkillflowError, type ToolContext } from "skillflow";
+import { admit } from "./hosts.ts";
+
+/** What came of asking one address, redirects of listed hosts followed. */
+export interface Page {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  /** The body goes on behind what was read. */
+  readonly isCut: boolean;
+  readonly milliseconds: number;
+  /** Where it was sent on to, in order; the last one may be of a host that is not listed. */
+  readonly redirects: readonly string[];
+  readonly notFollowed?: string;
+}
+
+const MOST_REDIRECTS = 5;
+const MOST_BYTES = 1_000_000;
+const LONGEST_MS = 20_000;
+
+/** A page, whatever its status; throws where none came, in words. */
+export async function getPage(text: string, context: ToolContext): Promise<Page> {
+  const began = Date.now();
+  const redirects: string[] = [];
+  for (let url = await admit(text, context); ; ) {
+    const { response, body, isCut } = await ask(url, context);
+    const told = { url: shown(url), status: response.status, headers: response.headers, body, isCut, redirects };
+    const done = (more: object = {}): Page => ({ ...told, milliseconds: Date.now() - began, ...more });
+    const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
+    if (location === null || !URL.canParse(location, url.href)) return done();
+    const next = new URL(location, url);
+    redirects.push(shown(next));
+    if (redirects.length > MOST_REDIRECTS)
+      return done({ notFollowed: `it redirects more than ${MOST_REDIRECTS} times` });
+    try {
+      url = await admit(next.href, context);
+    } catch (error) {
+      return done({ notFollowed: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
+
+/** Without what a query holds, which may be a one-time key. */
+function shown({ origin, pathname, search }: URL): string {
+  return clip(`${origin}${pathname}${search ? "?…" : ""}`, 300);
+}
+
+async function ask(url: URL, context: ToolContext) {
+  const ending = new AbortController();
+  const timer = setTimeout(() => ending.abort(), LONGEST_MS);
+  const signal = AbortSignal.any([context.signal, ending.signal]);
+  try {
+    const headers = { accept: "*/*", "user-agent": "skillflow" };
+    const response = await context.fetch(url, {
+      method: "GET",
+      redirect: "manual",
+      credentials: "omit",
+      headers,
+      signal,
+    });
+    return { response, ...(await readSome(response)) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof SkillflowError) throw error;
+    if (ending.signal.aborted) throw new Error(`${url.host} did not answer in ${LONGEST_MS / 1000} seconds.`);
+    throw new Error(silence(url, error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readSome(response: Response): Promise<{ body: Buffer; isCut: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MOST_BYTES) break;
+  }
+  return { body: Buffer.concat(chunks).subarray(0, MOST_BYTES), isCut: size > MOST_BYTES };
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nobody listens there",
+  ENOTFOUND: "there is no such host",
+  EAI_AGAIN: "its name could not be looked up",
+  ECONNRESET: "it ended the connection",
+  UND_ERR_SOCKET: "it ended the connection in the middle of its answer",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is not vouched for",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is not vouched for",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+};
+
+function silence(url: URL, error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return `${url.host} gave no answer: ${CAUSES[code] ?? message}${code ? ` (${code})` : ""}.`;
+}

@@ -1,0 +1,262 @@
+import type { JsonObject, ToolContext } from "skillflow";
+import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { admit, isGuarded } from "../../skills/http/hosts.ts";
+import http from "../../skills/http/skill.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+
+let service: Loopback | undefined;
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+});
+
+async function start(handler: LoopbackHandler, parts: Partial<ToolContext> = {}) {
+  service = await startLoopback(handler);
+  return toolContext({ config: { HTTP_HOSTS: new URL(service.url).host }, ...parts });
+}
+
+const get = (context: ToolContext, input: JsonObject = {}) =>
+  callTool(http, "get", { url: `${service?.url}/health`, ...input }, context) as Promise<JsonObject>;
+const check = (context: ToolContext, ...urls: string[]) =>
+  callTool(http, "check", { urls }, context) as Promise<JsonObject>;
+
+const saying = (text: string, headers: Record<string, string> = {}, status = 200): LoopbackHandler => {
+  return async (_, response) => void response.writeHead(status, { "content-type": "text/plain", ...headers }).end(text);
+};
+
+describe("which hosts are asked", () => {
+  const isAdmitted = (HTTP_HOSTS: string, url: string) =>
+    admit(url, { config: { HTTP_HOSTS } }).then(
+      ({ href }) => href,
+      (error: Error) => error.message,
+    );
+
+  it.each([
+    ["192.0.2.1", "http://192.0.2.1/a?b#c", "http://192.0.2.1/a?b"],
+    ["192.0.2.1:8080", "http://192.0.2.1:8080/", "http://192.0.2.1:8080/"],
+    ["api.invalid", "https://API.invalid/x", "https://api.invalid/x"],
+    ["*.shop.invalid, other", "http://a.b.shop.invalid/", "http://a.b.shop.invalid/"],
+    ["https://api.invalid", "https://api.invalid/", "https://api.invalid/"],
+    ["[2001:db8::1]:9000", "http://[2001:db8::1]:9000/", "http://[2001:db8::1]:9000/"],
+    ["169.254.169.254", "http://169.254.169.254/latest", "http://169.254.169.254/latest"],
+    ["localhost:3000", "http://localhost:3000/", "http://localhost:3000/"],
+  ])("%j lets %s be asked", async (hosts, url, asked) => {
+    expect(await isAdmitted(hosts, url)).toBe(asked);
+  });
+
+  it.each([
+    ["api.invalid", "https://api.invalid.evil.example/"],
+    ["api.invalid", "https://evil.example/api.invalid"],
+    ["api.invalid", "https://xapi.invalid/"],
+    ["api.invalid", "https://api.invalid:8443/"],
+    ["api.invalid:8443", "https://api.invalid/"],
+    ["https://api.invalid", "http://api.invalid/"],
+    ["*.shop.invalid", "http://shop.invalid/"],
+    ["*.shop.invalid", "http://evilshop.invalid/"],
+    ["api.invalid", "https://api.invalid@evil.example/"],
+    ["api.invalid", "https://user:pass@api.invalid/"],
+    ["api.invalid", "ftp://api.invalid/"],
+    ["api.invalid", "file:///etc/passwd"],
+    ["10.0.0.5", "http://169.254.169.254/latest/meta-data"],
+    ["*.invalid", "http://[::ffff:169.254.169.254]/"],
+    ["*.254", "http://169.254.169.254/"],
+    ["*.0.1", "http://2130706433/"],
+    ["*", "http://a.example/"],
+    ["*.*", "http://a.example/"],
+    ["", "http://a.example/"],
+    ["*.com", "nonsense"],
+  ])("%j does not let %s be asked", async (hosts, url) => {
+    expect(await isAdmitted(hosts, url)).toMatch(
+      /not listed|does not list|lists no host|no host|not asked|Only http|not an address/,
+    );
+  });
+
+  it("a name that leads to this machine or to a cloud's metadata is not, unless it is listed as such", async () => {
+    expect(await isAdmitted("ip6-localhost, localhost.localdomain, *.localhost", "http://a.localhost/")).toMatch(
+      /leads to (127\.0\.0\.1|::1), an address of this machine|^http:\/\/a\.localhost\/$/,
+    );
+    for (const address of [
+      "127.0.0.1",
+      "127.8.8.8",
+      "169.254.169.254",
+      "::1",
+      "fe80::1",
+      "fd00:ec2::254",
+      "0.0.0.0",
+      "::ffff:127.0.0.1",
+      "100.100.100.200",
+    ])
+      expect(isGuarded(address), address).toBe(true);
+    for (const address of ["10.0.0.5", "192.168.1.1", "8.8.8.8", "2001:db8::1"])
+      expect(isGuarded(address), address).toBe(false);
+  });
+});
+
+describe("a page", () => {
+  it("is told with its status, some headers and its text, and nothing is sent along", async () => {
+    const context = await start(saying("ok\n", { "x-request-id": "r-1", "set-cookie": "sid=hidden", server: "nginx" }));
+    const page = await get(context);
+    expect(page).toMatchObject({
+      url: `${service?.url}/health`,
+      status: 200,
+      text: "ok\n",
+      content_type: "text/plain",
+      headers: { server: "nginx", "x-request-id": "r-1" },
+    });
+    expect(JSON.stringify(page)).not.toContain("hidden");
+    const { authorization, cookie } = service?.requests[0]?.headers ?? {};
+    expect([service?.requests[0]?.method, authorization, cookie]).toEqual(["GET", undefined, undefined]);
+  });
+
+  it.each([401, 403, 404, 429, 500, 503])("that answers %i is an answer", async (status) => {
+    const context = await start(saying("no", { "retry-after": "7" }, status));
+    expect(await get(context)).toMatchObject({ status, text: "no", headers: { "retry-after": "7" } });
+    expect(await check(context, `${service?.url}/`)).toMatchObject({ checks: [{ status, ok: false }], answering: 0 });
+    expect(service?.requests).toHaveLength(2);
+  });
+
+  it("is read in part: by lines, by offset, and no further than a megabyte of a hundred", async () => {
+    const lines = Array.from({ length: 3000 }, (_, n) => `metric_${n} ${n}`).join("\n");
+    const context = await start(saying(lines));
+    expect(await get(context, { contains: "METRIC_29" })).toMatchObject({ lines_matching: 111 });
+    const first = await get(context);
+    expect(first["next_offset"]).toBe(12_000);
+    const { text } = await get(context, { offset: 12_000 });
+    expect(`${String(first["text"])}${String(text)}`).toBe(lines.slice(0, 24_000));
+    await service?.close();
+    let sent = 0;
+    const large = await start(async (_, response) => {
+      const more = (): void => {
+        if (sent++ < 100 && !response.destroyed) response.write("x".repeat(1_000_000), more);
+        else response.end();
+      };
+      more();
+    });
+    expect(await get(large)).toMatchObject({ next_offset: 12_000, note: expect.stringContaining("larger than 1 MB") });
+    expect(sent).toBeLessThan(100);
+  });
+
+  it("of markup is told as what people read, one that is empty or no text is told apart", async () => {
+    const html = "<html><script>alert(1)</script><h1>All\n systems</h1><style>a{}</style><p>operational</p></html>";
+    expect(await get(await start(saying(html, { "content-type": "text/html" })))).toMatchObject({
+      text: "All\nsystems operational",
+    });
+    await service?.close();
+    expect(await get(await start(saying("")))).toMatchObject({ note: "The body is empty." });
+    await service?.close();
+    expect(await get(await start(saying("a\0b")))).toMatchObject({ note: "The body is no text: 3 bytes." });
+  });
+});
+
+describe("a redirect", () => {
+  it("is followed on listed hosts, and the way is told without what queries hold", async () => {
+    const context = await start(async ({ url }, response) => {
+      if (url.startsWith("/health")) response.writeHead(302, { location: "/login?token=one-time" }).end();
+      else response.end("here");
+    });
+    const page = await get(context);
+    expect(page).toMatchObject({ status: 200, text: "here", redirects: [`${service?.url}/login?…`] });
+    expect(JSON.stringify(page)).not.toContain("one-time");
+  });
+
+  it("to another host, to metadata or into a circle is told and not followed", async () => {
+    const other = await startLoopback(saying("secret"));
+    for (const location of [
+      other.url,
+      "http://169.254.169.254/latest/meta-data",
+      "file:///etc/passwd",
+      "//evil.example/x",
+    ]) {
+      const context = await start(async (_, response) => void response.writeHead(301, { location }).end());
+      expect(await get(context)).toMatchObject({ status: 301, note: expect.stringMatching(/not followed|empty/) });
+      expect(await check(context, `${service?.url}/`)).toMatchObject({
+        answering: 0,
+        checks: [{ error: expect.stringMatching(/not listed|Only http/) }],
+      });
+      await service?.close();
+    }
+    expect(other.requests).toHaveLength(0);
+    await other.close();
+    const circle = await start(async (_, response) => void response.writeHead(302, { location: "/again" }).end());
+    expect(await get(circle)).toMatchObject({ status: 302 });
+    expect(service?.requests).toHaveLength(6);
+  });
+});
+
+describe("what does not answer", () => {
+  it("is told in words, beside what does", async () => {
+    const context = await start(saying("ok"));
+    const { host } = new URL(service?.url ?? "");
+    const both = { ...context, config: { HTTP_HOSTS: `${host},127.0.0.1:1,nothing.invalid` } };
+    const told = await check(
+      both,
+      `http://${host}/a`,
+      "http://127.0.0.1:1/?key=k",
+      "http://nothing.invalid/",
+      "http://unlisted.example/",
+    );
+    expect(told).toMatchObject({
+      answering: 1,
+      checks: [
+        { ok: true, status: 200 },
+        { ok: false, url: "http://127.0.0.1:1/", error: expect.stringMatching(/no answer/) },
+        { ok: false, error: expect.stringMatching(/no such host|looked up/) },
+        { ok: false, error: "unlisted.example is not listed in HTTP_HOSTS: it was not asked." },
+      ],
+    });
+    const expired = () =>
+      Promise.reject(
+        new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "CERT_HAS_EXPIRED" }) }),
+      );
+    await expect(get({ ...context, fetch: expired })).rejects.toThrow("its certificate has expired (CERT_HAS_EXPIRED)");
+  });
+
+  it("in twenty seconds is left alone, whether it is silent or sends a little", async () => {
+    for (const begin of ["", "a"]) {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const context = await start(async (_, response) => {
+        if (begin) response.write(begin);
+        setImmediate(() => vi.advanceTimersByTime(20_000));
+      });
+      const { message } = await failureOf(() => get(context)).finally(() => vi.useRealTimers());
+      expect(message).toMatch(/did not answer in 20 seconds/);
+      await service?.close();
+    }
+  });
+
+  it("is not waited for once the call is aborted", async () => {
+    const controller = new AbortController();
+    const context = await start(() => controller.abort(new Error("the run ended")), { signal: controller.signal });
+    await expect(get(context)).rejects.toThrow("the run ended");
+    await expect(check(context, `${service?.url}/`)).rejects.toThrow("the run ended");
+  });
+});
+
+it("tells how many hosts there are, without asking any", async () => {
+  expect(await http.probe?.(toolContext({ config: { HTTP_HOSTS: "a.example, b.example" } }))).toMatch(
+    /may be asked: 2/,
+  );
+});
+
+it.each([
+  ["get", { url: "javascript:alert(1)" }],
+  ["get", { url: "https://a.example/x y" }],
+  ["check", { urls: [] }],
+  ["check", { urls: Array.from({ length: 11 }, () => "https://a.example/") }],
+] as const)("%s refuses %o", (name, input) => {
+  expect(fits(http.tools.find((tool) => tool.name === name)?.input_schema, input as unknown as JsonObject)).toBe(false);
+});
+
+const flooded = await startLoopback(async (_, response) => sendJson(response, 200, { text: 'x é"\n'.repeat(100_000) }));
+afterAll(() => flooded.close());
+
+describeSkill(http, {
+  config: () => ({ HTTP_HOSTS: new URL(flooded.url).host }),
+  inputs: {
+    get: { url: `${flooded.url}/` },
+    check: { urls: Array.from({ length: 10 }, (_, n) => `${flooded.url}/${n}`) },
+  },
+  flood: async (_, response) => void response.end(),
+  offline: ["get", "check"],
+});
