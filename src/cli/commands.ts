@@ -166,6 +166,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--deny", "the word is no"],
       ["--note <text>", "why: kept with the word, and seen by later nodes"],
       ["--no-run", "record the word alone; resume carries on"],
+      ["--detach", "with the engine dbos: record the word, and leave the run to a worker"],
       ...CHOICES,
       FROM_REF,
       ...PROJECT,

@@ -196,6 +196,8 @@ export interface RunQueue {
   examine(): Promise<QueueState>;
   /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;
+  /** Leaves a run that goes on to a worker. Throws `run.unknown`; `store.locked` while it is driven. */
+  requeue(run: string): Promise<void>;
   /**
    * Takes runs until it is told to stop, those too whose process died; then resolves once all under way are over.
    * A run that was queued is created in the store by whoever took it, with what it brings along; any other is opened.

@@ -24,6 +24,11 @@ const FILES = { "flow.yml": FLOW, "script.json": WORKING };
 const SCRIPTED = ["run", "flow.yml", "--model", "script:script.json"];
 const ASKING = ["run", "flow.yml", "--model", "openai-compatible:test"];
 
+/** Asks a person, then looks and posts. */
+const WAITING = FLOW.replace("entry: look", "entry: ask")
+  .replace("nodes:\n", 'nodes:\n  ask: { name: Ask, approval: { ask: "Shall it be?" } }\n')
+  .replace("edges:\n", "edges:\n  - { from: ask, to: look }\n");
+
 /** What a model says that looks, then posts twice, at each of two nodes. */
 const TURNS: readonly Scripted[] = [
   { calls: [{ tool: "desk_look" }] },
@@ -211,6 +216,28 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     const posts = linesOf(cwd, "posts.txt");
     expect(new Set(posts).size).toBe(posts.length);
     expect(posts.length).toBeGreaterThan(4 * runs.length - 4); // those in doubt are not posted again
+  });
+
+  it("keeps no place for a run that waits for a person, and goes on with it once the word is given", async () => {
+    const cwd = makeProject({ ...FILES, "asking.yml": WAITING });
+    const worker = await startWorker(cwd, {}, ["--concurrency", "1"]);
+    const queue = (run: string, file: string) => {
+      const model = ["--model", "script:script.json", "--engine", "dbos"];
+      return runProgram(["run", file, ...model, "--detach", "--run-id", run], { cwd, env });
+    };
+    for (const run of ["waits-a", "waits-b"]) await queue(run, "asking.yml");
+    await queue("plain", "flow.yml");
+    await until(() => says("plain", [worker]));
+    const stands = async () => Object.fromEntries((await listed(cwd)).map(({ id, status }) => [id, status]));
+    expect(await stands()).toMatchObject({ "waits-a": "waiting", "waits-b": "waiting", plain: "succeeded" });
+    const word = ["signal", "waits-b", "ask", "--approve", "--detach", "--engine", "dbos"];
+    expect(await runProgram(word, { cwd, env })).toMatchObject({ code: 0 });
+    await until(() => says("waits-b", [worker]));
+    expect(await stands()).toMatchObject({ "waits-a": "waiting", "waits-b": "succeeded" });
+    expect(await runHere(["runs", "verify", "waits-b", "--engine", "dbos"], { cwd, env })).toMatchObject({ code: 0 });
+    worker.child.kill("SIGTERM");
+    await until(() => worker.code !== undefined);
+    expect(worker.code).toBe(0);
   });
 
   it("ends a worker that is told to stop once its run has ended, and leaves the next one in the queue", async () => {

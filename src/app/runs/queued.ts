@@ -2,6 +2,7 @@ import type { RunRecord } from "../../core/event.ts";
 import { checkModels } from "../../core/model-name.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { redactRecord } from "../../core/record/content.ts";
+import { endOf } from "../../core/record/waiting.ts";
 import { changedSettings, type RunChoices } from "../../core/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { recordedSkills } from "../documents.ts";
@@ -23,8 +24,8 @@ interface TakeRequest {
 }
 
 /**
- * Drives a run of the queue: one that waited from its begin, one whose process died from where it was. Undefined where
- * that had come to the end before it died.
+ * Drives a run of the queue: one that was only recorded from its begin, any other from where it was. Undefined where it had
+ * come to an end, or waits for a person: such a run takes nobody's time.
  */
 export async function takeRun(
   workspace: Workspace,
@@ -33,8 +34,7 @@ export async function takeRun(
 ): Promise<FinishedRun | undefined> {
   const stored = await workspace.store.read(run);
   const isNew = stored.events.length === 0;
-  const last = stored.events.findLast(({ type }) => type === "workflow:end" || type === "run:resume");
-  if (last?.type === "workflow:end") return undefined;
+  if (endOf(stored.events)) return undefined;
   const prepared = await (isNew ? prepareQueued : prepareResume)(workspace, stored, request);
   try {
     const watch = request.watch(prepared);

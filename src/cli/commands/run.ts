@@ -98,7 +98,7 @@ export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning)
   beginning.workflow = record.workflow.id;
   const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
   wordOf(events, said, { now: Date.now(), settings: {} });
-  if (flags.run === false) return recordAlone(io, flags, record.run, said);
+  if (flags.run === false || flags.detach === true) return recordAlone(io, flags, record.run, said);
   const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
   const workspace = await openTrusted(io, flags, async () => workflow);
   const connect = { signal: interruptSignal(io), person: personAt(io) };
@@ -120,11 +120,12 @@ function approvalIn({ approve, deny }: Flags): boolean {
 
 async function recordAlone(io: Io, flags: Flags, run: string, said: Said): Promise<number> {
   const workspace = openWorkspace(io.host, projectOptions(flags));
+  const queue = flags.detach === true ? queueOf(workspace, flags) : undefined;
   await recordWord(workspace, run, said);
+  await queue?.requeue(run);
   const word = said.approved ? "approved" : "denied";
-  await io.err(
-    `${plainLine(said.node)} ${word} by ${plainLine(said.by)}\n  next: ${programName(io)} resume ${plainLine(run)}\n`,
-  );
+  const next = queue ? "" : `  next: ${programName(io)} resume ${plainLine(run)}\n`;
+  await io.err(`${plainLine(said.node)} ${word} by ${plainLine(said.by)}\n${next}`);
   return 0;
 }
 

@@ -9,7 +9,7 @@ import { skimRun } from "../run-skim.ts";
 import { storeError } from "../store-error.ts";
 import { databaseBlobs } from "./blobs.ts";
 import { type Database, ENGINE_SCHEMA, openDatabase, placeOf } from "./database.ts";
-import { APPLICATION, type Engine, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
+import { APPLICATION, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
 import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
 import { type Kept, listKept, readKept, type Segment } from "./runs.ts";
@@ -94,9 +94,10 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
     async open(run) {
       await readKept(database, checkRunId(run)); // an unknown one leaves no lock
       return locked(run, async () => {
-        const kept = await readKept(database, run);
+        const taken = seats.get(run);
+        const kept = await (taken ? readKept(database, run) : endLast(database, run));
         const stored = parseRun(kept.bytes, place, run);
-        const seat = seats.get(run) ?? (await nextSegment(database, await engine(), run, kept));
+        const seat = taken ?? (await (await engine()).start(await beginNext(database, run, kept), run));
         const epoch = (stored.events.at(-1)?.epoch ?? -1) + 1;
         return { ...storedOf(stored), journal: drive(run, seat, stored, epoch) };
       });
@@ -132,10 +133,19 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
       const { run } = record;
       await database.rows("select 1");
       const client = await openEngineClient(database);
-      const wanted = { workflowName: SEGMENT, queueName: QUEUE, workflowID: checkRunId(run), appVersion: FORMAT };
       await database.transaction(async (session) => {
         await insertRun(session, record, JSON.stringify(record));
-        await client.enqueueInTransaction(session, { ...wanted, applicationName: APPLICATION }, run);
+        await client.enqueueInTransaction(session, { ...QUEUED, workflowID: checkRunId(run) }, run);
+      });
+    },
+    async requeue(run) {
+      await readKept(database, checkRunId(run));
+      await locked(run, async () => {
+        const client = await openEngineClient(database);
+        await beginNext(database, run, await endLast(database, run), (session, workflowID) =>
+          client.enqueueInTransaction(session, { ...QUEUED, workflowID }, run),
+        );
+        await locks.free(runLock(run));
       });
     },
     async work({ concurrency, drive }, stop, onReady) {
@@ -209,17 +219,33 @@ const BEGIN = "update skillflow.runs set record = $2 where run = $1";
 const SEGMENT_BEGINS = "insert into skillflow.segments (run, nr, workflow) values ($1, $2, $3)";
 const SEGMENT_ENDS = "update skillflow.segments set records = $3 where run = $1 and nr = $2";
 
-/** Whoever drove the last one is gone, or was done with it: what of it is recorded counts, and nothing that comes later. */
-async function nextSegment(database: Database, engine: Engine, run: string, { segments }: Kept): Promise<Seat> {
+/** A segment that the engine leaves to whoever listens to the queue. */
+const QUEUED = { workflowName: SEGMENT, queueName: QUEUE, appVersion: FORMAT, applicationName: APPLICATION };
+
+/** Whoever drove the last segment is gone, or was done with it, and records nothing more from now on. */
+async function endLast(database: Database, run: string): Promise<Kept> {
+  const { segments } = await readKept(database, run);
+  const client = await openEngineClient(database);
+  await client.cancelWorkflows(segments.slice(-1).map(({ workflow }) => workflow));
+  return readKept(database, run);
+}
+
+/** Gives the next segment's workflow. */
+async function beginNext(
+  database: Database,
+  run: string,
+  { segments }: Kept,
+  alsoDo: (session: Session, workflow: string) => Promise<unknown> = async () => undefined,
+): Promise<string> {
   const last = segments.at(-1);
   const nr = (last?.nr ?? 0) + 1;
   const workflow = `${run}:${nr}`;
-  if (last) await (await openEngineClient(database)).cancelWorkflows([last.workflow]);
   await database.transaction(async (session) => {
     if (last) await session.query(SEGMENT_ENDS, [run, last.nr, last.steps.length]);
     await session.query(SEGMENT_BEGINS, [run, nr, workflow]);
+    await alsoDo(session, workflow);
   });
-  return engine.start(workflow, run);
+  return workflow;
 }
 
 /** A segment that was begun elsewhere: the engine counts its steps from the first on. */
