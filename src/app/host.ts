@@ -1,6 +1,6 @@
 import type { Environment, ProjectConfig } from "../core/config.ts";
 import type { ShortLivedKeys } from "../core/model-name.ts";
-import type { Model, ProcessMark, RunQueue, Store } from "../core/ports.ts";
+import type { Model, ProcessMark, RunQueue, StateStore, Store } from "../core/ports.ts";
 import type { Skill } from "../core/skill.ts";
 import type { Processes } from "../loaders/mcp/processes.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
@@ -63,6 +63,8 @@ export interface Workspace {
   readonly storeDirectory: string | undefined;
   /** What workers take runs from; undefined where runs are files, or in a store of another program's. */
   readonly queue?: RunQueue | undefined;
+  /** Where runs remember. */
+  readonly state: StateStore;
   /** Models of the program that uses us, by their prefixes. */
   readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
@@ -82,6 +84,8 @@ export interface WorkspaceOptions {
   readonly discover: boolean;
   /** A folder of run files, a database, or a store of one's own; `.skillflow/runs` where nothing is said. */
   readonly store: StorePlace;
+  /** A folder, `git:BRANCH`, or a place of one's own; `.skillflow/state` where nothing is said. */
+  readonly state?: string | StateStore | undefined;
   /** Skills of the program that uses us: they stand above all that are found, and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;

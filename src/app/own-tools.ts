@@ -34,8 +34,9 @@ export function ownHandler(call: Call, world: OwnWorld): Handler | undefined {
 
 function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   const { skill, name } = call.tool;
-  const { again, reading } = call;
+  const { again, reading, recalled } = call;
   if (reading !== undefined) return () => reading;
+  if (recalled !== undefined) return () => recalled;
   if (again) return (input: JsonObject) => readResult(again, checkedAs<ReadResult>(input), world.blobs);
   const carry = skill === EXECUTOR ? EXECUTORS[name] : undefined;
   if (carry) return (input: JsonObject, context: ToolContext) => carry(input, world, context);

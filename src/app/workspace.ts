@@ -31,6 +31,7 @@ export type { InlineSkills, SkillEntry, TrustEntry };
 import { documentsOf, type Host, processesOf } from "./host.ts";
 import { openRunners } from "./sandboxes.ts";
 import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
+import { openState } from "./states.ts";
 import { openStore } from "./stores.ts";
 
 export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace {
@@ -63,6 +64,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     skills,
     choices,
     ...opened,
+    state: openState(host, options.state),
     models: options.models ?? new Map(),
     overrides: options.overrides,
   };

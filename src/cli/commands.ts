@@ -68,6 +68,11 @@ const ENGINE: readonly OptionSpec[] = [
 
 const STORE: readonly OptionSpec[] = [["--store <dir>", "where runs are kept (default: .skillflow/runs)"], ...ENGINE];
 
+const STATE: OptionSpec = [
+  "--state <place>",
+  "where runs remember: a folder, or git:BRANCH of the checkout's remote (default: .skillflow/state)",
+];
+
 const REPORTS: readonly OptionSpec[] = [
   ["--out <dir>", "write the result, the trace, the plan and reports into this folder"],
   [
@@ -133,11 +138,13 @@ export const COMMANDS: readonly CommandSpec[] = [
       ["--dry-run", "stop at the first decision; no MCP server is connected"],
       ["--run-id <id>", "name the run"],
       ["--detach", "with the engine dbos: record the run for a worker, and print its id"],
+      ["--no-cool-down", "run although one of the same key has ended within the workflow's cool-down"],
       ...CHOICES,
       FROM_REF,
       ...PROJECT,
       WORKDIR,
       ...STORE,
+      STATE,
       ...DRIVING,
     ],
     load: async () => (await import("./commands/run.ts")).run,
@@ -152,6 +159,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...PROJECT,
       WORKDIR,
       ...STORE,
+      STATE,
       ...DRIVING,
     ],
     continues: "run",
@@ -172,6 +180,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...PROJECT,
       WORKDIR,
       ...STORE,
+      STATE,
       ...DRIVING,
     ],
     continues: "run",
@@ -219,6 +228,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...PROJECT,
       WORKDIR,
       ...STORE,
+      STATE,
     ],
     continues: "plan",
     load: async () => (await import("./commands/apply.ts")).apply,

@@ -29,6 +29,7 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
     skillDirs: list(flags, "skills"),
     discover: flags.discover !== false,
     store: placeOf({ store: text(flags, "store"), engine: text(flags, "engine"), url: text(flags, "databaseUrl") }),
+    state: text(flags, "state"),
     writableWorkdir: flags.writableWorkdir === true,
     skillFlags: {
       trust: list(flags, "trustSkill"),
@@ -79,6 +80,7 @@ export function runChoices(flags: Flags): RunChoices {
     detached: flags.detach === true,
     frozen: flags.frozen === true,
     allowPublic: flags.allowPublic === true,
+    coolDown: flags.coolDown !== false,
   };
 }
 

@@ -96,7 +96,7 @@ export const runErrorSchema = lazy(() =>
 );
 export type RunError = Fitting<typeof runErrorSchema>;
 
-export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting"] as const;
+export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting", "skipped"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
@@ -160,6 +160,14 @@ const toolDescriptorSchema = lazy(() =>
     host: z.string().optional().describe("of the service that it writes to"),
     dialect: z.enum(INPUT_DIALECTS).optional(),
     settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
+  }),
+);
+
+const daySchema = lazy(() =>
+  z.object({
+    date: z.string().describe("UTC"),
+    runs: z.int().describe("of the workflow begun that day, this one counted"),
+    cost_usd: z.number().describe("what those that ended had cost"),
   }),
 );
 
@@ -377,6 +385,13 @@ const bodies = lazy(
         applied: z.boolean().describe("a person's word about an operation in doubt"),
         by: z.string(),
       }),
+      z.object({
+        type: z.literal("state:written"),
+        delta: z.string().describe("the id by which what the run wrote is applied once"),
+        entries: z.int().describe("how many it changed"),
+        touches: z.int().describe("how many puts of the run are written by now"),
+        cost_usd: z.number().describe("what of its cost is counted by now"),
+      }),
       z.object({ type: z.literal("tool:removed"), node: z.string(), name: z.string(), id: z.string() }),
       z.object({
         type: z.literal("reply:rejected"),
@@ -385,7 +400,15 @@ const bodies = lazy(
       }),
       z.object({
         type: z.literal("limit:reached"),
-        limit: z.enum(["max_cost_usd", "max_tokens", "max_steps", "timeout", "node_timeout"]),
+        limit: z.enum([
+          "max_cost_usd",
+          "max_tokens",
+          "max_steps",
+          "timeout",
+          "node_timeout",
+          "max_cost_usd_per_day",
+          "max_runs_per_day",
+        ]),
         message: z.string(),
       }),
       z.object({ type: z.literal("warning"), message: z.string(), node: z.string().optional() }),
@@ -401,6 +424,7 @@ const bodies = lazy(
         type: z.literal("run:resume"),
         from: z.string().optional().describe("the node to redo from"),
         settings: settingsSchema().partial(),
+        day: daySchema().optional().describe("what was used of the day's limits by then"),
       }),
     ] as const,
 );
@@ -489,6 +513,12 @@ export const stateEntrySchema = lazy(() =>
 );
 export type StateEntry = Fitting<typeof stateEntrySchema>;
 
+/** The run before, of a run that came within its cool-down (extensions G33). */
+export const skippedSchema = lazy(() =>
+  z.object({ run: z.string(), at: z.string().describe("when it ended"), verdict: z.string().optional() }),
+);
+export type Skipped = Fitting<typeof skippedSchema>;
+
 const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
 
 /** What names a run: its files, and a word that stands in commands for people to copy as it is. */
@@ -518,6 +548,16 @@ export const runRecordSchema = lazy(() =>
       )
       .optional()
       .describe("the workflows that nodes run, by the path of the node: each, top/each"),
+    states: z
+      .record(z.string(), z.array(stateEntrySchema()))
+      .optional()
+      .describe("what it found in the states that its workflow declares"),
+    day: daySchema().optional().describe("what was used of the day's limits when it began"),
+    cooled: z
+      .string()
+      .optional()
+      .describe("the key that runs cool down by, where the workflow has one and it resolves"),
+    skipped: skippedSchema().optional().describe("the run of the same key that it came too soon after"),
     warnings: z.array(z.string()).describe("said once, when the run starts"),
   }),
 );

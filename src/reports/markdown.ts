@@ -43,6 +43,7 @@ const MARKS: Readonly<Record<RunState, string>> = {
   stopped: "🛑",
   interrupted: "⏸️",
   waiting: "◆",
+  skipped: "⏭️",
 };
 const NODE_MARKS: Readonly<Record<VisitStatus, string>> = {
   success: "✅\u00a0succeeded",

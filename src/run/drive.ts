@@ -245,7 +245,7 @@ function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
   });
 }
 
-function tell(observers: readonly Observer[], event: RunEvent): void {
+export function tell(observers: readonly Observer[], event: RunEvent): void {
   for (const observer of observers) watch(() => observer.onEvent(event));
 }
 

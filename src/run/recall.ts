@@ -87,6 +87,7 @@ const AFTER_THE_END: ReadonlySet<string> = new Set([
   "operation:begun",
   "operation:ended",
   "operation:resolved",
+  "state:written",
 ]);
 
 /** An event without its place in the list. */

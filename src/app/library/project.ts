@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { type Diagnostic, isDiagnostic, withField } from "../../core/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { Model, Store } from "../../core/ports.ts";
+import type { Model, StateStore, Store } from "../../core/ports.ts";
 import { createRedactor, type Secret } from "../../core/redact/redact.ts";
 import type { Skill, SkillDefinition } from "../../core/skill.ts";
 import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/values.ts";
@@ -47,6 +47,11 @@ export interface ProjectOptions {
   readonly models?: Readonly<Record<string, Model>>;
   /** Where runs are kept. Default: files below `.skillflow/runs` of the directory. */
   readonly store?: Store;
+  /**
+   * Where runs remember what later runs are to know: a folder, `git:BRANCH` of the checkout's remote, or a place of one's
+   * own. Default: files below `.skillflow/state` of the directory.
+   */
+  readonly state?: string | StateStore;
 }
 
 /** What governs a run, where it differs from what its workflow, the project and `env` say. */
@@ -64,11 +69,14 @@ export interface Limits {
   readonly max_tokens?: number;
   readonly max_steps?: number;
   readonly timeout?: number | string;
+  readonly per_day?: { readonly max_cost_usd?: number; readonly max_runs?: number };
 }
 
 export interface RunOptions extends RunSettings, Watching {
   /** The run's input, as JSON. `dryRun: true` in it stops the run at its first decision. Default: `{}`. */
   readonly input?: { readonly [key: string]: unknown };
+  /** False: the run does its work although one of the same key has ended within the workflow's cool-down. Default: true. */
+  readonly coolDown?: boolean;
 }
 
 export interface ResumeOptions extends RunSettings, Watching {
@@ -105,6 +113,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     skillDirs: [],
     discover: options.discover ?? true,
     store: options.store,
+    state: options.state,
     given: await givenSkills(options.skills ?? []),
     models: givenModels(options.models ?? {}),
     skillFlags: { ...NO_FLAGS, trust: options.trust ?? [] },
@@ -191,7 +200,7 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
   // As they are now: a run is not changed by what its caller does with them later.
   const given = documentOf(workflow);
   const input = inputOf(options.input);
-  const choices = choicesOf(options);
+  const choices = { ...choicesOf(options), coolDown: options.coolDown };
   const run = newRunId();
   return {
     run,

@@ -3,9 +3,11 @@ import { holdToReview } from "../../core/applying/approval.ts";
 import { isUnclear } from "../../core/applying/outcome.ts";
 import type { PlannedOperation } from "../../core/engine/state.ts";
 import { misfitOf } from "../../core/engine/tool-input.ts";
+import { callCodeOf, messageOf } from "../../core/errors.ts";
 import type { EventBody } from "../../core/event.ts";
 import type { Operation } from "../../core/operation.ts";
 import { runScriptTool } from "../../core/own/disclosure.ts";
+import { isStatePut, plannedPut } from "../../core/own/state.ts";
 import { fillReferences } from "../../core/plan/reference.ts";
 import { standAfter } from "../../core/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/ports.ts";
@@ -23,11 +25,13 @@ import type { SkillEntries } from "../skills/entries.ts";
 import {
   type AppliedOperation,
   type ApplyRequest,
+  bareOf,
   isApplied,
   type PreparedApply,
   reviewPlan,
   skillOf,
 } from "./apply.ts";
+import { applyPut } from "./memory.ts";
 
 /** Carries out what was approved, in order; goes on after a failure with what does not depend on it. */
 export async function applyPlan(
@@ -113,7 +117,7 @@ async function carryOut({ prepared, request, planned, ledger, call }: Applying, 
   }
   const name = (standing === "in_doubt" ? begun : undefined) ?? callId(operation, prepared, request);
   await ledger.note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
-  const outcome = await call({ tool, input: filled.input, name, id });
+  const outcome = await call({ tool, input: filled.input, name, operation });
   return endOf(one, ledger, tool, outcome);
 }
 
@@ -147,6 +151,7 @@ function outputOf(planned: readonly PlannedOperation[], id: string): Json | unde
 
 /** The tool as it is now: what was planned is held to its schema anew. */
 function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | undefined {
+  if (isStatePut(bareOf(operation))) return plannedPut();
   const id = skillOf(operation);
   const record = recordSkill(id, entries.get(id));
   if (operation.skill === EXECUTOR) return runScriptTool([record], "write");
@@ -158,7 +163,7 @@ interface Operating {
   readonly input: Json;
   /** The id that its handler knows the call by. */
   readonly name: string;
-  readonly id: string;
+  readonly operation: Operation;
 }
 type CallOperation = (operating: Operating) => Promise<Outcome>;
 
@@ -174,7 +179,9 @@ function callerOf(
   const { record } = reviewed.stored;
   const blobs = workspace.store.blobs(record.run);
   let callTool: CallTool | undefined;
-  return async ({ tool, input, name, id }) => {
+  return async ({ tool, input, name, operation }) => {
+    if (isStatePut(tool)) return attempted(() => applyPut(workspace, record, { operation, input }));
+    const { id } = operation;
     callTool ??= createCall({
       run: record.run,
       findHandler(call) {
@@ -194,6 +201,14 @@ function callerOf(
     });
     return callTool({ key: `apply/${id}`, id: name, tool, input }, signal);
   };
+}
+
+async function attempted(work: () => Promise<Json>): Promise<Outcome> {
+  try {
+    return { output: await work() };
+  } catch (error) {
+    return { error: messageOf(error), code: callCodeOf(error) };
+  }
 }
 
 /** The run's journal, past all that is recorded. */

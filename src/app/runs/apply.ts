@@ -5,6 +5,7 @@ import { fold } from "../../core/engine/fold.ts";
 import { begin, type PlannedOperation, type State } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { Operation, Plan } from "../../core/operation.ts";
+import { isStatePut } from "../../core/own/state.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { isUnchained } from "../../core/record/chain.ts";
 import { endOf, waitsIn } from "../../core/record/waiting.ts";
@@ -125,7 +126,7 @@ export async function prepareApply(
   const wanted = planned.filter((one) => approved.has(one.operation.id) && !isApplied(one));
   const { host, skills } = workspace;
   const inline = recordedSkills(stored.record.workflow);
-  const ids = new Set(wanted.map(({ operation }) => skillOf(operation)));
+  const ids = new Set(wanted.flatMap(({ operation }) => (isStatePut(bareOf(operation)) ? [] : skillOf(operation))));
   const found = new Map(await Promise.all([...ids].map(async (id) => [id, await skills.find(id, inline)] as const)));
   const secrets = secretsOf(host.env, await reachedSkills(skills, found), workspace);
   const redactor = runRedactor(secrets, stored.record.workflow);
@@ -154,6 +155,11 @@ export function skillOf({ skill, input }: Operation): string {
   return skill === EXECUTOR && isObject(input) ? String(input.skill_name) : skill;
 }
 
+/** The tool that it calls, by its own name. */
+export function bareOf({ skill, tool }: Operation) {
+  return { skill, name: tool };
+}
+
 /** `writes: deny` of the operator's file stops it (fine-print T14). */
 function refuseDenied({ operator, host }: Workspace): void {
   if (operator.writes === "deny") throw wrong("nothing is written here: your own config file says writes: deny");
@@ -170,6 +176,7 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
 
 function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[]): void {
   for (const { operation } of wanted) {
+    if (isStatePut(bareOf(operation))) continue;
     const id = skillOf(operation);
     const reason = lackOf(entries.get(id), operation);
     if (reason === undefined) continue;

@@ -1,9 +1,11 @@
+import { fold } from "../../core/engine/fold.ts";
 import { linkProgram } from "../../core/engine/link.ts";
-import type { State } from "../../core/engine/state.ts";
+import { begin, type State } from "../../core/engine/state.ts";
 import type { RunEvent, RunRecord, Settings } from "../../core/event.ts";
 import { isOffline } from "../../core/model-name.ts";
-import type { Journal, Observer, Store } from "../../core/ports.ts";
+import type { Journal, Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
+import { memoryOfEnd } from "../../core/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/record/result.ts";
 import { endOf, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
 import { changedSettings, recordedSettings } from "../../core/settings/settings.ts";
@@ -28,6 +30,7 @@ import { configFiles } from "../workspace.ts";
 export { holdLarge } from "../../run/large.ts";
 export { blameStray } from "../../run/stray.ts";
 
+import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 
 export interface Watch {
@@ -55,9 +58,16 @@ export interface FinishedRun {
 
 /** Opens a prepared run in its store and drives it to its end. */
 export async function startRun(workspace: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
-  const journal = await workspace.store.create(prepared.record);
-  const { record, replay } = prepared;
-  return drive(workspace, prepared, watch, { record, journal, events: [], afterwards: replay?.afterwards ?? [] });
+  const { replay } = prepared;
+  const day = await countedDay(workspace, prepared.record, prepared.record);
+  const record = { ...prepared.record, ...day };
+  const journal = await workspace.store.create(record);
+  return drive(workspace, { ...prepared, record }, watch, {
+    record,
+    journal,
+    events: [],
+    afterwards: replay?.afterwards ?? [],
+  });
 }
 
 /**
@@ -71,6 +81,11 @@ export async function resumeRun(
   { from, said }: Onwards = {},
 ): Promise<FinishedRun> {
   const { record, journal, events } = await workspace.store.open(prepared.record.run);
+  if (mayHaveUnwritten(events)) {
+    const settled = await settle(workspace, watch, { record, journal, events });
+    if (settled && from === undefined && settled.result.status === "succeeded") return settled;
+    if (settled) return resumeRun(workspace, prepared, watch, { from, said });
+  }
   const afterwards = afterwardsIn(events);
   const ended = endOf(events) !== undefined;
   const changes = await closingOnFailure(journal, () =>
@@ -90,7 +105,10 @@ export async function resumeRun(
     return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
   }
   const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
-  const again = { key, body: { type: "run:resume", ...defined("from", from), settings: changes } } as const;
+  const day = ended
+    ? await closingOnFailure(journal, () => dayAgain(workspace, { record, events }, changes))
+    : undefined;
+  const again = { key, body: { type: "run:resume", ...defined("from", from), settings: changes, ...day } } as const;
   if (ended) return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, again] });
   if (from === undefined && Object.keys(changes).length === 0 && !isHalted(events)) {
     return drive(workspace, prepared, watch, { record, journal, events, afterwards });
@@ -120,6 +138,43 @@ export async function recordWord(workspace: Workspace, run: string, said: Said):
   }
 }
 
+/** Of a run that has ended and was not taken up: writes what it leaves, where that was not done. */
+async function settle(
+  workspace: Workspace,
+  watch: Watch,
+  opened: Omit<Opened, "afterwards">,
+): Promise<FinishedRun | undefined> {
+  const { record, journal, events } = opened;
+  const state = events.reduce(fold, begin(record, journal.epoch));
+  if (!memoryOfEnd(record, state)) return undefined;
+  watch.onOpened?.();
+  try {
+    for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+    const told = [...events];
+    const keep: Observer = { onEvent: (event) => told.push(event) };
+    const written = await writeMemory(workspace, { record, state, journal, observers: [keep, ...watch.observers] });
+    return {
+      record,
+      events: told,
+      state: written,
+      result: describeResult(record, written),
+      blobs: blobsAt(workspace, record),
+    };
+  } finally {
+    await journal.close();
+  }
+}
+
+/** A run that its day had no room for is counted when it is taken up. */
+function dayAgain(workspace: Workspace, { record, events }: StoredRun, changes: Partial<Settings>) {
+  const settings = { ...recordedSettings(record.settings, events), ...changes };
+  const resumes = events.filter(({ type }) => type === "run:resume").length;
+  const limit = events.findLast(({ type }) => type === "limit:reached" || type === "run:resume");
+  const wasRefused = limit?.type === "limit:reached" && limit.limit === "max_runs_per_day";
+  if (wasRefused) return countedDay(workspace, record, { settings, again: resumes + 1 });
+  return presentDay(workspace, record, settings);
+}
+
 /** Its process died while it brought the run to an end before its time. */
 function isHalted(events: readonly RunEvent[]): boolean {
   const last = events.findLast(({ type }) =>
@@ -140,9 +195,9 @@ interface Opened {
 }
 
 /** Whatever keeps a run from being driven leaves it free for the next who tries. */
-async function closingOnFailure<Value>(journal: Journal, work: () => Value): Promise<Value> {
+async function closingOnFailure<Value>(journal: Journal, work: () => Value | Promise<Value>): Promise<Value> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     await journal.close();
     throw error;
@@ -189,26 +244,32 @@ async function driveOpened(
   });
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };
-  const state = await driveRun({
+  const observers = [keep, ...watch.observers];
+  const driven = await driveRun({
     program: linkProgram(record),
     journal: opened.journal,
     ask,
     ...toolCaller(workspace, prepared, { settings, fetch: limitedFetch, loggerFor: watch.loggerFor }),
     blobText: (id) => blobText(workspace.store.blobs(record.run), id),
     redactor,
-    observers: [keep, ...watch.observers],
+    observers,
     signal: watch.signal,
     afterwards: opened.afterwards,
     spentMs: prepared.spentMs,
     recall: prepared.replay?.recall,
   });
+  const state = await writeMemory(workspace, { record, state: driven, journal: opened.journal, observers });
   return {
     record: opened.record,
     events,
     state,
     result: describeResult(record, state),
-    blobs: workspace.storeDirectory && blobsOfRun(workspace.storeDirectory, record.run),
+    blobs: blobsAt(workspace, record),
   };
+}
+
+function blobsAt({ storeDirectory }: Workspace, { run }: RunRecord): string | undefined {
+  return storeDirectory && blobsOfRun(storeDirectory, run);
 }
 
 /** What the latest resume changes. */

@@ -28,6 +28,7 @@ import { faultOf } from "../skills/states.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
 import { type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
+import { recallMemory } from "./memory.ts";
 import {
   describeLikeSources,
   limitWarnings,
@@ -87,9 +88,15 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
   const serving = request.serving ?? (choices.detached ? undefined : await openServing(settings.model, workspace));
   const sources = await readSources(workspace, read, request);
   const inner = await pinInner(workspace, read, request);
+  const remembers = !request.stage && !request.isRecorded && !isDryRun(read.input);
+  const coolsDown = choices.coolDown !== false;
+  const memory = remembers
+    ? await recallMemory(workspace, { ...read, inner, input: reach.redactor.value(read.input), coolsDown })
+    : {};
   const gathered = await leaveOutUseless(reach.gathered, workspace.host.cwd, { input: read.input, sources });
   const opening = { ...read, ...reach, gathered, limitMs: settings.limits.timeout_ms };
-  const opened = await openServers(workspace.host, opening, request);
+  const connect = memory.skipped ? undefined : request.connect;
+  const opened = await openServers(workspace.host, opening, { choices, connect });
   const entries = request.stage?.(opened.entries, settings.writes) ?? opened.entries;
   const servers = { ...opened, entries };
   const { spentMs, close } = servers;
@@ -108,6 +115,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
     ...(read.inner.size === 0 ? {} : { inner }),
     skills,
     settings,
+    ...memory,
     warnings: [
       ...(choices.detached ? [] : warningsOf(workspace, read, servers)),
       ...(choices.detached ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),

@@ -15,6 +15,7 @@ import type { Serving } from "../models.ts";
 import type { Recording } from "../stores.ts";
 import { configFiles } from "../workspace.ts";
 import type { FinishedRun } from "./drive.ts";
+import { recalledIn } from "./memory.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
 import { holdToNow, prepareRecorded } from "./resume.ts";
 
@@ -69,7 +70,12 @@ export async function prepareReplay(
   });
   const replay = { recall: recallRun(stored, tools), afterwards };
   const warnings = [...unchainedWarnings(stored), ...prepared.warnings];
-  return { ...prepared, warnings, record: { ...prepared.record, kind: "replay", settings, skills }, replay };
+  return {
+    ...prepared,
+    warnings,
+    record: { ...prepared.record, ...recalledIn(record), kind: "replay", settings, skills },
+    replay,
+  };
 }
 
 interface ReplayRequest {

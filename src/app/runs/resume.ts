@@ -16,6 +16,7 @@ import type { Workspace } from "../host.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
 import { configFiles, unknownSkills } from "../workspace.ts";
 import { recordedInner } from "./inner.ts";
+import { hasUnwritten } from "./memory.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
 
 interface ResumeRequest {
@@ -108,10 +109,15 @@ export function checkResumable({ record, events }: StoredRun, from: string | und
         : `its path is ${[...visited].join(", ") || "empty: resume it without --from"}`,
     });
   }
-  const last = events.at(-1);
-  if (from === undefined && last?.type === "workflow:end" && last.status === "succeeded") {
-    throw new SkillflowError("run.finished", `run ${run} has succeeded: there is nothing to carry on`, {
-      hint: "redo a part of it with --from NODE",
-    });
+  const last = events.findLast(({ type }) => type === "workflow:end" || type === "run:resume");
+  if (from === undefined && last?.type === "workflow:end" && ["succeeded", "skipped"].includes(last.status)) {
+    if (hasUnwritten({ record, events })) return;
+    throw new SkillflowError(
+      "run.finished",
+      `run ${run} has ${last.status === "skipped" ? "done nothing: it came within its cool-down" : "succeeded: there is nothing to carry on"}`,
+      {
+        hint: last.status === "skipped" ? "run it with --no-cool-down" : "redo a part of it with --from NODE",
+      },
+    );
   }
 }

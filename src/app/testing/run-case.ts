@@ -14,6 +14,7 @@ import type { Recall } from "../../run/recall.ts";
 import type { Workspace } from "../host.ts";
 import type { Serving } from "../models.ts";
 import { type FinishedRun, startRun } from "../runs/drive.ts";
+import { recalledIn } from "../runs/memory.ts";
 import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import { configFiles } from "../workspace.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
@@ -121,8 +122,13 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
     stage: (entries, writes) => stageSkills(entries, writes, props),
   });
   const skills = prepared.record.skills.map((skill) => asRecorded(skill, props));
+  const recorded = recordingOf(serving)?.record;
   const recall = recallOf(props, prepared, recordingOf(serving)?.events ?? []);
-  return { ...prepared, record: { ...prepared.record, kind: "test", skills }, replay: { recall, afterwards: [] } };
+  return {
+    ...prepared,
+    record: { ...prepared.record, ...(recorded ? recalledIn(recorded) : {}), kind: "test", skills },
+    replay: { recall, afterwards: [] },
+  };
 }
 
 /** What the test, the workflow and the project say; where tools are live the operator too, and the test loosens nothing (trust 6). */

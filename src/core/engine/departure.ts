@@ -1,4 +1,4 @@
-import type { EventBody, EventOf, RunError, RunRecord } from "../event.ts";
+import type { EventBody, EventOf, RunError, RunRecord, RunStatus, Skipped } from "../event.ts";
 import { followPath } from "../path.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
@@ -125,11 +125,21 @@ export function endHalted(program: Program, state: State): SingleStep {
   if (halt.status === "failed") return end(program, state, "failed", halt.reason, halt.error);
   const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
-  const hint = limit && limit !== "timeout" ? `raise ${limit} and resume` : undefined;
+  const hint = limit?.endsWith("_per_day")
+    ? "resume it tomorrow, or raise limits.per_day"
+    : limit && limit !== "timeout"
+      ? `raise ${limit} and resume`
+      : undefined;
   return end(program, state, status, reason, { code, message: reason, ...(hint ? { hint } : {}) });
 }
 
-type Ending = "succeeded" | "failed" | "stopped" | "interrupted";
+/** A run that came within its cool-down does nothing (extensions G33). */
+export function endSkipped(program: Program, state: State, { run, at, verdict }: Skipped): SingleStep {
+  const found = verdict === undefined ? "" : `, which found ${verdict}`;
+  return end(program, state, "skipped", `within the cool-down after run ${run} of ${at}${found}`);
+}
+
+type Ending = Exclude<RunStatus, "waiting">;
 
 function end(program: Program, state: State, status: Ending, reason: string, error?: RunError): SingleStep {
   if (state.inside) return endInside(program, state, state.inside, error);

@@ -1,5 +1,6 @@
 import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
 import type { MadeTool, RecordedCall } from "../own/call.ts";
+import { touchOf } from "../own/state.ts";
 import { standAfter, UNTOUCHED } from "../plan/standing.ts";
 import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
 import { defined } from "../values.ts";
@@ -94,12 +95,18 @@ function foldInto(state: State, event: RunEvent): void {
       break;
     case "workflow:end":
       state.end = {
+        at: event.time,
         status: event.status,
         reason: event.reason,
         waiting: event.waiting,
         verdict: event.verdict,
         error: event.error,
       };
+      break;
+    case "state:written":
+      state.run.written = { touches: event.touches, costUsd: event.cost_usd };
+      state.run.writtenEnd = state.end;
+      state.run.afterwards += 1;
       break;
     case "run:resume":
       foldResume(state, event);
@@ -257,7 +264,7 @@ function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
   if (call) Object.assign(call, { announced: event.epoch, ref });
 }
 
-function foldResult(state: State, event: EventOf<"tool:result">): void {
+function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
   const { visit } = state;
   const { ref, output = null, error, blobs, planned = false } = event;
   if (blobs) state.run.holdsBlobs = true;
@@ -266,6 +273,8 @@ function foldResult(state: State, event: EventOf<"tool:result">): void {
   if (recorded) state.run.hasResults = true;
   if (recorded && planned) recorded.planned = planned;
   if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
+  const touch = recorded && !planned && touchOf(event.tool, recorded.input, output, event.time);
+  if (touch) state.run.touches.push({ ...touch, visit: visit?.key ?? "" });
   const call = pendingOf(visit, event.id);
   if (!visit || !call) return;
   if (!call.outcome) visit.unanswered -= 1;

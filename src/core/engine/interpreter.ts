@@ -1,6 +1,6 @@
 import type { EventBody } from "../event.ts";
 import { isDryRun } from "../workflow/inputs.ts";
-import { endHalted, finishEarly, park, route } from "./departure.ts";
+import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
 import { askWord, isWaiting } from "./inner/approval.ts";
 import { manage } from "./inner/runs.ts";
 import { leaveUnfinished } from "./leave.ts";
@@ -59,6 +59,7 @@ function placed({ inside }: State, step: SingleStep): SingleStep {
 
 function decideNext(program: Program, state: State): SingleStep {
   if (!state.started) return start(program);
+  if (program.record.skipped && !state.inside) return endSkipped(program, state, program.record.skipped);
   if (state.visit) return inVisit(sceneOf(program, state, state.visit));
   if (state.halt) return endHalted(program, state);
   if (state.leaving) return route(program, state, state.leaving);

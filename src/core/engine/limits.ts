@@ -1,7 +1,7 @@
 import type { EventBody, StepKey } from "../event.ts";
 import { parseDuration } from "../values.ts";
 import type { InnerLimits, Program } from "./program.ts";
-import type { State } from "./state.ts";
+import { type State, withOuter } from "./state.ts";
 import type { AskStep, SingleStep } from "./step.ts";
 
 /** What a run, an inner run and an attempt may spend (O8, O10; extensions 7, Map and call). */
@@ -10,6 +10,8 @@ type Reached = Extract<EventBody, { type: "limit:reached" }>;
 
 /** Asks a model, unless a limit of the run, or of an inner run that it is part of, is reached (O8). */
 export function ask(program: Program, state: State, step: Omit<AskStep, "kind">): SingleStep {
+  const late = dayReached(state);
+  if (late) return limitStep(outermost(state), step.key, late);
   for (const level of levels(program, state)) {
     const reached = spent(level);
     if (reached) return limitStep(level.state, step.key, reached);
@@ -19,12 +21,33 @@ export function ask(program: Program, state: State, step: Omit<AskStep, "kind">)
 
 /** The same before a node is entered. */
 export function stepsLeft(program: Program, state: State, node: string): SingleStep | undefined {
+  const late = dayReached(state);
+  if (late) return limitStep(outermost(state), `${state.inside?.prefix ?? ""}${state.visits}:day`, late);
   for (const { state: each, limits } of levels(program, state)) {
     if (limits.max_steps === undefined || each.entered < limits.max_steps) continue;
     const message = `the limit of ${limits.max_steps} node visits was reached before ${node}`;
     return limitStep(each, `${state.inside?.prefix ?? ""}${state.visits}:limit`, { limit: "max_steps", message });
   }
   return undefined;
+}
+
+/** What all runs of the workflow may use in a day is used up (extensions G33). */
+function dayReached(state: State): Pick<Reached, "limit" | "message"> | undefined {
+  const { day, settings, written } = state.run;
+  const { max_cost_usd_per_day: cost, max_runs_per_day: runs } = settings.limits;
+  if (!day) return undefined;
+  if (runs !== undefined && day.runs > runs) {
+    const message = `the limit of ${runs} runs a day was reached (${day.date}, UTC)`;
+    return { limit: "max_runs_per_day", message };
+  }
+  const spent = day.cost_usd + outermost(state).usage.costUsd - written.costUsd;
+  if (cost === undefined || spent < cost) return undefined;
+  const message = `the limit of $${cost} a day was reached ($${spent.toFixed(4)} spent on ${day.date}, UTC)`;
+  return { limit: "max_cost_usd_per_day", message };
+}
+
+function outermost(state: State): State {
+  return withOuter(state).at(-1) ?? state;
 }
 
 /** Whether a step ends with what a prefix names. */

@@ -73,9 +73,9 @@ function link({ record, path, parent, inside }: Linking): Program {
   });
   /** All that tells the tools of one node from those of another. */
   const choiceOf = oncePerNode((id) => {
-    const { tools, effects, disallowed_tools } = nodeOf(id);
+    const { tools, effects, disallowed_tools, state } = nodeOf(id);
     const isCiting = citesResults(nodeOf(id), available(id));
-    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, isCiting]);
+    return JSON.stringify([available(id).map((skill) => skill.id), tools, effects, disallowed_tools, state, isCiting]);
   });
 
   const place = toolOrder(workflow.nodes);

@@ -3,6 +3,7 @@ import { BLOB_TOOLS } from "../own/blob.ts";
 import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
 import { READ_RESULT_TOOL } from "../own/results.ts";
+import { stateTools } from "../own/state.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import { schemaAsTold } from "../schema/told-schema.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
@@ -84,11 +85,12 @@ export function citesResults(node: WorkflowNode, skills: readonly SkillRecord[])
 function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings, holdsBlobs, hasResults }: Offering) {
   const isOffered = (tool: ToolDescriptor) => !node.disallowed_tools?.includes(tool.name);
   const results = hasResults && citesResults(node, skills) ? [READ_RESULT_TOOL] : [];
-  if (skills.length === 0) return results.filter(isOffered);
+  const states = stateTools(node.state ?? []);
+  if (skills.length === 0) return [...results, ...states].filter(isOffered);
   const reader = readSkillTool(skills, settings.context_mode);
   const runner = runScriptTool(skills, isReadOnly(node, settings) ? "read" : "write");
   const own = [...(reader ? [reader] : []), ...(runner ? [runner] : []), ...(holdsBlobs ? BLOB_TOOLS : []), ...results];
-  return own.filter(isOffered);
+  return [...own, ...states].filter(isOffered);
 }
 
 /** Those that the run itself defined belong to the skill that defines. */

@@ -2,6 +2,7 @@ import type { EventBody } from "../event.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../operation.ts";
 import type { RecordedCall } from "../own/call.ts";
 import { givesStrangersText } from "../own/disclosure.ts";
+import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../own/state.ts";
 import { followPath } from "../path.ts";
 import { forPublic } from "../plan/public-text.ts";
 import { admitReferences, referencesIn } from "../plan/reference.ts";
@@ -10,6 +11,7 @@ import { deepEqual, defined, type Json, type JsonSchema } from "../values.ts";
 import { bringsText } from "../workflow/inputs.ts";
 import { isReadIn, offersIn, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
+import { touchesOf } from "./redo.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
 import type { PendingCall, PlannedOperation, State } from "./state.ts";
@@ -91,7 +93,8 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
   const { state, visit } = scene;
   const { skill, name: tool, host } = descriptor;
   const isHeld = takesPrivateText(scene, call, descriptor);
-  const { input, filtered } = isHeld ? forPublic(call.input, host) : { input: call.input, filtered: [] };
+  const given = isStatePut(descriptor) ? placedPut(scene.node.state ?? [], call.input) : call.input;
+  const { input, filtered } = isHeld ? forPublic(given, host) : { input: given, filtered: [] };
   return {
     id: `op-${state.run.operations.length + 1}`,
     node: visit.node,
@@ -116,8 +119,10 @@ function sourcesOf(scene: Scene): Operation["sources"] {
   const { program, state } = scene;
   const readings = readingsOf(scene);
   const isStrangers = (call: RecordedCall) => {
-    if (!call.outcome || call.planned || !readings.some((reading) => isReadIn(reading, call))) return false;
+    const { outcome } = call;
+    if (!outcome || call.planned || !readings.some((reading) => isReadIn(reading, call))) return false;
     const tool = toolsAt(program.inside(call.at), state, call.node).all.find(({ exposed }) => exposed === call.tool);
+    if (tool && isStateTool(tool)) return !isStatePut(tool) && "output" in outcome && recalledStrangers(outcome.output);
     return tool !== undefined && givesStrangersText(tool);
   };
   const calls = [...state.run.calls.values()].filter(isStrangers);
@@ -126,6 +131,18 @@ function sourcesOf(scene: Scene): Operation["sources"] {
     ...(bringsText(workflow.inputs, record.input) ? [{ ref: "input" }] : []),
     ...calls.map(({ ref, tool, node }) => ({ ref, tool, node })),
   ];
+}
+
+/** What the tools of a node's states go by. */
+export function memoryOf(scene: Scene): Memory {
+  const { program, state, node } = scene;
+  const { states: found = {} } = program.record;
+  return {
+    states: node.state ?? [],
+    found: (name) => (Object.hasOwn(found, name) ? (found[name] ?? []) : []),
+    touches: touchesOf(state),
+    isTainted: sourcesOf(scene).length > 0,
+  };
 }
 
 /** Names the finding at the sink, where the node's `once` resolves to something (extensions G42). */

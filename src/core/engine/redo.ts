@@ -1,17 +1,19 @@
 import type { EventOf } from "../event.ts";
 import type { ContextEntry } from "../prompt.ts";
 import { isUnder } from "./limits.ts";
-import type { PathStep, PlannedOperation, State, Visit } from "./state.ts";
+import { type PathStep, type PlacedTouch, type PlannedOperation, type State, type Visit, withOuter } from "./state.ts";
 
 /** What is redone: visits that are taken back, with their results and what they planned. */
 
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
-export function foldResume(state: State, { from, settings }: EventOf<"run:resume">): void {
-  state.run.settings = { ...state.run.settings, ...settings };
-  state.run.resumes += 1;
-  state.run.afterwards += 1;
-  state.run.timeFrom = state.run.activeMs;
-  for (const { inside } of state.run.inner.values()) if (inside) inside.waits = undefined;
+export function foldResume(state: State, { from, settings, day }: EventOf<"run:resume">): void {
+  const { run } = state;
+  run.settings = { ...run.settings, ...settings };
+  run.resumes += 1;
+  run.afterwards += 1;
+  run.timeFrom = run.activeMs;
+  if (day) run.day = day;
+  for (const { inside } of run.inner.values()) if (inside) inside.waits = undefined;
   takeUp(state, from);
 }
 
@@ -75,6 +77,16 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
   entries.push({ node, data: result.data, ...(cited.length > 0 ? { cited } : {}) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
+}
+
+/** What the visits that count have put into states, over all that was written already. */
+export function touchesOf(state: State): PlacedTouch[] {
+  const outermost = withOuter(state).at(-1) ?? state;
+  const counting = outermost.path.map(({ key }) => key);
+  const { touches, written } = state.run;
+  return touches.filter(({ visit }, index) => {
+    return index < written.touches || counting.some((key) => isUnder(visit, key));
+  });
 }
 
 /** Takes back the visits from a position on, and what they planned. */

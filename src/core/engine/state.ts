@@ -14,6 +14,7 @@ import type { MadeTool, RecordedCall } from "../own/call.ts";
 import type { Application } from "../plan/standing.ts";
 import type { RunContext, Turn } from "../prompt.ts";
 import type { Audience } from "../skill.ts";
+import type { Touch } from "../state/delta.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";
 import type { SingleStep } from "./step.ts";
 
@@ -30,6 +31,14 @@ export interface Whole {
   readonly calls: Map<string, RecordedCall>;
   /** The operations that were planned, in order; those that were withdrawn stay. */
   readonly operations: PlannedOperation[];
+  /** What was put into states, in order; that of visits that were taken back stays. */
+  readonly touches: PlacedTouch[];
+  /** What earlier ends of the run have written: so many of them, and what was counted as its cost. */
+  written: { readonly touches: number; readonly costUsd: number };
+  /** The end that was written last. */
+  writtenEnd: End | undefined;
+  /** What was used of the day's limits before it began, or was taken up. */
+  day: RunRecord["day"];
   /** The tools that the run itself defined; those of visits that were taken back stay. */
   made: readonly MadeTool[];
   /** Milliseconds that some process was driving this run. */
@@ -121,6 +130,11 @@ export interface PlannedOperation {
   withdrawn: boolean;
   nodeFailed: boolean;
   application: Application;
+}
+
+export interface PlacedTouch extends Touch {
+  /** Of the visit that put it. */
+  readonly visit: string;
 }
 
 export interface PathStep {
@@ -301,6 +315,8 @@ type Halt =
   | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
 
 interface End {
+  /** ISO 8601. */
+  readonly at: string;
   readonly status: RunStatus;
   readonly reason: string;
   readonly waiting: readonly Waiting[] | undefined;
@@ -320,6 +336,10 @@ export function begin(record: RunRecord, epoch = 0): State {
     afterwards: 0,
     calls: new Map(),
     operations: [],
+    touches: [],
+    written: { touches: 0, costUsd: 0 },
+    writtenEnd: undefined,
+    day: record.day,
     made: [],
     activeMs: 0,
     timeFrom: 0,

@@ -2,11 +2,12 @@ import type { EventBody } from "../event.ts";
 import type { Call, RecordedCall } from "../own/call.ts";
 import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from "../own/disclosure.ts";
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../own/results.ts";
+import { puttingProblem, recall } from "../own/state.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
 import { checkedAs, deepEqual, defined, type Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
-import { admitsReferences, holdOf, needsAudience, planCall, referenceProblem } from "./planning.ts";
+import { admitsReferences, holdOf, memoryOf, needsAudience, planCall, referenceProblem } from "./planning.ts";
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { PendingCall, Visit } from "./state.ts";
@@ -54,6 +55,7 @@ export function carryOut(scene: Scene): SingleStep {
       ...defined("made", made),
       ...defined("again", readAgain(scene, call, tools)),
       ...defined("reading", tool && instructionRead(tool, call.input, program.skills(visit.node), tools.all)),
+      ...defined("recalled", tool && recall(tool, call.input, memoryOf(scene))),
     };
     return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
   });
@@ -203,7 +205,12 @@ function rejection(
 }
 
 function inputProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]): string | undefined {
-  return readingProblem(tool, input) ?? misfitOf(tool, input) ?? makingProblem(tool, input, present);
+  return (
+    readingProblem(tool, input) ??
+    misfitOf(tool, input) ??
+    makingProblem(tool, input, present) ??
+    puttingProblem(tool, input)
+  );
 }
 
 function refused({ node }: Visit, { tool, key, ref }: PendingCall, failure: Failure): EventBody {

@@ -1,6 +1,7 @@
 import type { BlobInfo } from "../blobs.ts";
 import type { EventBody } from "../event.ts";
 import type { RecordedCall } from "../own/call.ts";
+import { STATE_TOOLS } from "../own/state.ts";
 import { resultText } from "../prompt.ts";
 import { isObject, type JsonObject } from "../values.ts";
 import type { EvidenceEvaluator } from "../workflow.ts";
@@ -51,6 +52,9 @@ function evidenceIn({ call, isTeam, blobs }: CitedResult, texts: ReadonlyMap<str
   if (!outcome) return { problem: `${ref} has no result`, isTeam };
   if ("error" in outcome || (isObject(outcome.output) && Boolean(outcome.output.error))) {
     return { problem: `${ref} failed`, isTeam };
+  }
+  if (STATE_TOOLS.includes(call.tool)) {
+    return { problem: `${ref} is what an earlier run noted, no evidence of this one`, isTeam };
   }
   if (call.planned) {
     return { problem: `${ref} was planned, not carried out`, isTeam };

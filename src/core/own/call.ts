@@ -21,6 +21,8 @@ export interface Call {
   readonly again?: RecordedCall;
   /** The instruction that it reads, as it is at its node. */
   readonly reading?: string;
+  /** What it comes to, where that is known by the run's own memory. */
+  readonly recalled?: Json;
 }
 
 /** A call that was announced, and what it came to. */

@@ -1,6 +1,7 @@
 import { alike, EXECUTOR, exposedName } from "../skill.ts";
 import { BLOB_TOOLS } from "./blob.ts";
 import { READ_RESULT } from "./results.ts";
+import { STATE_TOOLS } from "./state.ts";
 
 /** The executor's own tools: core describes them, `src/app/own-tools.ts` carries them out. */
 
@@ -13,18 +14,11 @@ export const OWN_TOOLS: readonly string[] = [
   RUN_SCRIPT,
   READ_RESULT,
   ...BLOB_TOOLS.map((tool) => tool.exposed),
+  ...STATE_TOOLS,
 ];
 
 /** The bare names that no skill's tool may have (skill-formats 7.2). */
-export const RESERVED_TOOLS: readonly string[] = [
-  ...OWN_TOOLS,
-  "run_code",
-  "define_tool",
-  "remove_tool",
-  "state_get",
-  "state_search",
-  "state_put",
-];
+export const RESERVED_TOOLS: readonly string[] = [...OWN_TOOLS, "run_code", "define_tool", "remove_tool"];
 
 /** Whether a tool would stand in for one of skillflow itself, by its own name or by that under which it is offered. */
 export function isReservedTool(skill: string, tool: string): boolean {

@@ -22,6 +22,8 @@ export function redactRecord(record: RunRecord, { text, value }: Redactor): RunR
       skill.reason === undefined ? skill : { ...skill, reason: text(skill.reason) },
     ),
     ...(record.inner ? { inner: redactInner(record.inner, { text, value }) } : {}),
+    ...(record.states ? { states: checkedAs<NonNullable<RunRecord["states"]>>(value(toJson(record.states))) } : {}),
+    ...(record.cooled === undefined ? {} : { cooled: text(record.cooled) }),
     warnings: record.warnings.map(text),
   };
 }

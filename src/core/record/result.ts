@@ -11,8 +11,10 @@ import {
   type RunRecord,
   resolvedSourceSchema,
   runErrorSchema,
+  skippedSchema,
   waitingSchema,
 } from "../event.ts";
+
 import { sumEvidence } from "../evidence/check.ts";
 import { operationSchema } from "../operation.ts";
 import { defined, type Fitting, lazy } from "../values.ts";
@@ -37,6 +39,7 @@ export const resultSchema = lazy(() =>
     run: z.string(),
     workflow: z.string(),
     status: z.enum(RUN_STATUSES),
+    skipped: skippedSchema().optional().describe("of a run that came within its cool-down: the run before"),
     exitCode: z.int(),
     verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
     degraded: degradedSchema().describe("where the run went on with less than its workflow asks for"),
@@ -79,6 +82,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     run: record.run,
     workflow: record.workflow.id,
     status,
+    ...(status === "skipped" ? defined("skipped", record.skipped) : {}),
     exitCode,
     ...defined("verdict", state.end?.verdict),
     degraded: degradedNodes(record, {

@@ -22,6 +22,8 @@ export interface RunChoices extends BoundChoices {
   readonly frozen?: boolean | undefined;
   /** Text from private sources may be written where all the world reads it (fine-print T24). */
   readonly allowPublic?: boolean | undefined;
+  /** False: a run of the same key, not long ago, is no reason to do nothing. */
+  readonly coolDown?: boolean | undefined;
 }
 
 /** Who has a say beside the command line and the document. */

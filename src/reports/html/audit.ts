@@ -201,6 +201,8 @@ function aboutEvent(event: RunEvent): string {
       return plural(Object.keys(event.sources).length, "source");
     case "workflow:end":
       return `${event.status}: ${event.reason}`;
+    case "state:written":
+      return `${event.entries} written`;
     case "run:resume":
       return event.from === undefined ? "goes on" : `from ${event.from}`;
   }

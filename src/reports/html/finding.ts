@@ -13,6 +13,7 @@ export const STATE_MARKS: Readonly<Record<RunState, string>> = {
   stopped: "■",
   interrupted: "■",
   waiting: "◆",
+  skipped: "○",
 };
 
 export function headHtml(account: Account): Markup {

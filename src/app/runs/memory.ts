@@ -1,0 +1,134 @@
+import { fold } from "../../core/engine/fold.ts";
+import { begin, type State } from "../../core/engine/state.ts";
+import type { RunEvent, RunRecord, Settings } from "../../core/event.ts";
+import type { Operation } from "../../core/operation.ts";
+import { placedPut, touchOf } from "../../core/own/state.ts";
+import type { Journal, Observer, StoredRun } from "../../core/ports.ts";
+import {
+  beginDelta,
+  coolDownKey,
+  coolingSince,
+  dayOf,
+  declaredStates,
+  documentsOf,
+  foundIn,
+  hasDayLimits,
+  limitsOf,
+  memoryOfEnd,
+} from "../../core/record/memory.ts";
+import { COOL_DOWNS, changesOf, DAYS } from "../../core/state/delta.ts";
+import { isObject, type Json, type JsonObject } from "../../core/values.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import { tell } from "../../run/drive.ts";
+import type { Workspace } from "../host.ts";
+
+/** What runs remember: read before one begins, written once it has ended (extensions G31, G33). */
+
+type Recalled = Pick<RunRecord, "states" | "cooled" | "skipped">;
+
+interface Beginning {
+  readonly workflow: Workflow;
+  /** The workflows that its nodes run. */
+  readonly inner: RunRecord["inner"];
+  /** As it is recorded: without secrets. */
+  readonly input: JsonObject;
+  /** Whether a run of the same key, not long ago, is reason enough to do nothing. */
+  readonly coolsDown: boolean;
+}
+
+/** All that a new run goes by of memory; of a workflow that has none, nothing is read. */
+export async function recallMemory(
+  { state }: Workspace,
+  { workflow, inner, input, coolsDown }: Beginning,
+): Promise<Recalled> {
+  const declared = declaredStates(documentsOf({ workflow, inner }));
+  const cooled = coolDownKey(workflow, input);
+  const names = [...declared.map(([name]) => name), ...(cooled === undefined || !coolsDown ? [] : [COOL_DOWNS])];
+  const states = names.length === 0 ? new Map() : await state.read(names);
+  const now = Date.now();
+  const entries = states.get(COOL_DOWNS) ?? [];
+  const skipped = coolsDown ? coolingSince(workflow, cooled, { entries, now }) : undefined;
+  return {
+    ...foundIn(declared, states, now),
+    ...(cooled === undefined ? {} : { cooled }),
+    ...(skipped ? { skipped } : {}),
+  };
+}
+
+/** What a recorded run had recalled. */
+export function recalledIn({ states, cooled, skipped, day }: RunRecord) {
+  return { ...(states && { states }), ...(cooled && { cooled }), ...(skipped && { skipped }), ...(day && { day }) };
+}
+
+/** Counts a run of a workflow with limits of a day before it begins; `again`: it was stopped by them that many times. */
+export async function countedDay(
+  { state }: Workspace,
+  record: RunRecord,
+  { settings, again = 0 }: { readonly settings: Settings; readonly again?: number },
+): Promise<Pick<RunRecord, "day">> {
+  if (record.kind !== "run" || record.skipped || !hasDayLimits(settings)) return {};
+  const at = new Date().toISOString();
+  const states = await state.apply(beginDelta(record, at, again));
+  return { day: dayOf(record, at, states.get(DAYS) ?? []) };
+}
+
+/** The same of a run that is taken up again and was counted. */
+export async function presentDay(
+  { state }: Workspace,
+  record: RunRecord,
+  settings: Settings,
+): Promise<Pick<RunRecord, "day">> {
+  if (record.kind !== "run" || !hasDayLimits(settings)) return {};
+  const states = await state.read([DAYS]);
+  return { day: dayOf(record, new Date().toISOString(), states.get(DAYS) ?? []) };
+}
+
+interface Ended {
+  readonly record: RunRecord;
+  readonly state: State;
+  /** Past all that is recorded. */
+  readonly journal: Journal;
+  readonly observers: readonly Observer[];
+}
+
+/** Writes what a run that has ended leaves, once; a crash in between is made good by whoever takes the run up again. */
+export async function writeMemory(workspace: Workspace, { record, state, journal, observers }: Ended): Promise<State> {
+  const written = memoryOfEnd(record, state);
+  if (!written) return state;
+  await workspace.state.apply(written.delta);
+  const noted = await journal.record(`memory/${state.run.afterwards}`, async () => [written.body]);
+  for (const event of noted) tell(observers, event);
+  return noted.reduce(fold, state);
+}
+
+/** Whether a run has ended and what it leaves may not be written yet. */
+export function mayHaveUnwritten(events: readonly RunEvent[]): boolean {
+  const last = events.findLast(({ type }) => ENDING.has(type));
+  return last?.type === "workflow:end" && last.status !== "interrupted";
+}
+
+/** Whether there is anything. */
+export function hasUnwritten({ record, events }: StoredRun): boolean {
+  return mayHaveUnwritten(events) && memoryOfEnd(record, events.reduce(fold, begin(record))) !== undefined;
+}
+
+const ENDING: ReadonlySet<string> = new Set(["workflow:end", "state:written", "run:resume"]);
+
+/** Writes a put that was planned. */
+export async function applyPut(
+  { state }: Workspace,
+  record: RunRecord,
+  { operation, input }: { readonly operation: Operation; readonly input: Json },
+): Promise<Json> {
+  const { state: name, key } = (isObject(input) ? input : {}) as { readonly [key: string]: Json };
+  const put = { kept: true, state: String(name), key: String(key) };
+  const output: JsonObject = operation.sources.length > 0 ? { ...put, tainted: true } : put;
+  const touch = touchOf(operation.tool, placedPut([], input), output, new Date().toISOString());
+  const declared = new Map(declaredStates(documentsOf(record))).get(String(name)) ?? {};
+  const changes = changesOf(touch ? [touch] : []).get(String(name)) ?? [];
+  await state.apply({
+    id: `${record.run}/${operation.id}/${operation.digest}`,
+    states: { [String(name)]: { changes, limits: limitsOf(declared) } },
+  });
+  return output;
+}

@@ -1,0 +1,39 @@
+import { join, resolve } from "node:path";
+import { messageOf, SkillflowError } from "../core/errors.ts";
+import type { StateStore } from "../core/ports.ts";
+import { projectRoot } from "../loaders/project-config.ts";
+import { folderState } from "../stores/state/folder.ts";
+import { gitState } from "../stores/state/git.ts";
+import type { Host } from "./host.ts";
+
+const BRANCH = "git:";
+
+/** Where runs remember: a folder, by default the project's own, a branch of the checkout's remote, or what is handed over. */
+export function openState(host: Host, named: string | StateStore | undefined): StateStore {
+  if (typeof named === "object") return guardState(named);
+  const { cwd, env, self, isAlive } = host;
+  if (named?.startsWith(BRANCH)) return gitState({ branch: named.slice(BRANCH.length), directory: cwd, env });
+  const isOurs = named === undefined;
+  const directory = resolve(cwd, named ?? join(".skillflow", "state"));
+  // What no link may lead it out of, where the operator did not name it.
+  const root = isOurs ? projectRoot(cwd) : undefined;
+  return folderState({ directory, root, isPrivate: isOurs, self, isAlive });
+}
+
+/** Its failures are those of a store. */
+function guardState(store: StateStore): StateStore {
+  const told = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SkillflowError) throw error;
+      throw new SkillflowError("store.failed", `the state: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  return {
+    read: (names) => told(() => store.read(names)),
+    apply: (delta) => told(() => store.apply(delta)),
+    list: () => told(() => store.list()),
+    forget: (name, keys) => told(() => store.forget(name, keys)),
+  };
+}
