@@ -73,9 +73,15 @@ describe("which hosts are asked", () => {
   });
 
   it("a name that leads to this machine or to a cloud's metadata is not, unless it is listed as such", async () => {
-    expect(await isAdmitted("ip6-localhost, localhost.localdomain, *.localhost", "http://a.localhost/")).toMatch(
-      /leads to (127\.0\.0\.1|::1), an address of this machine|^http:\/\/a\.localhost\/$/,
-    );
+    const leading = (address: string) => async () => [{ address: "192.0.2.1" }, { address }];
+    const config = { HTTP_HOSTS: "a.invalid, *.b.invalid" };
+    for (const url of ["http://a.invalid/", "https://x.b.invalid/"]) {
+      for (const address of ["169.254.169.254", "127.0.0.1", "::1"])
+        await expect(admit(url, { config }, leading(address))).rejects.toThrow(
+          `leads to ${address}, an address of this`,
+        );
+      expect((await admit(url, { config }, leading("10.0.0.7"))).href).toBe(url);
+    }
     for (const address of [
       "127.0.0.1",
       "127.8.8.8",
