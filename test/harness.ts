@@ -25,6 +25,7 @@ import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
 import type { Part, Reply } from "../src/core/prompt.ts";
 import { type Audience, exposedName, type Outcome, type ToolDescriptor } from "../src/core/skill.ts";
 import { defined, type Json, type JsonObject } from "../src/core/values.ts";
+import { inlineWorkflow } from "../src/core/workflow/inline.ts";
 import { sourceFields } from "../src/core/workflow/source.ts";
 import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
 
@@ -39,15 +40,17 @@ export function workflowOf(
   edges: readonly EdgeText[] = [],
   rest: Readonly<Record<string, unknown>> = {},
 ): Workflow {
-  const full = Object.entries(nodes).map(([id, node]) => [id, { name: id, instruction: `do ${id}`, ...node }]);
-  return {
-    id: "flow",
-    name: "Flow",
-    entry: Object.keys(nodes)[0] ?? "",
-    nodes: Object.fromEntries(full),
-    edges: edges.map(edgeOf),
-    ...rest,
-  };
+  return { id: "flow", name: "Flow", ...inline(nodes, edges), ...rest };
+}
+
+/** The same as a map's node holds it. */
+export function inline(nodes: Readonly<Record<string, NodeParts>>, edges: readonly EdgeText[] = []) {
+  const full = Object.entries(nodes).map(([id, node]) => [id, { name: id, ...doing(id, node), ...node }]);
+  return { entry: Object.keys(nodes)[0] ?? "", nodes: Object.fromEntries(full), edges: edges.map(edgeOf) };
+}
+
+function doing(id: string, { map, call, approval }: NodeParts): NodeParts {
+  return map || call !== undefined || approval ? {} : { instruction: `do ${id}` };
 }
 
 function edgeOf(edge: EdgeText): Workflow["edges"][number] {
@@ -73,18 +76,14 @@ interface RecordParts {
   readonly warnings?: readonly string[];
   /** Content of Source fields that are no inline text. */
   readonly sources?: Readonly<Record<string, string>>;
+  /** The workflows that nodes name, by what they name. */
+  readonly files?: Readonly<Record<string, Workflow>>;
 }
 
 /** A run's record. Inline texts are resolved as they are. */
 export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord {
   const input = parts.input ?? {};
-  const sources = sourceFields(workflow, input).map(({ path, value }) => {
-    const place = fieldPath(path);
-    return [
-      place,
-      { content: parts.sources?.[place] ?? String(value), kind: "inline", origin: value, resolver: "inline", hash: "" },
-    ];
-  });
+  const inner = innerOf(workflow, parts);
   return {
     schema: "skillflow.run/1",
     run: "r1",
@@ -92,11 +91,36 @@ export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord
     at: "2026-01-01T00:00:00.000Z",
     workflow: workflowSchema().parse(workflow),
     input,
-    sources: Object.fromEntries(sources),
+    sources: sourcesOf(workflow, input, parts.sources),
+    ...(Object.keys(inner).length > 0 ? { inner } : {}),
     skills: [...(parts.skills ?? [])],
     settings: { ...SETTINGS, ...parts.settings },
     warnings: [...(parts.warnings ?? [])],
   };
+}
+
+function sourcesOf(workflow: Workflow, input: JsonObject, contents: RecordParts["sources"]): RunRecord["sources"] {
+  const sources = sourceFields(workflow, input).map(({ path, value }) => {
+    const place = fieldPath(path);
+    return [
+      place,
+      { content: contents?.[place] ?? String(value), kind: "inline", origin: value, resolver: "inline", hash: "" },
+    ];
+  });
+  return Object.fromEntries(sources);
+}
+
+/** The documents of the workflows that nodes run. */
+function innerOf(outer: Workflow, parts: RecordParts, path = ""): NonNullable<RunRecord["inner"]> {
+  const all = Object.entries(outer.nodes).flatMap(([id, node]) => {
+    const file = node.call ?? node.workflow;
+    const workflow = file === undefined ? node.nodes && inlineWorkflow(outer, id, node) : parts.files?.[file];
+    if (!workflow) return [];
+    const sources = sourcesOf(workflow, file === undefined ? (parts.input ?? {}) : {}, parts.sources);
+    const document = { workflow: workflowSchema().parse(workflow), sources, ...defined("file", file) };
+    return [[path + id, document], ...Object.entries(innerOf(workflow, parts, `${path}${id}/`))];
+  });
+  return Object.fromEntries(all);
 }
 
 export function toolOf(skill: string, name: string, parts: Partial<ToolDescriptor> = {}): ToolDescriptor {
@@ -197,6 +221,8 @@ export interface PlayOptions {
   readonly epoch?: number;
   /** Once the run has ended: how it is taken up again. */
   readonly resume?: Omit<EventOf<"run:resume">, "type" | "settings"> & { readonly settings?: Partial<Settings> };
+  /** Once the run waits for somebody's word: what is said, and to which inner run. */
+  readonly word?: Entry;
   /** Milliseconds between events. */
   readonly tick?: number;
   readonly mostSteps?: number;
@@ -233,6 +259,7 @@ export function play(record: RunRecord, options: PlayOptions = {}): Played {
       state = fold(state, event);
     }
   };
+  if (options.word) note(`word/${state.run.resumes + 1}`, [options.word], options.word.at);
   if (options.resume) note("resume/1", [{ type: "run:resume", settings: {}, ...options.resume }]);
   for (let step = next(program, state); step; step = next(program, state)) {
     if (played.steps.push(step) > mostSteps) throw new Error(`the run does not end: ${step.key}`);

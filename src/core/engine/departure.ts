@@ -159,8 +159,9 @@ function end(program: Program, state: State, status: Ending, reason: string, err
 }
 
 /** What an inner run came to is its node's affair: one that stopped at a limit of its own has failed. */
-function endInside(program: Program, state: State, inside: Inside, error: RunError | undefined): SingleStep {
+function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
   const { node, at: inner, key, parent, prefix } = inside;
+  const error = failure && namingLimit(state, failure);
   const verdict = verdictOf(program, state);
   const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
   const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
@@ -173,6 +174,11 @@ function endInside(program: Program, state: State, inside: Inside, error: RunErr
       : { status: "failed", data: { ...data, error: error.message }, error };
   const ends = `${prefix}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
   return { kind: "decide", key: ends, at: parent.inside?.at, bodies: [{ ...named, ...came }] };
+}
+
+function namingLimit({ halt }: State, error: RunError): RunError {
+  if (halt?.status !== "stopped" || halt.limit === undefined) return error;
+  return { ...error, message: `${halt.limit}: ${error.message}` };
 }
 
 /** Nothing can go on before somebody has spoken (extensions G25). */

@@ -305,7 +305,7 @@ function foldAudience({ visit }: State, { id, audience }: EventOf<"tool:audience
 
 function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {
   const { key = "", attempt = 0 } = visit ?? {};
-  operations.push({ operation, visit: key, attempt, withdrawn: false, nodeFailed: false, application: UNTOUCHED });
+  operations.push({ operation, visit: key, attempt, withdrawn: false, failedIn: new Set(), application: UNTOUCHED });
 }
 
 function foldApplied(

@@ -168,9 +168,9 @@ export function planNote(scene: Scene): string | undefined {
 export function planOf({ run: { operations } }: Pick<State, "run">): Operation[] {
   return operations
     .filter(({ withdrawn }) => !withdrawn)
-    .map(({ operation, nodeFailed, application }) => ({
+    .map(({ operation, failedIn, application }) => ({
       ...operation,
-      ...(nodeFailed ? { node_failed: true as const } : {}),
+      ...(failedIn.size > 0 ? { node_failed: true as const } : {}),
       ...(application.standing === "applied" ? { applied: true as const } : {}),
     }));
 }

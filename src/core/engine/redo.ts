@@ -63,8 +63,12 @@ export function withdraw({ run: { operations } }: State, isRedone: (planned: Pla
   }
 }
 
-export function markFailed({ run: { operations } }: State, key: string, nodeFailed: boolean): void {
-  for (const planned of operations) if (isUnder(planned.visit, key)) planned.nodeFailed = nodeFailed;
+export function markFailed({ run: { operations } }: State, key: string, hasFailed: boolean): void {
+  for (const { visit, failedIn } of operations) {
+    if (!isUnder(visit, key)) continue;
+    if (hasFailed) failedIn.add(key);
+    else failedIn.delete(key);
+  }
 }
 
 /** Prompts under way hold a length, so the list of entries grows in place; only a second result of a node copies it. */

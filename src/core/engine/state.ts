@@ -54,15 +54,15 @@ export interface Whole {
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
   /** The inner runs under way, and those that a resume may take up, by their place. */
   readonly inner: Map<string, State>;
-  /** Of the claims that were checked in inner runs that are over. */
-  innerEvidence: EvidenceCounts | undefined;
-  /** What inner runs that are over went through, by their place. */
+  /** What inner runs that are over went through, by their place; of several at one place the last. */
   readonly traces: Map<string, InnerTrace>;
 }
 
 export interface InnerTrace {
   readonly steps: readonly TraceStep[];
   readonly edges: readonly TraceEdge[];
+  /** Of the claims that were checked. */
+  readonly evidence: readonly EvidenceCounts[];
 }
 
 /**
@@ -128,7 +128,8 @@ export interface PlannedOperation {
   readonly attempt: number;
   /** Its attempt or its visit was redone. */
   withdrawn: boolean;
-  nodeFailed: boolean;
+  /** The visits that it was planned in, or around, and that failed. */
+  readonly failedIn: Set<string>;
   application: Application;
 }
 
@@ -348,7 +349,6 @@ export function begin(record: RunRecord, epoch = 0): State {
     warned: new Set(),
     lastEvent: undefined,
     inner: new Map(),
-    innerEvidence: undefined,
     traces: new Map(),
   };
   return scope(run, record.input, undefined);

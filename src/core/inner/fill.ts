@@ -29,11 +29,6 @@ export function pathsIn(value: Json): string[] {
   return isObject(value) ? Object.values(value as JsonObject).flatMap(pathsIn) : [];
 }
 
-/** The first key of a path that may hold positions. */
-export function rootIn(path: string): string | undefined {
-  return /^[A-Za-z_][A-Za-z0-9_-]*/.exec(path.replace(/^(?:all|any):/, ""))?.[0];
-}
-
 type Refuse = (problem: string) => void;
 
 function fillValue(value: Json, root: JsonObject, refuse: Refuse): Json {
@@ -57,31 +52,45 @@ function fillText(text: string, root: JsonObject, refuse: Refuse): Json {
 
 function valueAt(path: string, root: JsonObject, refuse: Refuse): Json {
   const found = followIndexed(path, root);
-  if ("problem" in found) {
-    refuse(found.problem);
-    return null;
-  }
-  return found.value;
+  if (Array.isArray(found)) return path.includes("[*]") ? found : (found[0] ?? null);
+  refuse(`{{${path}}}: ${(found as Missing).missing}`);
+  return null;
 }
 
-/** A segment may end in `[n]`, from 0: the rest is followed from that element on. */
-function followIndexed(path: string, root: Json): { readonly value: Json } | { readonly problem: string } {
-  const [index] = path.matchAll(INDEX);
-  if (!index) return followPlain(path, root, path);
-  const before = path.slice(0, index.index);
-  const list = followPlain(before, root, path);
-  if ("problem" in list) return list;
-  const position = Number(index[1]);
-  const element = Array.isArray(list.value) ? (list.value as readonly Json[])[position] : undefined;
-  if (element === undefined) {
-    return { problem: Array.isArray(list.value) ? `${before} has no element ${position}` : `${before} is no array` };
-  }
-  const rest = path.slice(index.index + index[0].length);
-  return rest === "" ? { value: element } : followIndexed(`item${rest}`, { item: element });
+interface Missing {
+  readonly missing: string;
 }
 
-function followPlain(path: string, root: Json, whole: string): { readonly value: Json } | { readonly problem: string } {
-  const found = followPath(path, root);
-  if ("missing" in found) return { problem: `{{${whole}}}: ${found.missing}` };
-  return { value: path.includes("[*]") ? [...found] : (found[0] ?? null) };
+/** The values at a path of which a segment may end in `[n]`, from 0. */
+function followIndexed(path: string, root: JsonObject): readonly Json[] | Missing {
+  const [first = "", ...others] = path.split(INDEX);
+  let found = followPath(first, root);
+  let place = first;
+  for (let at = 0; at < others.length; at += 2) {
+    const [index = "", rest = ""] = others.slice(at);
+    found = followEach(found, (value) => elementOf(value, Number(index), place));
+    place += `[${index}]${rest}`;
+    if (rest !== "") found = followEach(found, (value) => followPath(`item${rest}`, { item: value }));
+  }
+  return found;
+}
+
+function followEach(
+  values: readonly Json[] | Missing,
+  follow: (value: Json) => readonly Json[] | Missing,
+): readonly Json[] | Missing {
+  if ("missing" in values) return values;
+  const found: Json[] = [];
+  for (const value of values) {
+    const next = follow(value);
+    if ("missing" in next) return next;
+    for (const each of next) found.push(each);
+  }
+  return found;
+}
+
+function elementOf(list: Json, index: number, place: string): readonly Json[] | Missing {
+  if (!Array.isArray(list)) return { missing: `${place} is no array` };
+  const element = (list as readonly Json[])[index];
+  return element === undefined ? { missing: `${place} has no element ${index}` } : [element];
 }

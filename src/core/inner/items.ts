@@ -34,7 +34,8 @@ export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen)
   let running = 0;
   let left = 0;
   const items = keyed.flatMap(({ key, index, error }): Chosen[] => {
-    if (error !== undefined) return [{ key, index, error }];
+    if (error !== undefined)
+      return [{ key, index, ...(map.on_error === "skip" ? { skipped_reason: error } : { error }) }];
     const place = encodeKey(key);
     if (taken.has(place)) return [{ key, index, skipped_reason: `another item before it has the key ${key}` }];
     const reason = known.get(key);
@@ -42,11 +43,11 @@ export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen)
       taken.add(place);
       return [{ key, index, skipped_reason: reason }];
     }
+    taken.add(place);
     if (running >= most) {
       left += 1;
       return [];
     }
-    taken.add(place);
     running += 1;
     return [{ key, index }];
   });

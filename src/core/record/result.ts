@@ -1,9 +1,9 @@
 import * as z from "zod";
+import { evidenceIn } from "../engine/inner/fold-inner.ts";
 import { planOf } from "../engine/planning.ts";
 import type { InnerTrace, State } from "../engine/state.ts";
 import { exitCodeOf } from "../errors.ts";
 import {
-  type EvidenceCounts,
   evidenceCountsSchema,
   nodeResultSchema,
   RUN_STATUSES,
@@ -75,7 +75,8 @@ export type RunResult = Fitting<typeof resultSchema>;
 export function describeResult(record: RunRecord, state: State): RunResult {
   const { status, exitCode, error } = statusOf(state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
-  const all = [...checked.map(([, counts]) => counts), ...innerEvidence(state)];
+  const inner = innerTraces(state);
+  const all = [...checked.map(([, counts]) => counts), ...[...inner.values()].flatMap(({ evidence }) => evidence)];
   const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",
@@ -96,7 +97,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
       sources: record.sources,
       skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
       ...(checked.length === 0 ? {} : { evidence: Object.fromEntries(checked) }),
-      ...innerTraces(state),
+      ...(inner.size === 0 ? {} : { inner: Object.fromEntries([...inner].map(([at, trace]) => [at, traceOf(trace)])) }),
     },
     ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
     ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
@@ -113,7 +114,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
   };
 }
 
-function traceOf({ steps, edges }: InnerTrace) {
+function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
   return {
     steps: steps.map((step) => ({ ...step })),
     edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
@@ -121,15 +122,11 @@ function traceOf({ steps, edges }: InnerTrace) {
 }
 
 /** Of those that are over, and of those under way. */
-function innerTraces({ run }: State): Pick<RunResult["trace"], "inner"> {
-  const all = new Map<string, InnerTrace>([...run.traces, ...run.inner]);
-  if (all.size === 0) return {};
-  return { inner: Object.fromEntries([...all].map(([place, trace]) => [place, traceOf(trace)])) };
-}
-
-function innerEvidence({ run }: State): EvidenceCounts[] {
-  const open = [...run.inner.values()].flatMap(({ results }) => [...results.values()]);
-  return [...(run.innerEvidence ? [run.innerEvidence] : []), ...open.flatMap(({ evidence }) => evidence ?? [])];
+function innerTraces({ run }: State): Map<string, InnerTrace> {
+  const open = [...run.inner].map(([at, { steps, edges, results }]): [string, InnerTrace] => {
+    return [at, { steps, edges, evidence: evidenceIn(results) }];
+  });
+  return new Map([...run.traces, ...open]);
 }
 
 export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "unpriced">): number | null {

@@ -90,7 +90,7 @@ function coolDownPath(path: string): WrittenPath {
 }
 
 function checkPath({ path, roots, at, of, severity }: WrittenPath, { nodes }: Workflow): Diagnostic[] {
-  const [root, ...fields] = parsePath(path.replace(/\[\d+\]/g, ""))?.segments ?? [];
+  const [root, ...fields] = parsePath(path.replace(/\[\d+\](?=\.|$)/g, ""))?.segments ?? [];
   if (!root) return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message: `"${path}" of ${of} is no path` }];
   if (!roots.has(root.key)) {
     const roof = roots.has("skills") ? "input, skills" : "input";

@@ -1,5 +1,4 @@
-import type { Envelope, EventOf } from "../../event.ts";
-import { sumEvidence } from "../../evidence/check.ts";
+import type { Envelope, EventOf, EvidenceCounts } from "../../event.ts";
 import { encodeKey } from "../../inner/place.ts";
 import { defined } from "../../values.ts";
 import { isUnder } from "../limits.ts";
@@ -66,12 +65,14 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end">): void {
   }
 }
 
+/** What was checked at the nodes of a run, each counted as it was last visited. */
+export function evidenceIn(results: State["results"]): EvidenceCounts[] {
+  return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
+}
+
 function keepTrace({ run, inside, steps, edges, results }: State): void {
   if (!inside) return;
-  run.traces.set(inside.at, { steps, edges });
-  const checked = [...results.values()].flatMap(({ evidence }) => evidence ?? []);
-  if (checked.length > 0)
-    run.innerEvidence = sumEvidence([...(run.innerEvidence ? [run.innerEvidence] : []), ...checked]);
+  run.traces.set(inside.at, { steps, edges, evidence: evidenceIn(results) });
 }
 
 /** Of a visit that nobody goes on with. */

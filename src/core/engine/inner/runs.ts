@@ -58,13 +58,15 @@ function open(scene: Scene): SingleStep {
 
 /** Those whose input fits begin; of the others it is said. */
 function begin(scene: Scene, items: readonly Item[]): SingleStep {
-  const { visit, state } = scene;
+  const { visit, node, state } = scene;
   const [first] = items;
   const bodies = items.map((item): EventBody => {
     const inner = placeOf(state.inside?.at, visit.node, item.key);
     const named = { node: visit.node, inner, ...defined("item", item.key) };
     const { input, problem } = innerInput(scene, item);
     if (problem === undefined) return { type: "inner:start", ...named, input };
+    if (node.map?.on_error === "skip")
+      return { type: "inner:end", ...named, status: "skipped", data: {}, skipped_reason: problem };
     return { type: "inner:end", ...named, status: "failed", data: { error: problem } };
   });
   return { kind: "decide", key: `${visit.key}/begin/${first?.index}`, bodies };
