@@ -1,4 +1,4 @@
-import { defineSkill, defineTool } from "skillflow";
+import { defineSkill, defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
@@ -23,6 +23,9 @@ const patch = {
   context_lines: z.number().int().min(0).max(20).optional().describe("Default 3"),
   from_line: line("Line of the diff to start at"),
 };
+
+const changed = { files: ["any"], files_changed: "number" } as const;
+const cutShort = { truncated: "flag", more: "text", note: "text" } as const;
 
 export default defineSkill({
   id: "git",
@@ -60,6 +63,27 @@ export default defineSkill({
         limit: limitOf(100, 20),
         skip: z.number().int().min(0).max(100_000).optional().describe("Commits to pass over"),
       }),
+      output_schema: resultSchema(
+        {
+          returned: "number",
+          commits: [
+            {
+              id: "text",
+              date: "text",
+              author: "text",
+              subject: "text",
+              body: "text",
+              merge: "flag",
+              ...changed,
+              diff: "text",
+              diff_truncated: "flag",
+            },
+          ],
+          ...cutShort,
+        },
+        "commits",
+        "truncated",
+      ),
       handler: showLog,
     }),
     defineTool({
@@ -73,6 +97,23 @@ export default defineSkill({
         path: path.optional(),
         ...patch,
       }),
+      output_schema: resultSchema(
+        {
+          commits: [
+            {
+              id: "text",
+              parents: ["text"],
+              author: "text",
+              date: "text",
+              message: "text",
+              ...changed,
+              diff: "text",
+              ...cutShort,
+            },
+          ],
+        },
+        "commits",
+      ),
       handler: showCommits,
     }),
     defineTool({
@@ -81,6 +122,11 @@ export default defineSkill({
       effect: "read",
       origin: "team",
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
+      output_schema: resultSchema(
+        { from: "text", to: "text", ...changed, diff: "text", ...cutShort },
+        "diff",
+        "truncated",
+      ),
       handler: showDiff,
     }),
     defineTool({
@@ -89,6 +135,11 @@ export default defineSkill({
       effect: "read",
       origin: "team",
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
+      output_schema: resultSchema(
+        { from: "text", to: "text", ...changed, commits: ["text"], ...cutShort },
+        "files",
+        "commits",
+      ),
       handler: showChangedFiles,
     }),
     defineTool({
@@ -103,6 +154,17 @@ export default defineSkill({
         start_line: line("Default 1"),
         end_line: line("Default 100 lines"),
       }),
+      output_schema: resultSchema(
+        {
+          path: "text",
+          at: "text",
+          lines: ["text"],
+          commits: [{ id: "text", author: "text", date: "text", subject: "text" }],
+          ...cutShort,
+        },
+        "lines",
+        "commits",
+      ),
       handler: showBlame,
     }),
     defineTool({
@@ -117,6 +179,11 @@ export default defineSkill({
         start_line: line("Default 1"),
         end_line: line("Default 400 lines"),
       }),
+      output_schema: resultSchema(
+        { path: "text", at: "text", bytes: "number", text: "text", ...cutShort },
+        "text",
+        "truncated",
+      ),
       handler: readFileAt,
     }),
     defineTool({
@@ -125,6 +192,10 @@ export default defineSkill({
       effect: "read",
       origin: "team",
       input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
+      output_schema: resultSchema(
+        { head: "text", refs: [{ name: "text", kind: "text", id: "text", date: "text" }], ...cutShort },
+        "refs",
+      ),
       handler: showRefs,
     }),
   ].map((tool) => ({ ...tool, settled_by: { repository: "GIT_REPOSITORY" } })),

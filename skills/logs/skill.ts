@@ -1,4 +1,4 @@
-import { defineSkill, type defineTool } from "skillflow";
+import { defineSkill, type defineTool, resultSchema } from "skillflow";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { countBy, linesAround, sampleLines, searchLines, timeWindow } from "./tools.ts";
@@ -51,22 +51,74 @@ const described = {
   },
 };
 
+/** What was looked through, by aliases, and why nothing was found. */
+const scanned = { searched: "number", per_file: {}, files: {}, notes: ["text"], why: ["text"] } as const;
+const page = { returned: "number", truncated: "flag", more: "text" } as const;
+/** Lines by where they are, or a table where `fields` were asked for. */
+const found = resultSchema(
+  { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], ...scanned },
+  "returned",
+  "truncated",
+);
+const table = { matched: "number", ...page, day: "text", columns: ["text"], rows: [["any"]], ...scanned } as const;
+
+const counted = resultSchema(
+  { ...table, distinct: "number", bucket: "text", other: "number", without_value: "number", without_time: "number" },
+  "matched",
+  "columns",
+  "rows",
+);
+const summed = resultSchema(
+  { ...table, series: "number", from: "text", to: "text", values_left_out: "number" },
+  "matched",
+  "columns",
+  "rows",
+);
+const windowed = resultSchema(
+  { ...table, from: "text", to: "text", lines: {}, every: "text", counts: {} },
+  "matched",
+  "counts",
+);
+const overview = resultSchema(
+  {
+    matched: "number",
+    ...page,
+    files: [
+      {
+        file: "text",
+        bytes: "number",
+        lines: "number",
+        lines_estimated: "number",
+        packed: "flag",
+        format: "text",
+        time: "text",
+        first: "text",
+        last: "text",
+        fields: ["any"],
+        more_fields: "number",
+        notes: ["text"],
+      },
+    ],
+  },
+  "files",
+);
+
 type Tool = ReturnType<typeof defineTool>;
 
 function tool(
   name: string,
   description: string,
   properties: object,
-  rest: { readonly required?: readonly string[]; readonly handler: Tool["handler"] },
+  rest: Pick<Tool, "handler" | "output_schema"> & { readonly required?: readonly string[] },
 ): Tool {
-  const { required = ["files"], handler } = rest;
+  const { required = ["files"], ...how } = rest;
   const input_schema = {
     type: "object",
     properties,
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
-  return { name, description, effect: "read", input_schema, handler };
+  return { name, description, effect: "read", input_schema, ...how };
 }
 
 export default defineSkill({
@@ -90,7 +142,7 @@ export default defineSkill({
         files: { ...filters.files, description: "As in search; default: all that look like logs" },
         limit: { ...integer(1, 100), description: "Default 30" },
       },
-      { required: [], handler: listFiles },
+      { required: [], handler: listFiles, output_schema: overview },
     ),
     tool(
       "search",
@@ -101,7 +153,7 @@ export default defineSkill({
         limit: { ...integer(1, 200), description: "Default 50" },
         skip: { ...integer(0, 5000), description: "Matches to pass over from that end" },
       },
-      { handler: searchLines },
+      { handler: searchLines, output_schema: found },
     ),
     tool(
       "around",
@@ -113,13 +165,13 @@ export default defineSkill({
         after: { ...integer(0, 100), description: "Lines; default 20" },
         fields,
       },
-      { required: ["file", "offset"], handler: linesAround },
+      { required: ["file", "offset"], handler: linesAround, output_schema: found },
     ),
     tool(
       "sample",
       "Gives lines spread evenly over all that match. Filters and fields as in search",
       { ...filters, ...times, fields, limit: { ...integer(1, 100), description: "Default 20" } },
-      { handler: sampleLines },
+      { handler: sampleLines, output_schema: found },
     ),
     tool(
       "count_by",
@@ -133,7 +185,7 @@ export default defineSkill({
         bucket: { type: "string", pattern: "^[1-9]\\d{0,4}[smhd]$", description: "Also per 30s, 5m, 1h…" },
         limit: { ...integer(1, 100), description: "Default 20" },
       },
-      { handler: countBy },
+      { handler: countBy, output_schema: counted },
     ),
     tool(
       "series",
@@ -146,7 +198,7 @@ export default defineSkill({
         rate: { type: "boolean", description: "For counters: growth per second" },
         limit: { ...integer(1, 200), description: "Default 30, those that change most first" },
       },
-      { required: ["files", "fields"], handler: summarizeSeries },
+      { required: ["files", "fields"], handler: summarizeSeries, output_schema: summed },
     ),
     tool(
       "time_window",
@@ -158,7 +210,7 @@ export default defineSkill({
         fields,
         limit: { ...integer(1, 200), description: "Default 50" },
       },
-      { required: ["files", "at"], handler: timeWindow },
+      { required: ["files", "at"], handler: timeWindow, output_schema: windowed },
     ),
   ],
 });

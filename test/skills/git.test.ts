@@ -3,9 +3,11 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import skill from "../../skills/git/skill.ts";
+import { callTool } from "../contracts/skill.ts";
 import { LONG, runsOf } from "../long.ts";
 
 let root = "";
@@ -49,9 +51,12 @@ interface Result {
 }
 
 async function call(tool: string, input: object, parts: Parameters<typeof toolContext>[0] = {}): Promise<Result> {
-  const found = skill.tools.find((each) => each.name === tool);
-  if (!found) throw new Error(`no tool ${tool}`);
-  return (await found.handler(input as never, toolContext({ workDir: repo, ...parts }))) as Result;
+  return (await callTool(
+    skill,
+    tool,
+    input as JsonObject,
+    toolContext({ workDir: repo, ...parts }),
+  )) as unknown as Result;
 }
 
 describe("reading history", () => {

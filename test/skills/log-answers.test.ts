@@ -2,12 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shapeOf } from "../../skills/logs/line/record.ts";
 import { timeOfFields, timeOfText } from "../../skills/logs/line/timestamp.ts";
 import skill from "../../skills/logs/skill.ts";
 import { stepsOf } from "../../skills/logs/steps.ts";
+import { callTool } from "../contracts/skill.ts";
 
 let dir = "";
 
@@ -394,9 +396,7 @@ interface Result {
 }
 
 async function call(tool: string, input: object): Promise<Result> {
-  const found = skill.tools.find((each) => each.name === tool);
-  if (!found) throw new Error(`no tool ${tool}`);
-  return (await found.handler(input as never, toolContext({ workDir: dir }))) as Result;
+  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir }))) as unknown as Result;
 }
 
 function put(name: string, text: string | Buffer): void {

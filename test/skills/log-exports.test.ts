@@ -3,12 +3,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
+import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Convert } from "../../skills/logs/rows/convert.ts";
 import { convertCsv } from "../../skills/logs/rows/csv.ts";
 import { convertDocuments } from "../../skills/logs/rows/document.ts";
 import skill from "../../skills/logs/skill.ts";
+import { callTool } from "../contracts/skill.ts";
 import { runsOf } from "../long.ts";
 
 let dir = "";
@@ -634,9 +636,7 @@ describe("what was written to be slow or to break", () => {
 });
 
 async function call(tool: string, input: object): Promise<Result> {
-  const found = skill.tools.find((each) => each.name === tool);
-  if (!found) throw new Error(`no tool ${tool}`);
-  return (await found.handler(input as never, toolContext({ workDir: dir }))) as Result;
+  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir }))) as unknown as Result;
 }
 
 function put(name: string, text: string | Buffer): void {

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
+import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requiredLiteral } from "../../skills/logs/line/pattern.ts";
@@ -20,6 +21,7 @@ import { parseInstant, timeOfFields, timeOfText } from "../../skills/logs/line/t
 import { blocksOf } from "../../skills/logs/read/blocks.ts";
 import { matchesGlob } from "../../skills/logs/read/glob.ts";
 import skill from "../../skills/logs/skill.ts";
+import { callTool } from "../contracts/skill.ts";
 import { runsOf } from "../long.ts";
 
 let root = "";
@@ -586,9 +588,12 @@ interface Result {
 }
 
 async function call(tool: string, input: object, parts: Parameters<typeof toolContext>[0] = {}): Promise<Result> {
-  const found = skill.tools.find((each) => each.name === tool);
-  if (!found) throw new Error(`no tool ${tool}`);
-  const result = (await found.handler(input as never, toolContext({ workDir: dir, ...parts }))) as Result;
+  const result = (await callTool(
+    skill,
+    tool,
+    input as JsonObject,
+    toolContext({ workDir: dir, ...parts }),
+  )) as unknown as Result;
   const files = result.files as unknown as Record<string, string>;
   const lines = Object.entries(result.lines ?? {}).map(([place, content]) => {
     const [alias = "", offset] = place.split("@");

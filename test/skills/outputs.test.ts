@@ -1,0 +1,16 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { compileSchema } from "../../src/core/schema/schema.ts";
+import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";
+
+const root = join(import.meta.dirname, "../../skills");
+
+it.each(readdirSync(root))("every tool of %s tells what it gives, in less than 400 tokens", async (id) => {
+  const { tools } = await loadSkillModule(join(root, id, "skill.ts"));
+  for (const { name, output_schema } of tools) {
+    expect(output_schema, name).toMatchObject({ type: "object" });
+    expect(() => compileSchema(output_schema ?? {}), name).not.toThrow();
+    expect(JSON.stringify(output_schema).length / 4, name).toBeLessThan(400);
+  }
+});
