@@ -112,7 +112,7 @@ export function scriptedModel(replies: readonly ScriptedReply[]): Model {
 
 /**
  * A skill for the test of a workflow, to be given to `openProject`: one's own, or a built-in one by its id, with its tools and
- * instruction as they are, but answered from fixtures. It needs no config and contacts nobody; a call that no row fits fails
+ * instruction as they are, but answered from fixtures, which tell as much as the test needs. It needs no config and contacts nobody; a call that no row fits fails
  * with `no fixture for TOOL`. Throws a SkillflowError (`skill.invalid`) where there is no such skill, or a name is no tool of it.
  */
 export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): Promise<Skill> {
@@ -124,7 +124,7 @@ export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): P
     const hint = near === undefined ? `its tools are ${[...names].join(", ")}` : `did you mean ${near}?`;
     throw new SkillflowError("skill.invalid", `the skill ${real.id} has no tool ${unknown}`, { hint });
   }
-  const tools = real.tools.map(({ needs: ___, ...tool }) => {
+  const tools = real.tools.map(({ needs: ___, output_schema: _____, ...tool }) => {
     const name = exposedName(real.id, tool.name);
     return { ...tool, handler: (input: Json) => answer(name, fixtures[name] ?? [], input) };
   });
