@@ -1,15 +1,17 @@
 import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event.ts";
+import { encodeKey } from "../core/inner/place.ts";
 import type { Model, ModelCall } from "../core/ports.ts";
 import type { Part, Reply } from "../core/prompt.ts";
 import type { Script } from "../core/testing/script.ts";
 
 type Reading = Script["replies"][number];
+type Asked = Pick<ModelCall, "purpose" | "node" | "key">;
 
 /** Answers from a script. `past` are the events of a resumed run: what they used up is not given again. */
 export function scriptModel(script: Script, past: readonly RunEvent[] = []): Model {
   const left = [...script.replies];
-  const take = (call: Pick<ModelCall, "purpose" | "node">) => {
+  const take = (call: Asked) => {
     const index = left.findIndex((reply) => fits(reply, call));
     return index === -1 ? undefined : left.splice(index, 1)[0];
   };
@@ -28,8 +30,9 @@ export function scriptModel(script: Script, past: readonly RunEvent[] = []): Mod
   };
 }
 
-function fits(reply: Reading, { purpose, node }: Pick<ModelCall, "purpose" | "node">): boolean {
-  return purposeOf(reply) === purpose && (reply.node === undefined || reply.node === node);
+function fits(reply: Reading, { purpose, node, key }: Asked): boolean {
+  if (purposeOf(reply) !== purpose || (reply.node !== undefined && reply.node !== node)) return false;
+  return reply.item === undefined || key.includes(`[${encodeKey(reply.item)}]/`);
 }
 
 function purposeOf(reply: Reading): ModelCall["purpose"] {

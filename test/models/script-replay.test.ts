@@ -42,6 +42,13 @@ describe("a script", () => {
     await expect(ask(model)).rejects.toMatchObject({ code: "script.exhausted" });
   });
 
+  test("answers in the run of one item of a map", async () => {
+    const model = scriptModel({ replies: [{ item: "shop/7", text: "seven" }, { text: "any" }] });
+    expect(await text(model, { key: "3:each[shop%2F8]/1:a/0/0" })).toBe("any");
+    await expect(ask(model, { key: "3:each[shop%2F77]/1:a/0/0" })).rejects.toMatchObject({ code: "script.exhausted" });
+    expect(await text(model, { key: "3:each[shop%2F7]/1:a/0/0" })).toBe("seven");
+  });
+
   test("may make calls, beside text, and give data", async () => {
     const model = scriptModel({
       replies: [{ text: "let me see", calls: [{ tool: "t", input: { q: 1 } }] }, { data: { x: 1 } }],

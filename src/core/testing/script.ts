@@ -9,6 +9,7 @@ const json = lazy((): z.ZodType<Json> => z.json());
 const scriptedReply = lazy(() =>
   z.strictObject({
     node: z.string().optional().describe("only at this node"),
+    item: z.string().optional().describe("only in a map's run of the item with this key"),
     text: z.string().optional().describe("an answer in words, or what is said beside calls"),
     calls: z
       .array(
