@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { plainProgress } from "../src/cli/progress.ts";
+import { plainProgress } from "../src/cli/progress/plain.ts";
 import { linkProgram } from "../src/core/engine/link.ts";
 import type { State } from "../src/core/engine/state.ts";
 import type { RunEvent, RunRecord } from "../src/core/event.ts";

@@ -27,9 +27,13 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
     file,
     line: node === undefined ? undefined : file && placeOf?.(node)?.line,
   });
-  const ending = error
-    ? [command("error", { ...at(error.node), title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
-    : [];
+  const ending = result.waiting
+    ? result.waiting.map(({ node, ask }) =>
+        command("notice", { ...at(undefined), title: `${workflow.name} waits for a person's word: ${node}` }, ask),
+      )
+    : error
+      ? [command("error", { ...at(error.node), title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
+      : [];
   const short = [...result.degraded].sort((a, b) => Number(a.skill !== undefined) - Number(b.skill !== undefined));
   const degraded = short.map(({ skill, node, reason }) => {
     if (skill === undefined) return command("warning", { ...at(node), title: `${nameOf(node)} is degraded` }, reason);

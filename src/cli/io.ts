@@ -12,8 +12,8 @@ export interface Io {
   out(text: string): Promise<void>;
   /** Text for people. */
   err(text: string): Promise<void>;
-  /** Text for people in place of the line that is there now: on a terminal alone. */
-  redraw(line: string): Promise<void>;
+  /** Lines that live below the text for people, in place of those that lived before: on a terminal alone. */
+  redraw(lines: string): Promise<void>;
   /** Whether the text for people goes to a terminal. */
   readonly isTerminal: boolean;
   readonly columns: number;

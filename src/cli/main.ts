@@ -98,6 +98,13 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   const errColumns = terminal.isTerminal ? terminal.columns : undefined;
   let isHalted = false;
   let hasAnswered = false;
+  /** Line breaks of the text that lives; undefined where none does. */
+  let alive: number | undefined;
+  const wipe = (lines: string) => {
+    const before = alive === undefined ? "" : alive > 0 ? `\r\u001b[${alive}A\u001b[J` : "\r\u001b[K";
+    alive = lines === "" ? undefined : lines.split("\n").length - 1;
+    return before;
+  };
   const stops: ((reason: string) => void)[] = [];
   let take: (error: unknown) => boolean = () => false;
   const io: Io = {
@@ -107,8 +114,8 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
       return isHalted ? undefined : terminal.out(text).catch(refuseOutput);
     },
     outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
-    err: async (text) => (isHalted ? undefined : terminal.err(wrapLines(shown(text), errColumns))),
-    redraw: async (line) => (isHalted ? undefined : terminal.err(`\r\u001b[K${shown(line)}`)),
+    err: async (text) => (isHalted ? undefined : terminal.err(wipe("") + wrapLines(shown(text), errColumns))),
+    redraw: async (lines) => (isHalted ? undefined : terminal.err(wipe(lines) + shown(lines))),
     command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
     ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),
     protect(redactor) {

@@ -1,10 +1,13 @@
 import type { FinishedRun } from "../app/runs/drive.ts";
 import type { NodeResult } from "../core/event.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
-import { plainLine } from "../reports/inert.ts";
+import { isObject, type JsonObject } from "../core/values.ts";
+import type { WorkflowNode } from "../core/workflow.ts";
+import { plainLine, plainText } from "../reports/inert.ts";
 import { type Account, accountOf, paidWords } from "../reports/model/account.ts";
 import { viewReport } from "../reports/model/plan.ts";
 import { leftOutSkills, type Report, statusOf } from "../reports/model/visits.ts";
+import { formatTime } from "../reports/preview.ts";
 import { describeStandings } from "./plan-view.ts";
 import { amount, describeData, duration, oneLine, type Paint } from "./terminal.ts";
 import { wrapLines } from "./wrap.ts";
@@ -38,14 +41,19 @@ export function describeVerdict(
   const degraded = new Set(visits.filter((visit) => statusOf(visit) === "degraded").map(({ node }) => node));
   const order = [...state.results.keys()].slice(-MOST_NODES);
   const sections = order.map((node) =>
-    describeNode(account.nameOf(node), result.results[node], degraded.has(node), paint, width),
+    describeNode(account.nameOf(node), result.results[node], {
+      isDegraded: degraded.has(node),
+      around: record.workflow.nodes[node],
+      paint,
+      width,
+    }),
   );
   const hidden = state.results.size - order.length;
   const paid = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
   const cost = answeredBy === undefined ? paid : paidWords(answeredBy, undefined);
   const spent = [
     duration(usage.durationMs),
-    amount(state.visits, "node visit"),
+    amount(state.entered, "node visit"),
     amount(usage.modelCalls, "model call"),
     `${usage.inputTokens + usage.outputTokens} tokens`,
     cost,
@@ -59,6 +67,7 @@ export function describeVerdict(
     ...sections.flatMap((lines) => [...lines, ""]),
     `${statusMark(stands, paint)} ${standing === result.status ? "" : `${standing} · `}${paint("dim", spent)}`,
     ...describeFailure(account, paint),
+    ...describeAwaited(account, paint, program).map((line) => wrapLines(line, width)),
     ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
     ...describeShort(account, paint),
     ...(left.length > 0
@@ -70,7 +79,7 @@ export function describeVerdict(
     ...describeStandings(viewReport({ record, events, result }), paint, mostPlanned),
     ...(digest === undefined ? [] : [paint("dim", `record: ${digest}`)]),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
-    ...(next === typed ? [] : [`${paint("dim", "next:")} ${program} ${plainLine(next)}`]),
+    ...(next === undefined || next === typed ? [] : [`${paint("dim", "next:")} ${program} ${plainLine(next)}`]),
     "",
   ].join("\n");
 }
@@ -86,6 +95,29 @@ function describeFailure({ failure }: Account, paint: Paint): string[] {
     ...next.filter(({ command }) => command === undefined).map(({ text }) => `  ${paint("yellow", text)}`),
   ];
 }
+
+/** Each question with the very commands that answer it. */
+function describeAwaited({ awaited, result }: Account, paint: Paint, program: string): string[] {
+  const rows = awaited.slice(0, MOST_AWAITED).flatMap(({ name, node, ask, since, until, digest, approve, deny }) => {
+    const when = [`since ${formatTime(since)}`, until === undefined ? "" : `until ${formatTime(until)}`];
+    const about = [node === name ? "" : node, ...when].filter((part) => part !== "").join(" · ");
+    return [
+      `  ${paint("bold", plainLine(name))} ${paint("dim", `asks · ${plainLine(about)}`)}`,
+      ...plainText(ask)
+        .split("\n")
+        .map((line) => `    ${line}`),
+      ...(digest === undefined ? [] : [`    ${paint("dim", "about the plan with the digest")} ${digest}`]),
+      `    ${paint("green", "yes:")} ${program} ${plainLine(approve)}`,
+      `    ${paint("red", "no:")}  ${program} ${plainLine(deny)}`,
+    ];
+  });
+  const more = awaited.length - MOST_AWAITED;
+  return more > 0
+    ? [...rows, `  ${amount(more, "more question")}: ${program} runs show ${plainLine(result.run)}`]
+    : rows;
+}
+
+const MOST_AWAITED = 6;
 
 function describeFinding({ finding, failure }: Account, paint: Paint): string[] {
   const { headline, verdict, severity, impact, cause, action } = finding;
@@ -124,25 +156,31 @@ export function describeShortfall(
   { record, events, result }: Report,
   { paint, program }: Pick<VerdictOptions, "paint" | "program">,
 ): string {
-  const { failure, state } = accountOf({ record, events, result });
+  const account = accountOf({ record, events, result });
+  const { failure, state, awaited } = account;
+  if (awaited.length > 0)
+    return `${[statusMark(state, paint), ...describeAwaited(account, paint, program)].join("\n")}\n`;
   if (!failure) return "";
   return [
     `${statusMark(state, paint)} ${plainLine(failure.message)}`,
     ...(failure.hint ? [`  ${paint("dim", plainLine(failure.hint))}`] : []),
     ...(failure.end === undefined ? [] : [`  then ${plainLine(failure.end)}`]),
-    `${paint("dim", "next:")} ${program} ${plainLine(nextCommand({ record, events, result }))}`,
+    `${paint("dim", "next:")} ${program} ${plainLine(nextCommand({ record, events, result }) ?? "")}`,
     "",
   ].join("\n");
 }
 
-function describeNode(
-  name: string,
-  result: NodeResult | undefined,
-  isDegraded: boolean,
-  paint: Paint,
-  width: number,
-): string[] {
+interface NodeView {
+  readonly isDegraded: boolean;
+  /** The node as the workflow has it. */
+  readonly around: Pick<WorkflowNode, "map" | "call"> | undefined;
+  readonly paint: Paint;
+  readonly width: number;
+}
+
+function describeNode(name: string, result: NodeResult | undefined, view: NodeView): string[] {
   if (!result) return [];
+  const { isDegraded, paint } = view;
   const mark = {
     success: isDegraded ? paint("yellow", "▲") : paint("green", "✔"),
     failed: paint("red", "✘"),
@@ -152,7 +190,7 @@ function describeNode(
     pass ? paint("green", plainLine(evaluator)) : paint("red", `${plainLine(evaluator)} failed`),
   );
   const checked = evals.length > 0 ? paint("dim", " · checked: ") + evals.join(paint("dim", ", ")) : "";
-  const lines = describeData(result.data, paint, width);
+  const lines = describeResult(result.data, view);
   const hidden = lines.length - MOST_LINES;
   return [
     `${mark} ${paint("bold", plainLine(name))}${checked}`,
@@ -161,14 +199,73 @@ function describeNode(
   ];
 }
 
+function describeResult(data: JsonObject, { around, paint, width }: NodeView): string[] {
+  const { items, results, left: _left, failed: _failed, ...rest } = data;
+  if (around?.map && Array.isArray(items)) {
+    return [...describeItems(items.filter(isObject), data, paint, width), ...describeData(rest, paint, width)];
+  }
+  if (around?.call !== undefined && isObject(results)) {
+    const last = Object.values(results).at(-1);
+    return describeData({ ...rest, ...(isObject(last) ? last : {}) } as JsonObject, paint, width);
+  }
+  return describeData(data, paint, width);
+}
+
+const ITEM_MARKS = { success: ["green", "✔"], failed: ["red", "✘"], skipped: ["yellow", "↷"] } as const;
+const MOST_ITEMS = 12;
+
+/** What failed stands first. */
+function describeItems(
+  items: readonly Readonly<Record<string, unknown>>[],
+  { left }: JsonObject,
+  paint: Paint,
+  width: number,
+): string[] {
+  const counts = ["success", "failed", "skipped", "stopped"].flatMap((status) => {
+    const count = items.filter((item) => item.status === status).length;
+    return count === 0 ? [] : [`${count} ${status === "success" ? "succeeded" : status}`];
+  });
+  const later = typeof left === "number" && left > 0 ? [`${left} left for the next run`] : [];
+  const told = [
+    ...items.filter(({ status }) => status === "failed"),
+    ...items.filter(({ status }) => status !== "failed"),
+  ];
+  const rows = told.slice(0, MOST_ITEMS).map(({ key, status, data, skipped_reason }) => {
+    const [colour, mark] = ITEM_MARKS[status as keyof typeof ITEM_MARKS] ?? ["yellow", "■"];
+    const label = oneLine(String(key), 60);
+    const gist = skipped_reason === undefined ? gistOfItem(data) : String(skipped_reason);
+    return `  ${paint(colour, mark)} ${label}${gist === "" ? "" : `: ${oneLine(gist, width - label.length - 8)}`}`;
+  });
+  const more = told.length - rows.length;
+  return [
+    `  ${amount(items.length, "item")}: ${[...counts, ...later].join(", ") || "none to look at"}`,
+    ...rows,
+    ...(more > 0 ? [paint("dim", `  (${amount(more, "more item")})`)] : []),
+  ];
+}
+
+/** Its verdict, what it failed with, or what its last node gave. */
+function gistOfItem(data: unknown): string {
+  if (!isObject(data)) return "";
+  const said = data.error ?? data.verdict;
+  if (said !== undefined) return String(said);
+  const last = isObject(data.results) ? Object.values(data.results).at(-1) : undefined;
+  if (!isObject(last)) return "";
+  const texts = Object.values(last).filter((value) => typeof value !== "object");
+  return texts.length > 0 ? texts.join(", ") : JSON.stringify(last);
+}
+
 export function statusMark(status: string, paint: Paint): string {
   if (status === "degraded") return paint(["yellow", "bold"], "▲ degraded");
   if (status === "succeeded") return paint(["green", "bold"], "✔ succeeded");
+  if (status === "waiting") return paint(["yellow", "bold"], "◆ waiting");
   return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
 }
 
-function nextCommand(report: Report): string {
+/** Undefined where people are asked: the commands that answer stand beside what is asked. */
+function nextCommand(report: Report): string | undefined {
   const { run, file = "" } = report.record;
+  if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
   const isToApply = report.record.kind === "run" && report.result.plan.some(({ applied }) => !applied);
   if (failure === undefined && isToApply) return `apply ${run}`;

@@ -12,7 +12,7 @@ import {
   type ToolCall,
   usageSchema,
 } from "./event.ts";
-import { defined, type Fitting, isObject, type JsonObject, lazy } from "./values.ts";
+import { defined, type Fitting, isObject, type Json, type JsonObject, lazy } from "./values.ts";
 import { workflowSchema } from "./workflow.ts";
 
 /** As much of a run as its line in a list tells; no more than that is checked of what a store gives for it. */
@@ -23,13 +23,16 @@ export interface SkimmedRun {
 
 export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
   readonly workflow: Pick<RunRecord["workflow"], "id" | "name"> & { readonly nodes: NodeOutlines };
+  readonly inner?: { readonly [path: string]: { readonly workflow: { readonly nodes: NodeOutlines } } } | undefined;
   readonly skills: readonly (Pick<SkillRecord, "id" | "available" | "reason"> & {
     readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
   })[];
   readonly settings: Pick<RunRecord["settings"], "model">;
 }
 
-type NodeOutlines = { readonly [id: string]: { readonly skills?: readonly string[] | undefined } };
+type NodeOutlines = {
+  readonly [id: string]: { readonly skills?: readonly string[] | undefined; readonly map?: unknown };
+};
 
 /** As much of a node's result as tells whether it did what it is for. */
 export interface Outcome {
@@ -59,9 +62,21 @@ function outcomesIn(results: Outcomes): Outcomes {
 function outcomeIn({ status, data, toolCalls }: Outcome): Outcome {
   return {
     status,
-    data: { ...defined("error", data.error), ...defined("fail_soft", data.fail_soft) },
+    data: {
+      ...defined("error", data.error),
+      ...defined("fail_soft", data.fail_soft),
+      ...defined("left", data.left),
+      ...(Array.isArray(data.items) ? { items: data.items.map(itemIn) } : {}),
+    },
     toolCalls: toolCalls.map((call) => ({ tool: call.tool, ...defined("error", callFailure(call)) })),
   };
+}
+
+/** Of a map's item: how it ended. */
+function itemIn(item: Json): Json {
+  if (!isObject(item)) return null;
+  const { key = null, status = null, data } = item;
+  return { key, status, data: isObject(data) ? defined("error", data.error) : {} } as JsonObject;
 }
 
 const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().optional() }));
@@ -134,6 +149,7 @@ const outlineSchema = lazy(() =>
   z.object({
     ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
     workflow: z.object({ ...workflowSchema().pick({ id: true, name: true }).shape, nodes: nodesSchema() }),
+    inner: z.record(z.string(), z.object({ workflow: z.object({ nodes: nodesSchema() }) })).optional(),
     skills: z.array(toolsOutline()),
     settings: settingsSchema().pick({ model: true }),
   }),

@@ -1,18 +1,22 @@
+import { nodePath, placeOf } from "../core/inner/place.ts";
 import { xmlText } from "./inert.ts";
 import { stateOf } from "./model/account.ts";
-import { complaintOf, durationOf, type Report, statusOf, type Visit, visitsOf } from "./model/visits.ts";
+import { itemWord } from "./model/items.ts";
+import { complaintOf, durationOf, type InnerRun, type Report, statusOf, type Visit, visitsOf } from "./model/visits.ts";
 import { cutText } from "./preview.ts";
 
 /** A run as JUnit XML: one suite, one case for each visit, and one for what ended the run outside of a node. */
 export function junitXml(report: Report): string {
   const { visits } = visitsOf(report);
   const { record, result } = report;
-  const failures = visits.filter(isFailure).length;
-  const skipped = visits.filter((visit) => statusOf(visit) === "skipped").length;
-  const unfinished = visits.filter((visit) => statusOf(visit) === "active").length;
+  const told = visits.flatMap(casesOf);
+  const own = told.flatMap((each) => ("node" in each ? [each] : []));
+  const failures = own.filter(isFailure).length;
+  const skipped = told.filter(isLeftOut).length;
+  const unfinished = own.filter(isUnfinished).length;
   const outside = outsideCase(report, failures + unfinished);
   const counts = {
-    tests: visits.length + (outside === "" ? 0 : 1),
+    tests: told.length + (outside === "" ? 0 : 1),
     failures,
     errors: unfinished + (outside === "" ? 0 : 1),
     skipped,
@@ -23,7 +27,7 @@ export function junitXml(report: Report): string {
     `<testsuites${attributes({ name: "skillflow", ...counts })}>`,
     `  <testsuite${attributes({ name: record.workflow.id, ...counts, timestamp: record.at })}>`,
     ...properties(report),
-    ...visits.map((visit) => visitCase(record.workflow.id, visit)),
+    ...told.map((each) => ("node" in each ? visitCase(record.workflow.id, each) : itemCase(record.workflow.id, each))),
     ...(outside === "" ? [] : [outside]),
     "  </testsuite>",
     "</testsuites>",
@@ -36,6 +40,49 @@ const LONGEST = 4000;
 /** A failed node that the workflow routes onward is part of its plan: only what nothing came after is a failure. */
 function isFailure(visit: Visit): boolean {
   return statusOf(visit) === "failed" && visit.route === undefined;
+}
+
+/** A case of its own for each item of a map, and for each node of what was called. */
+function casesOf(visit: Visit): (Visit | Item)[] {
+  const inside = visit.inner.flatMap((run): (Visit | Item)[] => {
+    return run.key === undefined
+      ? run.visits.flatMap(casesOf)
+      : [{ ...run, name: placeOf(visit.at, visit.node, run.key) }];
+  });
+  return [visit, ...inside];
+}
+
+interface Item extends InnerRun {
+  readonly name: string;
+}
+
+function isWaiting(visit: Visit): boolean {
+  return statusOf(visit) === "active" && visit.asked !== undefined && !visit.word;
+}
+
+/** What nothing can be said of. */
+function isLeftOut(each: Visit | Item): boolean {
+  if ("node" in each) return statusOf(each) === "skipped" || isWaiting(each);
+  return each.status === "skipped" || (each.status === undefined && each.visits.some(isWaiting));
+}
+
+/** Nor is it one that a person's word is missing for: that is no error of anybody. */
+function isUnfinished(visit: Visit): boolean {
+  const waits = isWaiting(visit) || visit.inner.some(({ visits }) => visits.some(isWaiting));
+  return statusOf(visit) === "active" && !waits;
+}
+
+/** A failure of an item is its own: what failed with it is told by the map's case. */
+function itemCase(workflow: string, item: Item): string {
+  const { name, status, complaint, visits } = item;
+  const time = seconds(visits.length === 0 ? 0 : durationOf(item));
+  const open = `    <testcase${attributes({ name, classname: workflow, time })}>`;
+  const outcome = isLeftOut(item)
+    ? `      <skipped${attributes({ message: complaint || "waits for a person's word" })}/>`
+    : status === "success"
+      ? ""
+      : `      <system-out>${xmlText(cutText(`degraded: ${itemWord(item)}: ${complaint}`, LONGEST))}</system-out>`;
+  return [open, outcome, "    </testcase>"].filter((part) => part !== "").join("\n");
 }
 
 function properties({ result, record }: Report): string[] {
@@ -56,7 +103,8 @@ function properties({ result, record }: Report): string[] {
 }
 
 function visitCase(workflow: string, visit: Visit): string {
-  const name = visit.iteration > 1 ? `${visit.node} (visit ${visit.iteration})` : visit.node;
+  const node = nodePath(visit.at, visit.node);
+  const name = visit.iteration > 1 ? `${node} (visit ${visit.iteration})` : node;
   const open = `    <testcase${attributes({ name, classname: workflow, time: seconds(durationOf(visit)) })}>`;
   return [open, outcome(visit), output(visit), "    </testcase>"].filter((part) => part !== "").join("\n");
 }
@@ -65,6 +113,9 @@ function outcome(visit: Visit): string {
   const message = complaintOf(visit.result);
   const status = statusOf(visit);
   if (status === "skipped") return `      <skipped${attributes({ message })}/>`;
+  if (isWaiting(visit))
+    return `      <skipped${attributes({ message: `waits for a person's word: ${visit.asked?.ask}` })}/>`;
+  if (status === "active" && !isUnfinished(visit)) return "";
   if (status === "active")
     return `      <error${attributes({ message: "the node has not ended", type: "unfinished" })}/>`;
   if (!isFailure(visit)) return "";
@@ -91,7 +142,7 @@ function output(visit: Visit): string {
 /** What failed although no visit did: a route, a limit, an interruption, a run that did no work. */
 function outsideCase({ result, record }: Report, told: number): string {
   const { error, status } = result;
-  if (!error || (told > 0 && status === "failed" && error.code === "node.failed")) return "";
+  if (!error || status === "waiting" || (told > 0 && status === "failed" && error.code === "node.failed")) return "";
   const open = `    <testcase${attributes({ name: "run", classname: record.workflow.id, time: "0.000" })}>`;
   const text = [error.message, error.hint].filter((part) => part !== undefined).join("\n");
   const body = `      <error${attributes({ message: error.message, type: error.code })}>${xmlText(cutText(text, LONGEST))}</error>`;

@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
 import type { Deed } from "./model/deeds.ts";
+import { itemCounts, itemWord } from "./model/items.ts";
 import { countStandings, openCount, viewReport } from "./model/plan.ts";
 import {
   complaintOf,
@@ -15,13 +16,23 @@ import {
   type VisitStatus,
 } from "./model/visits.ts";
 import { planSection } from "./plan-markdown.ts";
-import { cutText, formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "./preview.ts";
+import {
+  cutText,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatTime,
+  plural,
+  previewJson,
+  shortText,
+} from "./preview.ts";
 
 /** A run in short, for people: what it found and did first, then what was left out, its nodes and what to do next. */
 export function summaryMarkdown(report: Report): string {
   const account = accountOf(report);
   const sections = [
     heading(account),
+    awaited(account),
     found(account),
     deeds(account),
     claims(account),
@@ -67,6 +78,17 @@ function heading(account: Account): string {
       : "";
   const then = failure?.end === undefined ? "" : `Then: ${line(failure.end, 600)}`;
   return [title, verdict, went, what, hint, then].filter((part) => part !== "").join("\n\n");
+}
+
+/** What people are asked, and the commands that answer. */
+function awaited({ awaited: all }: Account): string {
+  if (all.length === 0) return "";
+  const rows = all.slice(0, MOST_DEEDS).map(({ name, node, ask, until, approve, deny }) => {
+    const late = until === undefined ? "" : ` until ${formatTime(until)}`;
+    const answers = `  - yes: ${code(`skillflow ${approve}`)}\n  - no: ${code(`skillflow ${deny}`)}`;
+    return `- **${line(name, 160)}** (${code(node)}${late}): ${paragraph(ask, 1500)}\n${answers}`;
+  });
+  return ["### Waits for a person's word", [...rows, ...more(all.length, MOST_DEEDS)].join("\n")].join("\n\n");
 }
 
 function found({ finding }: Account): string {
@@ -134,10 +156,31 @@ function leftOut({ result, record }: Report): string {
 
 function findings(visits: readonly Visit[]): string {
   const sections = conclusionsOf(visits).map(
-    ({ name, result }) => `### ${line(name, 160)}\n\n${members(result?.data ?? {})}`,
+    (visit) =>
+      `### ${line(visit.name, 160)}\n\n${visit.inner.length > 0 ? inside(visit) : members(visit.result?.data ?? {})}`,
   );
   return sections.join("\n\n");
 }
+
+/** A call's own answer, or what became of a map's items: those that failed first. */
+function inside({ inner, left }: Visit): string {
+  const [first] = inner;
+  if (first && first.key === undefined) return members(first.visits.at(-1)?.result?.data ?? {});
+  const ordered = [
+    ...inner.filter(({ status }) => status === "failed"),
+    ...inner.filter(({ status }) => status !== "failed"),
+  ];
+  const rows = ordered.slice(0, MOST_ITEMS).map((run) => {
+    const { key = "", verdict, complaint, visits } = run;
+    const gist = complaint || verdict || previewJson(visits.at(-1)?.result?.data ?? null, 160).replace(/\s+/g, " ");
+    return `- ${code(key)} ${itemWord(run)}${gist === "null" ? "" : `: ${line(gist, 240)}`}`;
+  });
+  return [`${line(itemCounts(inner, left), 300)}`, [...rows, ...more(ordered.length, MOST_ITEMS)].join("\n")].join(
+    "\n\n",
+  );
+}
+
+const MOST_ITEMS = 30;
 
 function members(data: JsonObject): string {
   const entries = Object.entries(data).slice(0, 30);
@@ -187,19 +230,22 @@ function scalar(value: Json): string {
 
 function nodes(visits: readonly Visit[]): string {
   if (visits.length === 0) return "";
-  const rows = visits.slice(0, MOST_ROWS).map((visit) => {
+  const told = visits.flatMap(withInside);
+  const rows = told.slice(0, MOST_ROWS).map((visit) => {
     const again = visit.iteration > 1 ? ` (visit ${visit.iteration})` : "";
+    const key = visit.at === undefined ? "" : `${code(visit.at)} `;
+    const isWaiting = visit.asked !== undefined && !visit.word && statusOf(visit) === "active";
     const cells = [
-      `${line(visit.name, 100)}${again}`,
-      NODE_MARKS[statusOf(visit)],
+      `${key}${line(visit.name, 100)}${again}`,
+      isWaiting ? "◆\u00a0waiting" : NODE_MARKS[statusOf(visit)],
       calls(visit),
       checks(visit),
       formatDuration(durationOf(visit)).replaceAll(" ", "\u00a0"),
       note(visit),
     ];
-    return `| ${visit.number} | ${cells.join(" | ")} |`;
+    return `| ${visit.anchor.replace("visit-", "").replaceAll("-", ".")} | ${cells.join(" | ")} |`;
   });
-  const left = visits.length - rows.length;
+  const left = told.length - rows.length;
   const rest = left > 0 ? [`\n…and ${plural(left, "more visit")}, see the report.`] : [];
   return [
     "### Nodes",
@@ -209,6 +255,17 @@ function nodes(visits: readonly Visit[]): string {
     ...rows,
     ...rest,
   ].join("\n");
+}
+
+/** With the visits of what it called, and those that failed of a map's items. */
+function withInside(visit: Visit): Visit[] {
+  const { inner } = visit;
+  const called = inner.filter(({ key }) => key === undefined).flatMap(({ visits }) => visits.flatMap(withInside));
+  const failed = inner.filter(({ key, status }) => key !== undefined && status === "failed");
+  const blamed = failed
+    .slice(0, MOST_ITEMS)
+    .flatMap(({ visits }) => visits.filter((each) => statusOf(each) === "failed"));
+  return [visit, ...called, ...blamed];
 }
 
 function calls({ calls }: Visit): string {
@@ -224,9 +281,15 @@ function checks({ result, retries }: Visit): string {
   return [evals.length > 0 ? `${passed}/${evals.length} passed` : "", tries].filter((part) => part !== "").join(" ");
 }
 
-function note({ result, route, degraded }: Visit): string {
+function note({ result, route, degraded, inner, left, word }: Visit): string {
   const complaint = complaintOf(result);
   if (complaint !== "") return line(complaint, 240);
+  if (word)
+    return line(
+      `${word.approved ? "approved" : "denied"} by ${word.by}${word.note === undefined ? "" : `: ${word.note}`}`,
+      240,
+    );
+  if (degraded.length === 0 && inner.some(({ key }) => key !== undefined)) return line(itemCounts(inner, left), 240);
   if (degraded.length > 0) return line(degraded.join("; "), 240);
   return route && route.reason !== "only path" ? `→ ${line(route.reason, 160)}` : "";
 }

@@ -131,8 +131,8 @@ function well({ evidence: { claims, supported }, visits, result, deeds }: Accoun
   ];
 }
 
-function badly({ visits, evidence: { claims, supported }, failure, result }: Account): string[] {
-  const retried = visits.filter(({ retries }) => retries.length > 0);
+function badly({ every, visits, evidence: { claims, supported }, failure, result }: Account): string[] {
+  const retried = every.filter(({ retries }) => retries.length > 0);
   const lost = claims.length - supported;
   const gaps = lastVisits(visits).flatMap(({ result: came }) => {
     return ["gaps", "missing_evidence"].flatMap((name) => {
@@ -155,9 +155,12 @@ function badly({ visits, evidence: { claims, supported }, failure, result }: Acc
   ];
 }
 
-function actions({ finding, deeds, result, failure }: Account): string {
+function actions({ finding, deeds, awaited, result, failure }: Account): string {
   const items = [
     ...(finding.action === undefined ? [] : [line(finding.action, 600)]),
+    ...awaited.map(
+      ({ name, ask, approve }) => `Answer ${line(name, 160)}: ${line(ask, 300)} (${code(`skillflow ${approve}`)})`,
+    ),
     ...deeds.waiting.map(
       ({ text, at }) =>
         `Review ${at === undefined ? "" : code(at)}: ${line(text, 300)} (${code(`skillflow apply ${result.run}`)})`,
@@ -172,8 +175,8 @@ function actions({ finding, deeds, result, failure }: Account): string {
   return items.map((item) => `- [ ] ${item}`).join("\n");
 }
 
-function evidence({ evidence: { claims }, visits, result, record, answeredBy, recordingCost }: Account): string {
-  const tools = new Map(visits.flatMap(({ calls, name }) => calls.map(({ ref, tool }) => [ref, `${tool} in ${name}`])));
+function evidence({ evidence: { claims }, visits, every, result, record, answeredBy, recordingCost }: Account): string {
+  const tools = new Map(every.flatMap(({ calls, name }) => calls.map(({ ref, tool }) => [ref, `${tool} in ${name}`])));
   const rows = claims.flatMap(({ text, supported, cites }) => {
     if (!supported) return [];
     const shown = cites.flatMap(({ ref, quote, problem }) => {
@@ -186,7 +189,7 @@ function evidence({ evidence: { claims }, visits, result, record, answeredBy, re
   const page = `Each reference is a place of the run's page: ${code(`skillflow report ${result.run} --report html=report.html`)}, then ${code("report.html#r1")}.`;
   const paid =
     answeredBy === undefined ? `cost ${formatCost(result.usage.costUsd)}` : paidWords(answeredBy, recordingCost);
-  const facts = `Run ${code(result.run)} of ${code(record.workflow.id)}, ${plural(visits.length, "visit")}, ${formatDuration(visits.reduce((sum, visit) => sum + durationOf(visit), 0))} of work, ${paid}.`;
+  const facts = `Run ${code(result.run)} of ${code(record.workflow.id)}, ${plural(every.length, "visit")}, ${formatDuration(visits.reduce((sum, visit) => sum + durationOf(visit), 0))} of work, ${paid}.`;
   return [...(rows.length === 0 ? [] : [rows.join("\n")]), page, facts].join("\n\n");
 }
 

@@ -29,7 +29,14 @@ export function sarifOfRun(report: Report): string {
   });
   const nameOf = (node: string) => record.workflow.nodes[node]?.name ?? node;
   const ending: Finding[] = error
-    ? [{ rule: error.code, level: "error", text: endingText(error, nameOf), ...at(error.node) }]
+    ? [
+        {
+          rule: error.code,
+          level: result.status === "waiting" ? "note" : "error",
+          text: endingText(error, nameOf),
+          ...at(error.node),
+        },
+      ]
     : [];
   const degraded = result.degraded.map(({ node, skill, reason }): Finding => {
     const rule = skill === undefined ? "node.degraded" : "skill.missing";

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { liveProgress } from "../../src/cli/progress.ts";
+import { liveProgress } from "../../src/cli/progress/live.ts";
 import { wrapLines } from "../../src/cli/wrap.ts";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import { runHere } from "./in-process.ts";

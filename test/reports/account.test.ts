@@ -136,7 +136,7 @@ describe("the time and the cost of a run", () => {
       ([seconds, body], seq): RunEvent => ({ ...body, seq, time: at(seconds), epoch: 0, key: "k" }),
     );
     const { visits } = accountOf(reportOf(record, events));
-    const [row] = timelineOf(events, visits).rows;
+    const [row] = timelineOf(events, visits).rows.values();
     expect(row?.bars.map(({ from, to, lane, failed }) => [from, to, lane, failed])).toEqual([
       [1000, 3000, 0, false],
       [1000, 5000, 1, true],

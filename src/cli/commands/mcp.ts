@@ -5,7 +5,7 @@ import { type McpService, openMcpService } from "../../protocol/mcp-server.ts";
 import { connectStreams } from "../../protocol/mcp-stdio.ts";
 import { runChoices } from "../flags.ts";
 import type { Action, Flags, Io } from "../io.ts";
-import { plainProgress } from "../progress.ts";
+import { plainProgress } from "../progress/plain.ts";
 import { GRACE_MS, listenAt, openServing } from "../serving.ts";
 import { amount, jsonText } from "../terminal.ts";
 import { skillLogger } from "./run.ts";

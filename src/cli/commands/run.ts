@@ -22,7 +22,8 @@ import { projectOptions, readInput, runChoices, sourceChoices, text } from "../f
 import { continuedRun, type Flags, type Io } from "../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../outputs.ts";
 import { personAtWork } from "../person.ts";
-import { liveProgress, plainProgress } from "../progress.ts";
+import { liveProgress } from "../progress/live.ts";
+import { plainProgress } from "../progress/plain.ts";
 import { type Beginning, tellingRefusal } from "../refused.ts";
 import { jsonLine, jsonText, type Paint, painter, programName } from "../terminal.ts";
 import { openTrusted, personAt } from "../trust.ts";
@@ -268,7 +269,7 @@ function openProgress(
     if (resumedAt !== undefined) write(`resuming ${plainLine(record.run)} at ${plainLine(resumedAt)}\n`);
     return { ...plainProgress(write), close: () => undefined };
   }
-  const redraw = (line: string) => void io.redraw(line);
+  const redraw = (lines: string) => void io.redraw(lines);
   const model = choices.model ?? record.settings.model;
   return liveProgress({ record, model, write, redraw, paint, columns: io.columns, now: Date.now, resumedAt });
 }

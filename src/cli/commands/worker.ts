@@ -8,7 +8,7 @@ import { plainLine } from "../../reports/inert.ts";
 import { accountOf } from "../../reports/model/account.ts";
 import { flagValue, runChoices } from "../flags.ts";
 import type { Action, Flags, Io } from "../io.ts";
-import { plainProgress } from "../progress.ts";
+import { plainProgress } from "../progress/plain.ts";
 import { openServing } from "../serving.ts";
 import { describeFailure, duration, painter } from "../terminal.ts";
 import { statusMark } from "../verdict.ts";

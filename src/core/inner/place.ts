@@ -15,3 +15,8 @@ export function encodeKey(key: string): string {
 export function documentOf(place: string): string {
   return place.replace(/\[[^\]]*\]/g, "");
 }
+
+/** A node as people and `signal` name it: `look`, `each[fp-81]/look`. */
+export function nodePath(at: string | undefined, node: string): string {
+  return at === undefined ? node : `${at}/${node}`;
+}

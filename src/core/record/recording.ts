@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { eventSchema, type RunEvent, type RunRecord, runRecordSchema } from "../event.ts";
-import { documentOf } from "../inner/place.ts";
+import { workflowAt } from "../inner/documents.ts";
 import type { KnownSkills } from "../skill-reference.ts";
 import { checkWorkflow } from "../workflow/check.ts";
 import { checkOutputSchemas } from "../workflow/output-schemas.ts";
@@ -70,7 +70,7 @@ function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | u
   if (event.seq !== seq) return `seq is ${event.seq}, where ${seq} follows`;
   if (event.epoch < epoch) return `epoch goes back to ${event.epoch}`;
   if (Number.isNaN(Date.parse(event.time))) return "time is no date";
-  const { workflow } = event.at === undefined ? record : (innerOf(record, event.at) ?? NOTHING);
+  const workflow = workflowAt(record, event.at) ?? NOTHING;
   const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
   if (named !== undefined) return `there is no node ${named}`;
   if (event.type !== "route") return undefined;
@@ -78,12 +78,7 @@ function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | u
   return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
 }
 
-const NOTHING = { workflow: { nodes: {}, edges: [] } };
-
-function innerOf({ inner = {} }: RunRecord, at: string) {
-  const path = documentOf(at);
-  return Object.hasOwn(inner, path) ? inner[path] : undefined;
-}
+const NOTHING = { nodes: {}, edges: [] };
 
 function nodesOf(event: RunEvent): readonly string[] {
   if (event.type === "workflow:end") return Object.keys(event.results);

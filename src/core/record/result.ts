@@ -16,6 +16,7 @@ import {
 } from "../event.ts";
 
 import { sumEvidence } from "../evidence/check.ts";
+import { documentOf, nodePath } from "../inner/place.ts";
 import { operationSchema } from "../operation.ts";
 import { defined, type Fitting, lazy } from "../values.ts";
 import { degradedNodes, degradedSchema } from "./degraded.ts";
@@ -88,6 +89,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     ...defined("verdict", state.end?.verdict),
     degraded: degradedNodes(record, {
       visited: state.iterations.keys(),
+      inside: visitedInside(state),
       last: state.path.at(-1)?.node,
       results: state.results,
     }),
@@ -119,6 +121,17 @@ function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
     steps: steps.map((step) => ({ ...step })),
     edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
   };
+}
+
+/** `each/look` */
+function visitedInside(state: State): string[] {
+  const entered = [...state.run.inner].flatMap(([place, { iterations }]) =>
+    [...iterations.keys()].map((node) => nodePath(documentOf(place), node)),
+  );
+  const over = [...state.run.traces].flatMap(([place, { steps }]) =>
+    steps.map(({ node }) => nodePath(documentOf(place), node)),
+  );
+  return [...entered, ...over];
 }
 
 /** Of those that are over, and of those under way. */

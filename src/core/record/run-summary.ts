@@ -1,6 +1,7 @@
 import { addUsage } from "../engine/fold.ts";
 import { noUsage } from "../engine/state.ts";
 import type { RunRecord } from "../event.ts";
+import { documentOf, nodePath } from "../inner/place.ts";
 import type { Skimmed, SkimmedRun } from "../skim.ts";
 import { degradedNodes } from "./degraded.ts";
 import { costOf, type RunResult, statusOf } from "./result.ts";
@@ -28,6 +29,7 @@ export interface RunSummary {
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   const usage = noUsage();
   const visited = new Set<string>();
+  const inside = new Set<string>();
   let last: string | undefined;
   let { model } = record.settings;
   let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
@@ -36,6 +38,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
       visited.add(event.node);
       last = event.node;
     }
+    if (event.type === "node:enter" && event.at !== undefined) inside.add(nodePath(documentOf(event.at), event.node));
     if (event.type === "model:reply") addUsage(usage, event.usage);
     if (event.type === "workflow:end") end = event;
     if (event.type !== "run:resume" && event.type !== "approval:given") continue;
@@ -51,7 +54,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     status,
     exitCode,
     verdict: end?.verdict ?? null,
-    degraded: degradedNodes(record, { visited, last, results: new Map(Object.entries(end?.results ?? {})) }),
+    degraded: degradedNodes(record, { visited, inside, last, results: new Map(Object.entries(end?.results ?? {})) }),
     model,
     costUsd: costOf(usage),
     inputTokens: usage.inputTokens,

@@ -1,4 +1,5 @@
 import type { RunEvent } from "../../core/event.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import type { Json, JsonObject } from "../../core/values.ts";
 import { toJson } from "../../core/values.ts";
 import type { Account } from "../model/account.ts";
@@ -10,13 +11,13 @@ import { valueHtml } from "./value.ts";
 
 /** What each node took, and what is kept for those who check a run afterwards. */
 
-export function costHtml({ visits, result, answeredBy }: Account): Markup {
-  const costs = costsOf(visits, durationOf);
+export function costHtml({ every, result, answeredBy }: Account): Markup {
+  const costs = costsOf(every, durationOf);
   const most = Math.max(...costs.map(({ ms }) => ms), 1);
   const rows = costs
     .slice(0, MOST_ROWS)
     .map((cost) => [
-      html`<span dir="auto">${cost.name}</span>`,
+      html`<span dir="auto">${cost.name}</span>${cost.node.includes("/") ? html` <span class="meta" dir="auto">${cost.node}</span>` : undefined}`,
       formatCount(cost.visits),
       formatCount(cost.modelCalls),
       formatCount(cost.calls),
@@ -138,7 +139,7 @@ const A_BLOCK = 250;
 
 function lineOf(event: RunEvent, start: number): string {
   const offset = `+${((Date.parse(event.time) - start) / 1000).toFixed(1)}s`;
-  const node = "node" in event && event.node !== undefined ? ` ${shortText(event.node, 40)}` : "";
+  const node = "node" in event && event.node !== undefined ? ` ${shortText(nodePath(event.at, event.node), 60)}` : "";
   return `${String(event.seq).padStart(5)} ${offset.padStart(9)} ${event.type.padEnd(17)}${node} ${gistOf(event)}`;
 }
 

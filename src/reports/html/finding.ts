@@ -21,7 +21,7 @@ export function headHtml(account: Account): Markup {
   return html`<header class="head ${state}">
 <p class="kicker"><span dir="auto">${record.workflow.name}</span> <span class="meta">run ${result.run} · ${formatTime(record.at)}</span></p>
 <h1 dir="auto">${oneSentence(headline)}</h1>
-${threeHtml(account)}${failureHtml(account)}
+${threeHtml(account)}${failureHtml(account)}${awaitedHtml(account)}
 </header>`;
 }
 
@@ -54,7 +54,7 @@ function threeHtml({ state, standing, finding, deeds, record }: Account): Markup
 function failureHtml({ failure, headline }: Account): Markup | undefined {
   if (!failure) return undefined;
   const { place, visit, next, hint, end } = failure;
-  const at = visit === undefined ? undefined : html` <a href="#visit-${visit}">Visit ${visit}</a>`;
+  const at = visit === undefined ? undefined : html` <a href="#${visit.anchor}">Visit ${visit.number}</a>`;
   const line = place?.line === undefined ? "" : `, line ${place.line} of the workflow`;
   const told = failure.headline === headline ? failure.message : failure.headline;
   const steps = next.map(({ text, command }) => {
@@ -64,6 +64,21 @@ function failureHtml({ failure, headline }: Account): Markup | undefined {
 ${hint === undefined ? undefined : html`<p dir="auto">${hint}</p>`}${end === undefined ? undefined : html`<p dir="auto">Then: ${end}</p>`}
 ${steps.length === 0 ? undefined : html`<p class="meta">What to do</p><ul class="list">${steps}</ul>`}</div>`;
 }
+
+/** What people are asked, with the commands that answer. */
+function awaitedHtml({ awaited }: Account): Markup | undefined {
+  if (awaited.length === 0) return undefined;
+  const items = awaited.slice(0, MOST_AWAITED).map(({ name, node, ask, since, until, approve, deny }) => {
+    const when = `asked ${formatTime(since)}${until === undefined ? "" : `, until ${formatTime(until)}`}`;
+    return html`<li><p dir="auto"><strong>${name}</strong> <span class="meta">${node} · ${when}</span></p><p class="verse" dir="auto">${ask}</p>
+<p>Yes: <code>skillflow ${approve}</code></p><p>No: <code>skillflow ${deny}</code></p></li>`;
+  });
+  const more = awaited.length - items.length;
+  const rest = more > 0 ? html`<p class="meta">${plural(more, "more question")}: see the visits.</p>` : undefined;
+  return html`<div class="callout waiting"><p><strong>${awaited.length === 1 ? "It waits for a person's word" : `It waits for ${plural(awaited.length, "word")} of a person`}</strong></p><ul class="list">${items}</ul>${rest}</div>`;
+}
+
+const MOST_AWAITED = 12;
 
 /** Undefined where nothing of it is known, and nothing was to be done. */
 export function findingHtml(account: Account): Markup {

@@ -36,7 +36,7 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
       : undefined,
     visits.length > 0 ? { id: "way", title: "The way", body: wayHtml(account, bars, graph) } : undefined,
     visits.length > 0
-      ? { id: "visits", title: "Visit by visit", body: html`${bars.timeline.rows.map((row) => visitHtml(row, page))}` }
+      ? { id: "visits", title: "Visit by visit", body: html`${visits.map((visit) => visitHtml(visit, page))}` }
       : undefined,
     visits.length > 0 ? { id: "cost", title: "Cost by node", body: costHtml(account) } : undefined,
     { id: "audit", title: "For auditors", body: auditHtml(account) },

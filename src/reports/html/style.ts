@@ -75,6 +75,7 @@ main > section > h2:has(+ .note) { margin-bottom: 0.1rem; }
 .callout { padding: 1rem 1.2rem; border-radius: 10px; background: var(--mid-soft); margin-top: 1.4rem; }
 .callout > * + * { margin-top: 0.5rem; }
 .callout.failed { background: var(--bad-soft); }
+.callout.waiting { background: var(--accent-soft); }
 .callout.info { background: var(--accent-soft); margin: 0 0 1rem; }
 .complaint { padding: 0.65rem 0.9rem; border-radius: 8px; margin-top: 0.7rem; background: var(--faint); }
 .complaint.failed { color: var(--bad); background: var(--bad-soft); }
@@ -197,6 +198,15 @@ i.model { background: var(--bar); } i.call { background: var(--bar-call); } i.ba
 .exchange { scroll-margin-top: 4rem; }
 :target { outline: 2px solid var(--accent); outline-offset: -2px; border-radius: 8px; }
 main > section:target { outline: 0; }
+.inner > .visit, .inner details.fold > .visit, .item > .inside > .visit { background: var(--ground, var(--card)); }
+.inner details.fold > .visit { margin-top: 0.6rem; }
+.item > summary, .item > .line { display: flex; flex-wrap: wrap; gap: 0.2rem 0.7rem; align-items: center; padding: 0.55rem 1rem; }
+.item > summary > .dot, .item > .line > .dot { width: 0.7rem; height: 0.7rem; }
+.item > summary > .meta { flex: 1; min-width: 12rem; }
+.item h3 { font-size: 0.95rem; }
+.way > li > .within { grid-column: 2 / -1; margin-top: 0.4rem; }
+.within .way > li { padding: 0.3rem 0; }
+.within .dot:empty { width: 0.7rem; height: 0.7rem; }
 .part { margin-top: 1.4rem; }
 .part:first-child { margin-top: 0.5rem; }
 .checks { list-style: none; padding: 0; }

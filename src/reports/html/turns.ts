@@ -1,4 +1,5 @@
 import type { RunEvent } from "../../core/event.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import { answerText, type Part, type Prompt } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import type { Account } from "../model/account.ts";
@@ -12,36 +13,40 @@ export interface Prompts {
   htmlOf(turn: Asked): Markup | undefined;
 }
 
-export function promptsOf({ record, events, digest }: Account): Prompts {
+/** Drawn in the order of the run: what was asked is rebuilt from the events before, and runs inside go on side by side. */
+export function promptsOf({ record, events, every, digest }: Account): Prompts {
   const rebuilt = recordedPrompts({ record, events });
   const known = new Map<string, string>();
-  let before: { readonly prompt: Prompt; readonly scope: string } | undefined;
-  return {
-    htmlOf({ seq, purpose, answer }) {
-      const event = events[seq] as RunEvent | undefined;
-      const prompt = event && promptAt(rebuilt, event);
-      if (!prompt) return html`<p class="cut">This version cannot tell what was asked here.</p>`;
-      const scope = `${purpose} ${answer.node}`;
-      const goesOn = before?.scope === scope && isPrefix(before.prompt, prompt);
-      const from = goesOn ? (before?.prompt.turns.length ?? 0) : 0;
-      const differs = digest !== undefined && answer.type === "model:reply" && digest(prompt) !== answer.prompt;
-      const pieces = [
-        ...(goesOn ? [] : [openingHtml(prompt, known)]),
-        ...prompt.turns.slice(from).flatMap((turn) => {
-          if (turn.role === "user") return [sharedHtml("Then it was told", turn.text, known)];
-          if (purpose === "work" || turn.role === "assistant") return [];
-          return turn.results.map((result) => sharedHtml("Result", answerText(result), known));
-        }),
-      ];
-      before = { prompt, scope };
-      if (pieces.length === 0 && !differs) return undefined;
-      const note = differs
-        ? html`<p class="cut">As this version would ask; what was recorded is another prompt.</p>`
-        : undefined;
-      const size = goesOn ? "goes on" : `${formatCount(prompt.text.length)} characters`;
-      return html`<details class="fold prompt"><summary>Prompt <span class="meta">${size}</span></summary><div>${note}${pieces}</div></details>`;
-    },
+  const before = new Map<string, Prompt>();
+  const drawn = new Map<number, Markup | undefined>();
+  const draw = ({ seq, purpose, answer }: Asked): Markup | undefined => {
+    const event = events[seq];
+    const prompt = event && promptAt(rebuilt, event);
+    if (!event || !prompt) return html`<p class="cut">This version cannot tell what was asked here.</p>`;
+    const scope = `${purpose} ${nodePath(event.at, answer.node)}`;
+    const last = before.get(scope);
+    const goesOn = last !== undefined && isPrefix(last, prompt);
+    const from = goesOn ? last.turns.length : 0;
+    const differs = digest !== undefined && answer.type === "model:reply" && digest(prompt) !== answer.prompt;
+    const pieces = [
+      ...(goesOn ? [] : [openingHtml(prompt, known)]),
+      ...prompt.turns.slice(from).flatMap((turn) => {
+        if (turn.role === "user") return [sharedHtml("Then it was told", turn.text, known)];
+        if (purpose === "work" || turn.role === "assistant") return [];
+        return turn.results.map((result) => sharedHtml("Result", answerText(result), known));
+      }),
+    ];
+    before.set(scope, prompt);
+    if (pieces.length === 0 && !differs) return undefined;
+    const note = differs
+      ? html`<p class="cut">As this version would ask; what was recorded is another prompt.</p>`
+      : undefined;
+    const size = goesOn ? "goes on" : `${formatCount(prompt.text.length)} characters`;
+    return html`<details class="fold prompt"><summary>Prompt <span class="meta">${size}</span></summary><div>${note}${pieces}</div></details>`;
   };
+  const asked = every.flatMap(({ turns }) => turns.flatMap((turn) => (turn.kind === "asked" ? [turn] : [])));
+  for (const turn of asked.sort((a, b) => a.seq - b.seq)) drawn.set(turn.seq, draw(turn));
+  return { htmlOf: ({ seq }) => drawn.get(seq) };
 }
 
 /** What an altered or foreign recording holds may be none that a program can follow. */

@@ -1,16 +1,19 @@
 import type { BlobInfo } from "../../core/blobs.ts";
-import type { EvalResult, NodeResult } from "../../core/event.ts";
+import type { EvalResult } from "../../core/event.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import type { Account } from "../model/account.ts";
 import { type Quotes, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
 import { complaintOf, durationOf, statusOf, type Visit, type VisitCall } from "../model/visits.ts";
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../preview.ts";
+import { approvalHtml } from "./approval.ts";
 import { quotedHtml, visitClaimsHtml } from "./evidence.ts";
+import { innerHtml } from "./inner.ts";
 import { html, type Markup } from "./markup.ts";
 import { type Prompts, promptsOf, turnHtml } from "./turns.ts";
 import { folded, type Showing, valueHtml } from "./value.ts";
-import { type Bars, STATUS_WORDS } from "./way.ts";
+import { type Bars, statusWords } from "./way.ts";
 
 export interface VisitPage {
   readonly account: Account;
@@ -27,34 +30,36 @@ export interface VisitPage {
 const MANY_EVENTS = 3000;
 
 export function visitPage(account: Account, bars: Bars): VisitPage {
-  const { visits, events } = account;
+  const { every, events } = account;
   return {
     isLarge: events.length > MANY_EVENTS,
     account,
-    refs: referencesOf(visits),
-    quotes: quotesOf(visits),
+    refs: referencesOf(every),
+    quotes: quotesOf(every),
     prompts: promptsOf(account),
     bars,
-    last: new Set(new Map(visits.map((visit) => [visit.node, visit])).values()),
+    last: new Set(new Map(every.map((visit) => [nodePath(visit.at, visit.node), visit])).values()),
   };
 }
 
 /** A visit in full, folded where all went well: what came of it, how it was judged, what it did, and where it led. */
-export function visitHtml(row: TimelineRow, page: VisitPage): Markup {
-  const { visit } = row;
+export function visitHtml(visit: Visit, page: VisitPage): Markup {
+  const row = page.bars.rowOf(visit);
   const status = statusOf(visit);
   const { number, name } = visit;
   const body = [
     complaintHtml(visit),
-    resultHtml(visit.result, page),
+    approvalHtml(visit, page.account),
+    resultHtml(visit, page),
     evalsHtml(visit.result?.evals ?? []),
     page.last.has(visit) ? undefined : visitClaimsHtml(visit),
     turnsHtml(row, page),
+    innerHtml(visit, (each) => visitHtml(each, page)),
     routeHtml(visit, page),
   ];
   const open = status === "failed" || status === "degraded" || status === "active";
-  const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${STATUS_WORDS[status]}</span><span class="meta">${metaOf(visit)}</span></summary>`;
-  const inside = html`<div class="inside" id="visit-${number}">${body}</div>`;
+  const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${statusWords(visit)}</span><span class="meta">${metaOf(visit)}</span></summary>`;
+  const inside = html`<div class="inside" id="${visit.anchor}">${body}</div>`;
   return open
     ? html`<details class="visit ${status}" open>${head}${inside}</details>
 `
@@ -89,11 +94,12 @@ function complaintHtml(visit: Visit): Markup | undefined {
   return html`<div class="complaint ${visit.result?.status ?? ""}" dir="auto">${folded(complaint, html`<span class="verse">${complaint}</span>`)}</div>`;
 }
 
-/** Without what the complaint has said already. */
-function resultHtml(result: NodeResult | undefined, page: VisitPage): Markup | undefined {
-  if (!result) return undefined;
+/** Without what the complaint, or the runs inside, have said already. */
+function resultHtml({ result, inner, asked }: Visit, page: VisitPage): Markup | undefined {
+  if (!result || asked) return undefined;
   const said = result.status === "failed" ? "error" : result.status === "skipped" ? "skipped_reason" : undefined;
-  const data = Object.fromEntries(Object.entries(result.data).filter(([key]) => key !== said));
+  const told = inner.length > 0 ? [said, "items", "results", "left", "failed"] : [said];
+  const data = Object.fromEntries(Object.entries(result.data).filter(([key]) => !told.includes(key)));
   if (Object.keys(data).length === 0) return undefined;
   return html`<section class="part"><h4>Result</h4>${dataHtml(data, page)}</section>`;
 }
@@ -186,8 +192,8 @@ function callBadge(call: VisitCall): Markup | undefined {
   return planned === undefined ? undefined : html`<span class="badge active">planned ${planned}</span>`;
 }
 
-function routeHtml({ route }: Visit, { account, isLarge }: VisitPage): Markup | undefined {
+function routeHtml({ route, at }: Visit, { account, isLarge }: VisitPage): Markup | undefined {
   if (!route || (isLarge && route.reason === "only path")) return undefined;
   const why = route.reason === "only path" ? "" : `: ${route.reason}`;
-  return html`<p class="onward" dir="auto"><span aria-hidden="true">→</span> <strong>${account.nameOf(route.to)}</strong>${why}</p>`;
+  return html`<p class="onward" dir="auto"><span aria-hidden="true">→</span> <strong>${account.nameOf(route.to, at)}</strong>${why}</p>`;
 }

@@ -1,7 +1,8 @@
 import type { Account } from "../model/account.ts";
+import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { type Bar, type Timeline, type TimelineRow, timelineOf } from "../model/timeline.ts";
-import { statusOf, type VisitStatus } from "../model/visits.ts";
-import { formatCount, formatDuration, plural } from "../preview.ts";
+import { type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visits.ts";
+import { formatCount, formatDuration, plural, shortText } from "../preview.ts";
 import { html, type Markup, trustedMarkup } from "./markup.ts";
 
 /** The path of a run on its time: one row a visit, a bar for what it waited for. */
@@ -17,14 +18,15 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
 /** Where bars stand, as classes whose rules are written once for the page: it has no style attributes. */
 export interface Bars {
   readonly timeline: Timeline;
-  ofRow(row: TimelineRow): Markup;
+  rowOf(visit: Visit): TimelineRow;
+  ofRow(row: Omit<TimelineRow, "visit" | "lanes">): Markup;
   ofVisit(row: TimelineRow): Markup | undefined;
   /** The rules of all classes that were used so far. */
   readonly style: () => string;
 }
 
-export function barsOf({ events, visits }: Account): Bars {
-  const timeline = timelineOf(events, visits);
+export function barsOf({ events, every }: Account): Bars {
+  const timeline = timelineOf(events, every);
   const lefts = new Set<number>();
   const widths = new Set<number>();
   const bar = ({ kind, failed, from, to, lane }: Bar, start: number, span: number, isLaned: boolean): Markup => {
@@ -37,6 +39,7 @@ export function barsOf({ events, visits }: Account): Bars {
   };
   return {
     timeline,
+    rowOf: (visit) => timeline.rows.get(visit) ?? { visit, from: 0, to: 0, bars: [], lanes: 0 },
     ofRow({ from, to, bars }) {
       const span = Math.max(1, timeline.ms);
       const whole: Bar = { kind: "visit", failed: false, from, to, lane: 0 };
@@ -59,7 +62,7 @@ export function barsOf({ events, visits }: Account): Bars {
 const MOST_LANES = 8;
 
 export function wayHtml(account: Account, bars: Bars, graph: string | undefined): Markup {
-  const { rows, ms, breaks } = bars.timeline;
+  const { ms, breaks } = bars.timeline;
   const drawing =
     graph === undefined
       ? undefined
@@ -69,8 +72,10 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
     ({ at, ms: pause }) =>
       html`<li>Taken up again at ${formatDuration(at)}, after ${formatDuration(pause)} at rest.</li>`,
   );
-  const items = rows.map((row) => rowHtml(row, account, bars));
-  const chunks = items.length <= MOST_OPEN ? [html`<ol class="way">${items}</ol>`] : folds(items);
+  const chunks = wayList(
+    account.visits.map((visit) => rowHtml(visit, account, bars)),
+    "Visits",
+  );
   return html`<div class="legend"><span><i class="model"></i>model at work</span><span><i class="call"></i>tool at work</span><span><i class="call bad"></i>failed</span></div>
 <div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length === 0 ? undefined : html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
 }
@@ -79,23 +84,24 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
 const MOST_OPEN = 60;
 const A_FOLD = 100;
 
-function folds(items: readonly Markup[]): Markup[] {
+function wayList(items: readonly Markup[], noun: string): Markup[] {
   const chunks: Markup[] = [html`<ol class="way">${items.slice(0, MOST_OPEN)}</ol>`];
   for (let at = MOST_OPEN; at < items.length; at += A_FOLD) {
     const some = items.slice(at, at + A_FOLD);
     chunks.push(
-      html`<details class="fold"><summary>Visits ${formatCount(at + 1)} to ${formatCount(at + some.length)}</summary><ol class="way">${some}</ol></details>`,
+      html`<details class="fold"><summary>${noun} ${formatCount(at + 1)} to ${formatCount(at + some.length)}</summary><ol class="way">${some}</ol></details>`,
     );
   }
   return chunks;
 }
 
-function rowHtml(row: TimelineRow, { nameOf }: Account, bars: Bars): Markup {
-  const { visit, from, to } = row;
+function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {
+  const row = bars.rowOf(visit);
+  const { from, to } = row;
   const status = statusOf(visit);
   const { route, number, iteration, calls, retries } = visit;
   const notes = [
-    STATUS_WORDS[status],
+    statusWords(visit),
     iteration > 1 ? `visit ${iteration}` : "",
     `${formatDuration(to - from)}`,
     calls.length > 0 ? plural(calls.length, "call") : "",
@@ -103,9 +109,38 @@ function rowHtml(row: TimelineRow, { nameOf }: Account, bars: Bars): Markup {
   ];
   const why =
     route && route.reason !== "only path"
-      ? html`<p class="why" dir="auto"><span class="meta">→ ${nameOf(route.to)}:</span> ${route.reason}</p>`
+      ? html`<p class="why" dir="auto"><span class="meta">→ ${account.nameOf(route.to, visit.at)}:</span> ${route.reason}</p>`
       : undefined;
-  return html`<li class="${status}"><span class="dot ${status}" aria-hidden="true">${number}</span><div class="what"><a class="name" href="#visit-${number}" dir="auto">${visit.name}</a>
-<p>${notes.filter((note) => note !== "").join(" · ")}</p></div>${bars.ofRow(row)}${why}</li>
+  return html`<li class="${status}"><span class="dot ${status}" aria-hidden="true">${number}</span><div class="what"><a class="name" href="#${visit.anchor}" dir="auto">${visit.name}</a>
+<p>${notes.filter((note) => note !== "").join(" · ")}</p></div>${bars.ofRow(row)}${why}${insideHtml(visit, account, bars)}</li>
+`;
+}
+
+/** Its own word where it waits for a person. */
+export function statusWords(visit: Visit): string {
+  const status = statusOf(visit);
+  return status === "active" && visit.asked && !visit.word ? "waiting" : STATUS_WORDS[status];
+}
+
+/** The runs inside a visit on the same time: a row an item, or the rows of what was called. */
+function insideHtml({ inner, left }: Visit, account: Account, bars: Bars): Markup | undefined {
+  if (inner.length === 0 && left === 0) return undefined;
+  const called = inner.length === 1 && inner[0]?.key === undefined ? inner[0] : undefined;
+  if (called) {
+    const rows = called.visits.map((visit) => rowHtml(visit, account, bars));
+    return html`<div class="within">${wayList(rows, "Visits")}</div>`;
+  }
+  const rows = inner.map((run) => itemRowHtml(run, bars));
+  return html`<details class="fold within"><summary>${itemCounts(inner, left)}</summary>${wayList(rows, "Items")}</details>`;
+}
+
+function itemRowHtml(run: InnerRun, bars: Bars): Markup {
+  const { clock } = bars.timeline;
+  const [from, to] = [clock(run.startedAt), clock(run.endedAt)];
+  const steps = run.visits.flatMap((visit) => bars.rowOf(visit).bars);
+  const track = run.visits.length === 0 ? undefined : bars.ofRow({ from, to, bars: steps });
+  const notes = [itemWord(run), run.visits.length === 0 ? "" : formatDuration(to - from), run.complaint];
+  return html`<li class="${itemLook(run)}"><span class="dot ${itemLook(run)}" aria-hidden="true"></span><div class="what"><a class="name" href="#${run.anchor}" dir="auto">${run.key ?? ""}</a>
+<p dir="auto">${shortText(notes.filter((note) => note !== "").join(" · "), 200)}</p></div>${track}</li>
 `;
 }

@@ -1,4 +1,5 @@
 import type { RunStatus } from "../../core/event.ts";
+import { nameOfNode } from "../../core/inner/documents.ts";
 import { recordedSettings } from "../../core/settings/settings.ts";
 import { formatCost, plural } from "../preview.ts";
 import { type Deeds, deedsOf } from "./deeds.ts";
@@ -6,6 +7,7 @@ import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { type Finding, findingOf } from "./finding.ts";
 import { endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import { type Awaited, awaitedIn } from "./waiting.ts";
 
 /**
  * What happened in a run, as every report draws it. How the run ended, what it found and what it did are three things, and
@@ -20,19 +22,24 @@ export interface Account extends Report {
   readonly finding: Finding;
   readonly failure: Failure | undefined;
   readonly deeds: Deeds;
+  /** The words that it waits for. */
+  readonly awaited: readonly Awaited[];
   readonly evidence: Evidence;
   readonly visits: readonly Visit[];
+  /** With those of the runs inside, as they were entered. */
+  readonly every: readonly Visit[];
   /** What was said before the first visit. */
   readonly remarks: ReturnType<typeof visitsOf>["remarks"];
   /** Who answered in a model's place. */
   readonly answeredBy: "recording" | "script" | undefined;
-  readonly nameOf: (node: string) => string;
+  /** What people call a node of the run, or of the run inside it at that place. */
+  readonly nameOf: (node: string, at?: string) => string;
 }
 
 export type RunState = RunStatus | "degraded";
 
 export function accountOf(report: Report): Account {
-  const { visits, remarks } = visitsOf(report);
+  const { visits, every, remarks } = visitsOf(report);
   const failure = failureOf(report, visits);
   const finding = findingOf(report, visits);
   return {
@@ -42,12 +49,14 @@ export function accountOf(report: Report): Account {
     headline: headlineOf(report, finding, failure),
     finding,
     failure,
-    deeds: deedsOf(report, visits),
-    evidence: evidenceOf(visits),
+    deeds: deedsOf(report, visits, every),
+    awaited: awaitedIn(report),
+    evidence: evidenceOf(every),
     visits,
+    every,
     remarks,
     answeredBy: answeredBy(report),
-    nameOf: (node) => report.record.workflow.nodes[node]?.name ?? node,
+    nameOf: (node, at) => nameOfNode(report.record, at, node),
   };
 }
 
@@ -81,6 +90,8 @@ function headlineOf(report: Report, finding: Finding, failure: Failure | undefin
   const isNamed = report.record.workflow.report?.headline !== undefined;
   if (finding.headline !== undefined && (isNamed || !failure)) return finding.headline;
   if (failure) return failure.headline;
+  const [asked] = report.result.waiting ?? [];
+  if (asked) return asked.ask;
   if (finding.cause) return finding.cause.text;
   const { name } = report.record.workflow;
   if (finding.verdict !== undefined) return `${name}: ${finding.verdict}`;

@@ -1,7 +1,9 @@
+import { documentOf, nodePath } from "../../core/inner/place.ts";
 import type { Visit } from "./visits.ts";
 
 /** What each node took, all of its visits together. */
 export interface NodeCost {
+  /** Of a run inside by its path: `each/look`. */
   readonly node: string;
   readonly name: string;
   readonly visits: number;
@@ -18,8 +20,8 @@ export interface NodeCost {
 export function costsOf(visits: readonly Visit[], msOf: (visit: Visit) => number): NodeCost[] {
   const costs = new Map<string, NodeCost>();
   for (const visit of visits) {
-    const { node, name } = visit;
-    const so = costs.get(node) ?? { ...NOTHING, node, name };
+    const node = nodePath(visit.at === undefined ? undefined : documentOf(visit.at), visit.node);
+    const so = costs.get(node) ?? { ...NOTHING, node, name: visit.name };
     const usage = usageOf(visit);
     costs.set(node, {
       ...so,

@@ -23,8 +23,8 @@ export interface Deeds {
   readonly undone: readonly Deed[];
 }
 
-export function deedsOf(report: Report, visits: readonly Visit[]): Deeds {
-  const calls = writesIn(report, visits);
+export function deedsOf(report: Report, visits: readonly Visit[], every: readonly Visit[]): Deeds {
+  const calls = writesIn(report, every);
   const planned = operationsIn(report);
   return {
     done: [...calls.done, ...planned.done],
@@ -90,10 +90,12 @@ function operationsIn(report: Report): Deeds {
 function idleVisits({ record }: Report, visits: readonly Visit[]): Deed[] {
   const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
   return last.flatMap((visit): Deed[] => {
-    const at = `visit-${visit.number}`;
+    const at = visit.anchor;
     const status = statusOf(visit);
     if (status === "skipped" || status === "failed")
       return [{ text: visit.name, why: `${status}: ${complaintOf(visit.result)}`, at }];
+    if (visit.asked && !visit.word) return [{ text: visit.name, why: "it waits for a person's word", at }];
+    if (visit.word?.approved === false) return [{ text: visit.name, why: `denied by ${visit.word.by}`, at }];
     if (status === "active") return [{ text: visit.name, why: "it has not ended", at }];
     const lost = lostSkills(record, visit.node);
     return lost === undefined ? [] : [{ text: visit.name, why: lost, at }];

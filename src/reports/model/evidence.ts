@@ -1,5 +1,6 @@
 import type { CheckedClaim } from "../../core/evidence/claims.ts";
 import { claimText } from "../../core/evidence/claims.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import type { Visit } from "./visits.ts";
 
 /** What code found of the run's claims: those of each node's last visit. */
@@ -18,7 +19,7 @@ export interface Claim {
 }
 
 export function evidenceOf(visits: readonly Visit[]): Evidence {
-  const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
+  const last = [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
   const checked = last.flatMap((visit) => visit.evidence.map((found) => ({ visit, found })));
   const claims = joined(
     checked.flatMap(({ visit, found }) => {

@@ -1,4 +1,6 @@
+import { nodePath } from "../../core/inner/place.ts";
 import { resumeCommand } from "../../core/record/resume-command.ts";
+import { shellWord } from "../../core/record/signal-command.ts";
 import { complaintOf, type Place, type Report, type Visit } from "./visits.ts";
 
 /** What went wrong first, for the headline: what came after often only follows from it. */
@@ -9,8 +11,8 @@ export interface Failure {
   readonly message: string;
   readonly hint?: string;
   readonly node?: string;
-  /** The number of its visit. */
-  readonly visit?: number;
+  /** Its visit: the number of it in its run, and its place on a page. */
+  readonly visit?: Pick<Visit, "number" | "anchor">;
   readonly place?: Place;
   /** What ended the run, where that is something else. */
   readonly end?: string;
@@ -23,27 +25,28 @@ export interface Step {
   readonly command?: string;
 }
 
-/** Undefined of a run that succeeded. */
+/** Undefined of a run that succeeded, and of one that waits for a person. */
 export function failureOf(report: Report, visits: readonly Visit[]): Failure | undefined {
   const { error, status } = report.result;
-  if (!error) return undefined;
+  if (!error || status === "waiting") return undefined;
   const first = status === "failed" ? firstFailed(visits) : undefined;
   const isFirst = first === undefined || (first.node === error.node && complaintOf(first.result) === error.message);
   const node = first?.node ?? error.node;
   const visit = first ?? visits.findLast((each) => each.node === error.node);
   const message = first && !isFirst ? complaintOf(first.result) : error.message;
   const code = first && !isFirst ? "node.failed" : error.code;
-  const name = visit?.name ?? (node === undefined ? undefined : report.record.workflow.nodes[node]?.name);
+  const name =
+    (visit && placedName(visit)) ?? (node === undefined ? undefined : report.record.workflow.nodes[node]?.name);
   const nameOf = (id: string) => report.record.workflow.nodes[id]?.name ?? id;
-  const place = node === undefined ? undefined : report.placeOf?.(node);
+  const place = node === undefined || visit?.at !== undefined ? undefined : report.placeOf?.(node);
   const { hint } = error;
   return {
     code,
     message,
     headline: name === undefined ? message : `${name}: ${message}`,
     ...(isFirst && hint !== undefined ? { hint } : {}),
-    ...(node === undefined ? {} : { node }),
-    ...(visit === undefined ? {} : { visit: visit.number }),
+    ...(node === undefined ? {} : { node: nodePath(visit?.at, node) }),
+    ...(visit === undefined ? {} : { visit: { number: visit.number, anchor: visit.anchor } }),
     ...(place === undefined ? {} : { place }),
     ...(isFirst ? {} : { end: error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}` }),
     next: nextSteps(report, { code, message, node, visit }),
@@ -53,7 +56,15 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
 /** What failed and was done again with success is not what went wrong. */
 function firstFailed(visits: readonly Visit[]): Visit | undefined {
   const recovered = new Set(visits.filter(({ result }) => result?.status === "success").map(({ node }) => node));
-  return visits.find(({ node, result }) => result?.status === "failed" && !recovered.has(node));
+  const failed = visits.find(({ node, result }) => result?.status === "failed" && !recovered.has(node));
+  const within = failed?.inner.find(({ status }) => status === "failed" || status === undefined);
+  return (within && firstFailed(within.visits)) ?? failed;
+}
+
+/** `fp-81: Look at the issue` */
+function placedName({ name, at }: Visit): string {
+  const key = at === undefined ? undefined : /\[([^\]]*)\]$/.exec(at)?.[1];
+  return key === undefined ? name : `${key}: ${name}`;
 }
 
 interface Failed {
@@ -73,7 +84,7 @@ function nextSteps(report: Report, { code, message, node, visit }: Failed): Step
       : [
           {
             text: "see what was asked and answered there",
-            command: `runs show ${run} ${node}${visit && visit.iteration > 1 ? `#${visit.iteration}` : ""}`,
+            command: `runs show ${run} ${shellWord(nodePath(visit?.at, node))}${visit && visit.iteration > 1 ? `#${visit.iteration}` : ""}`,
           },
         ];
   if (code === "limit.reached") return [{ text: "raise the limit and carry on", command: resumeCommand(report) }];

@@ -4,7 +4,9 @@ import type { Visit } from "./visits.ts";
 /** When things were, on a clock that stands still while no process drives the run. */
 export interface Timeline {
   readonly ms: number;
-  readonly rows: readonly TimelineRow[];
+  readonly rows: ReadonlyMap<Visit, TimelineRow>;
+  /** Milliseconds of work from the run's beginning to a recorded time. */
+  readonly clock: (time: string) => number;
   /** Where the run was taken up again, and how long nobody had driven it. */
   readonly breaks: readonly { readonly at: number; readonly ms: number }[];
 }
@@ -29,7 +31,7 @@ export interface Bar {
 
 export function timelineOf(events: readonly RunEvent[], visits: readonly Visit[]): Timeline {
   const { clock, breaks, ms } = readClock(events);
-  const rows = visits.map((visit): TimelineRow => {
+  const rows = visits.map((visit): readonly [Visit, TimelineRow] => {
     const asked = visit.turns.flatMap((turn) => (turn.kind === "asked" ? [turn] : []));
     const model = asked.map(({ startedAt, endedAt, answer }): Bar => {
       const failed = answer.type === "model:error";
@@ -46,9 +48,9 @@ export function timelineOf(events: readonly RunEvent[], visits: readonly Visit[]
     });
     const from = clock(visit.startedAt);
     const to = Math.max(from, ...[...model, ...calls].map((bar) => bar.to), clock(visit.endedAt));
-    return { visit, from, to, bars: [...model, ...calls], lanes: free.length };
+    return [visit, { visit, from, to, bars: [...model, ...calls], lanes: free.length }];
   });
-  return { ms, rows, breaks };
+  return { ms, rows: new Map(rows), clock, breaks };
 }
 
 /** Milliseconds of work from the run's beginning; a time between two events counts as the later one's. */

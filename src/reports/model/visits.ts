@@ -1,9 +1,11 @@
 import type { BlobInfo } from "../../core/blobs.ts";
 import type { CallUsage, EventOf, NodeResult, Purpose, RunEvent, RunRecord } from "../../core/event.ts";
+import { nameOfNode, workflowAt } from "../../core/inner/documents.ts";
 import { plannedAs } from "../../core/operation.ts";
 import type { Prompt } from "../../core/prompt.ts";
+import { shortfallOf } from "../../core/record/degraded.ts";
 import type { RunResult } from "../../core/record/result.ts";
-import type { Json } from "../../core/values.ts";
+import type { Json, JsonObject } from "../../core/values.ts";
 
 /** All that a report is drawn from. */
 export interface Report {
@@ -28,9 +30,13 @@ export interface Place {
 
 /** One visit of a node, as its events tell it. */
 export interface Visit {
-  /** From 1, in the order of the run. */
+  /** From 1, in the order of its run. */
   readonly number: number;
+  /** Its place on a page: `visit-3`; of an inner run `visit-3-2-1`. */
+  readonly anchor: string;
   readonly node: string;
+  /** The inner run that it belongs to: `each[fp-81]`; undefined of the run itself. */
+  readonly at: string | undefined;
   readonly name: string;
   readonly iteration: number;
   readonly calls: VisitCall[];
@@ -51,8 +57,32 @@ export interface Visit {
   /** undefined while the node is at work, or when its process is gone. */
   result: NodeResult | undefined;
   route: EventOf<"route"> | undefined;
+  /** The runs inside it, in the order of a map's list. */
+  readonly inner: InnerRun[];
+  /** How many items a map has left for the next run. */
+  left: number;
+  /** The word that it asked for, and what was said. */
+  asked: (EventOf<"approval:asked"> & RunEvent) | undefined;
+  word: (EventOf<"approval:given"> & RunEvent) | undefined;
   /** Why its node did less than it is for, although the run went on; of its last visit alone. */
   degraded: readonly string[];
+}
+
+/** A run inside a visit: a call's one, or that of a map's item. */
+export interface InnerRun {
+  /** Its place on a page: `visit-3-2`. */
+  readonly anchor: string;
+  /** Of a map's item. */
+  readonly key: string | undefined;
+  /** undefined where it is at work, or was not begun. */
+  status: EventOf<"inner:end">["status"] | undefined;
+  /** Why it failed, or was skipped; empty where it was not. */
+  complaint: string;
+  verdict: string | undefined;
+  input: JsonObject | undefined;
+  startedAt: string;
+  endedAt: string;
+  readonly visits: Visit[];
 }
 
 /** A model call with what it brought about, or what was said between two of them. */
@@ -94,22 +124,36 @@ interface Remark {
 /** `active`: no result was recorded. */
 export type VisitStatus = NodeResult["status"] | "degraded" | "active";
 
-/** The visits of a run, in order; what was said before the first one is in `remarks`. */
+/**
+ * The visits of a run, in order, those of the runs inside them below them; all of these as `every`, as they were entered. What
+ * was said before the first one is in `remarks`.
+ */
 export function visitsOf({ record, events, result }: Report): {
   readonly visits: Visit[];
+  readonly every: Visit[];
   readonly remarks: Remark[];
 } {
-  const path: Path = { record, visits: [], open: new Map(), remarks: [], last: undefined };
+  const root: Scope = { visits: [], anchor: "visit", at: undefined, run: undefined, last: undefined };
+  const path: Path = { record, scopes: new Map([[undefined, root]]), every: [], open: new Map(), remarks: [] };
   for (const event of events) {
-    take(path, event);
-    path.last = event;
+    const scope = path.scopes.get(event.at) ?? root;
+    take(path, scope, event);
+    scope.last = event;
   }
-  const lastVisits = new Map(path.visits.map((visit) => [visit.node, visit]));
+  const { visits } = root;
+  const lastVisits = new Map(visits.map((visit) => [visit.node, visit]));
   for (const [node, visit] of lastVisits) {
     const found = result.degraded.filter((degraded) => degraded.node === node);
     visit.degraded = found.map(({ skill, reason }) => (skill === undefined ? reason : `without ${skill}: ${reason}`));
   }
-  return { visits: path.visits, remarks: path.remarks };
+  for (const visit of path.every) if (visit.at !== undefined) visit.degraded = shortfallInside(record, visit);
+  return { visits, every: path.every, remarks: path.remarks };
+}
+
+function shortfallInside(record: RunRecord, { at, node, result, route }: Visit): readonly string[] {
+  const workflow = workflowAt(record, at);
+  const reason = workflow && result && shortfallOf({ workflow, skills: record.skills }, node, result, !route);
+  return reason === undefined ? [] : [reason];
 }
 
 export function statusOf(visit: Visit): VisitStatus {
@@ -142,26 +186,37 @@ export function endOf({ events }: Report): EventOf<"workflow:end"> | undefined {
 
 interface Path {
   readonly record: RunRecord;
-  readonly visits: Visit[];
+  /** The run itself, and those inside it by their place. */
+  readonly scopes: Map<string | undefined, Scope>;
+  readonly every: Visit[];
   /** Calls that wait for their result. */
   readonly open: Map<string, VisitCall>;
   readonly remarks: Remark[];
+}
+
+interface Scope {
+  readonly visits: Visit[];
+  readonly anchor: string;
+  readonly at: string | undefined;
+  /** undefined of the run itself. */
+  readonly run: InnerRun | undefined;
+  /** Its latest event. */
   last: RunEvent | undefined;
 }
 
-function take(path: Path, event: RunEvent): void {
-  if (event.type === "node:enter") enter(path, event);
-  const visit = path.visits.at(-1);
+function take(path: Path, scope: Scope, event: RunEvent): void {
+  if (event.type === "node:enter") enter(path, scope, event);
+  const visit = scope.visits.at(-1);
   const remark = remarkOf(event);
   if (remark) (visit?.remarks ?? path.remarks).push(remark);
   if (!visit) return;
   switch (event.type) {
     case "model:reply":
       takeReply(visit, event.model, event.usage);
-      visit.turns.push(askedIn(path, event));
+      visit.turns.push(askedIn(scope, event));
       break;
     case "model:error":
-      visit.turns.push(askedIn(path, event));
+      visit.turns.push(askedIn(scope, event));
       break;
     case "reply:rejected":
       visit.turns.push({ kind: "told", text: event.reason });
@@ -178,6 +233,21 @@ function take(path: Path, event: RunEvent): void {
       break;
     case "tool:result":
       takeResult(path, event);
+      break;
+    case "map:start":
+      takeItems(visit, event);
+      break;
+    case "inner:start":
+      beginInner(path, visit, event);
+      break;
+    case "inner:end":
+      endInner(visit, event);
+      break;
+    case "approval:asked":
+      visit.asked = event;
+      break;
+    case "approval:given":
+      visit.word = event;
       break;
     case "evidence:checked":
       visit.evidence.push(event);
@@ -196,13 +266,21 @@ function take(path: Path, event: RunEvent): void {
       break;
   }
   if (!visit.result) visit.endedAt = event.time;
+  if (scope.run && scope.run.status === undefined) scope.run.endedAt = event.time;
 }
 
-function enter({ record, visits }: Path, { node, iteration, time }: EventOf<"node:enter"> & RunEvent): void {
-  visits.push({
-    number: visits.length + 1,
+function enter(
+  { record, every }: Path,
+  { visits, anchor, at }: Scope,
+  { node, iteration, time }: EventOf<"node:enter"> & RunEvent,
+): void {
+  const number = visits.length + 1;
+  const visit: Visit = {
+    number,
+    anchor: `${anchor}-${number}`,
     node,
-    name: record.workflow.nodes[node]?.name ?? node,
+    at,
+    name: nameOfNode(record, at, node),
     iteration,
     calls: [],
     turns: [],
@@ -217,8 +295,62 @@ function enter({ record, visits }: Path, { node, iteration, time }: EventOf<"nod
     costUsd: 0,
     result: undefined,
     route: undefined,
+    inner: [],
+    left: 0,
+    asked: undefined,
+    word: undefined,
     degraded: [],
-  });
+  };
+  visits.push(visit);
+  every.push(visit);
+}
+
+function freshInner(visit: Visit, key: string | undefined, time: string): InnerRun {
+  return {
+    anchor: `${visit.anchor}-${visit.inner.length + 1}`,
+    key,
+    status: undefined,
+    complaint: "",
+    verdict: undefined,
+    input: undefined,
+    startedAt: time,
+    endedAt: time,
+    visits: [],
+  };
+}
+
+/** Items that cannot or need not run are told when the map begins. */
+function takeItems(visit: Visit, { items, left, time }: EventOf<"map:start"> & RunEvent): void {
+  visit.left = left;
+  for (const { key, skipped_reason, error } of items) {
+    const run = freshInner(visit, key, time);
+    visit.inner.push(run);
+    if (skipped_reason !== undefined) Object.assign(run, { status: "skipped", complaint: skipped_reason });
+    else if (error !== undefined) Object.assign(run, { status: "failed", complaint: error });
+  }
+}
+
+/** The first of its key that is neither over nor begun. */
+function runOf(visit: Visit, key: string | undefined, time: string): InnerRun {
+  const known = visit.inner.find((run) => run.key === key && run.status === undefined);
+  if (known) return known;
+  const run = freshInner(visit, key, time);
+  visit.inner.push(run);
+  return run;
+}
+
+function beginInner(path: Path, visit: Visit, { item, inner, input, time }: EventOf<"inner:start"> & RunEvent): void {
+  const run = runOf(visit, item, time);
+  Object.assign(run, { input, startedAt: time, endedAt: time });
+  path.scopes.set(inner, { visits: run.visits, anchor: run.anchor, at: inner, run, last: undefined });
+}
+
+function endInner(visit: Visit, event: EventOf<"inner:end"> & RunEvent): void {
+  const { item, status, data, skipped_reason, error, time } = event;
+  const run = runOf(visit, item, time);
+  const why = status === "failed" ? (error?.message ?? data.error ?? "failed") : (skipped_reason ?? "");
+  const verdict = typeof data.verdict === "string" ? { verdict: data.verdict } : {};
+  Object.assign(run, { status, complaint: String(why), endedAt: time, ...verdict });
 }
 
 function remarkOf(event: RunEvent): Remark | undefined {
@@ -237,7 +369,7 @@ function remarkOf(event: RunEvent): Remark | undefined {
 }
 
 /** It was asked when what was recorded before it was. */
-function askedIn({ last }: Path, event: RunEvent & Asked["answer"]): Asked {
+function askedIn({ last }: Scope, event: RunEvent & Asked["answer"]): Asked {
   const { seq, purpose, model, time } = event;
   const startedAt = last?.epoch === event.epoch ? last.time : time;
   return { kind: "asked", seq, purpose, model, startedAt, endedAt: time, answer: event, calls: [] };

@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { degradedNodes } from "../../../src/core/record/degraded.ts";
 import type { Outcome } from "../../../src/core/skim.ts";
+import type { Json } from "../../../src/core/values.ts";
 
 const run = {
-  workflow: { nodes: { look: { skills: ["logs"] }, file: { skills: ["board", "desk"] }, tell: { skills: ["chat"] } } },
+  workflow: {
+    nodes: {
+      look: { skills: ["logs"] },
+      file: { skills: ["board", "desk"] },
+      tell: { skills: ["chat"] },
+      each: { map: { over: "input.issues", as: "issue" } },
+    },
+  },
+  inner: { each: { workflow: { nodes: { judge: { skills: ["logs"] }, say: { skills: ["chat"] } } } } },
   skills: [
     { id: "logs", available: true, tools: [{ exposed: "logs_search", effect: "read" as const }] },
     { id: "board", available: true, tools: [{ exposed: "board_create", effect: "write" as const }] },
@@ -19,8 +28,8 @@ function outcome(change: Partial<Outcome> = {}): Outcome {
 const WENT = { tool: "board_create" };
 const FAILED = { tool: "board_create", error: "403: no" };
 
-function degradedOf(results: Readonly<Record<string, Outcome>>, last = "end") {
-  return degradedNodes(run, { visited: Object.keys(results), last, results: new Map(Object.entries(results)) });
+function degradedOf(results: Readonly<Record<string, Outcome>>, last = "end", inside: readonly string[] = []) {
+  return degradedNodes(run, { visited: Object.keys(results), inside, last, results: new Map(Object.entries(results)) });
 }
 
 describe("a node is degraded", () => {
@@ -76,5 +85,35 @@ describe("a node is degraded", () => {
       ["tell", "chat"],
       ["tell", undefined],
     ]);
+  });
+});
+
+describe("a map", () => {
+  const items: Json[] = [
+    { key: "fp-1", status: "success", data: { results: {} } },
+    { key: "fp-2", status: "failed", data: { error: "no such issue" } },
+    { key: "fp-3", status: "skipped", data: {}, skipped_reason: "judged before" },
+  ];
+
+  it.each<[string, Outcome, string]>([
+    ["an item failed", outcome({ data: { items, left: 0, failed: 1 } }), "1 of 3 items failed: fp-2: no such issue"],
+    ["items are left", outcome({ data: { items: [], left: 12, failed: 0 } }), "12 items were left for the next run"],
+  ])("is degraded where %s, although it succeeded", (_what, result, reason) => {
+    expect(degradedOf({ each: result })).toEqual([{ node: "each", reason }]);
+  });
+
+  it("is not degraded by items that were skipped, nor a node whose data only look like a map's", () => {
+    expect(
+      degradedOf({ each: outcome({ data: { items: items.filter((_, index) => index !== 1), left: 0 } }) }),
+    ).toEqual([]);
+    expect(degradedOf({ look: outcome({ data: { items, left: 2 } }) })).toEqual([]);
+  });
+
+  it("is degraded by a skill that a node inside it lacks, once, and only where that node was visited", () => {
+    const results = { each: outcome({ data: { items: [], left: 0, failed: 0 } }) };
+    expect(degradedOf(results, "end", ["each/say", "each/say", "each/judge"])).toEqual([
+      { node: "each", skill: "chat", reason: "CHAT_URL is not set" },
+    ]);
+    expect(degradedOf(results, "end", ["each/judge"])).toEqual([]);
   });
 });

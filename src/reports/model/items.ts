@@ -1,0 +1,31 @@
+import { plural } from "../preview.ts";
+import type { InnerRun, VisitStatus } from "./visits.ts";
+
+/** What became of the items of a map, in words. */
+
+const WORDS = { success: "succeeded", failed: "failed", skipped: "skipped", stopped: "stopped" } as const;
+
+export function itemWord({ status, visits }: InnerRun): string {
+  if (status !== undefined) return WORDS[status];
+  if (visits.length === 0) return "not begun";
+  return isWaiting(visits) ? "waiting" : "at work";
+}
+
+function isWaiting(visits: InnerRun["visits"]): boolean {
+  const last = visits.at(-1);
+  return last?.asked !== undefined && !last.word;
+}
+
+/** As a visit of that state is drawn. */
+export function itemLook({ status }: InnerRun): VisitStatus {
+  return status === undefined || status === "stopped" ? "active" : status;
+}
+
+/** `40 items: 37 succeeded, 2 failed, 1 skipped; 12 left for the next run` */
+export function itemCounts(inner: readonly InnerRun[], left: number): string {
+  const counts = new Map<string, number>();
+  for (const run of inner) counts.set(itemWord(run), (counts.get(itemWord(run)) ?? 0) + 1);
+  const told = [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+  const later = left > 0 ? `; ${left} left for the next run` : "";
+  return `${plural(inner.length, "item")}${told === "" ? "" : `: ${told}`}${later}`;
+}

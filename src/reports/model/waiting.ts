@@ -1,0 +1,24 @@
+import type { Waiting } from "../../core/event.ts";
+import { documentOf } from "../../core/inner/place.ts";
+import { type Answers, signalCommands } from "../../core/record/signal-command.ts";
+import type { Report } from "./visits.ts";
+
+/** A person's word that a run waits for, and the commands that say it. */
+export interface Awaited extends Waiting, Answers {
+  /** What people call the node. */
+  readonly name: string;
+}
+
+export function awaitedIn({ record, result }: Report): Awaited[] {
+  return (result.waiting ?? []).map((waiting) => {
+    return { ...waiting, ...signalCommands(result.run, waiting), name: nameAt(record, waiting.node) };
+  });
+}
+
+/** Of a node as `signal` takes it: `top/each[fp-81]/ask`. */
+function nameAt({ workflow, inner = {} }: Report["record"], path: string): string {
+  const plain = documentOf(path);
+  const cut = plain.lastIndexOf("/");
+  const nodes = cut === -1 ? workflow.nodes : inner[plain.slice(0, cut)]?.workflow.nodes;
+  return nodes?.[plain.slice(cut + 1)]?.name ?? path;
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "vitest";
+import { runHere } from "./in-process.ts";
+import { boardProject, RUN_BOARD } from "./inner-project.ts";
+
+const project = boardProject();
+const reports = ["md=r.md", "junit=r.xml", "html=r.html"].flatMap((report) => ["--report", report]);
+const run = await runHere([...RUN_BOARD, "b1", ...reports], { cwd: project, columns: 200 });
+const read = (name: string) => readFileSync(join(project, name), "utf8");
+
+describe("a run with runs inside it, on a terminal", () => {
+  it("waits with the question and the very commands that answer it, and names nothing else to type", () => {
+    expect(run.code).toBe(7);
+    expect(run.stderr).toContain("◆ waiting");
+    expect(run.stderr).toContain("yes: skillflow signal b1 sure --approve\n");
+    expect(run.stderr).toContain("no:  skillflow signal b1 sure --deny\n");
+    expect(run.stderr).not.toContain("next:");
+  });
+
+  it("says the same where it is to be quiet", async () => {
+    const { stderr } = await runHere([...RUN_BOARD, "quiet", "--quiet"], { cwd: project });
+    expect(stderr).toContain("◆ waiting\n");
+    expect(stderr).toContain("File what was found?\n");
+    expect(stderr).toContain("yes: skillflow signal quiet sure --approve\n");
+  });
+
+  it("names the place of each node in its plain lines", () => {
+    for (const line of [
+      "map:start each 5 items, 1 skipped, 1 left",
+      "inner:start each[fp-1]",
+      "node:enter each[fp-1]/look visit=1",
+      "route each[fp-1]/look -> decide: only path",
+      "inner:end each[it's 2] failed: output invalid: the answer is no JSON object",
+      "node:enter expert/think visit=1",
+      "approval:asked sure File what was found?",
+    ])
+      expect(run.stderr.split("\n")).toContain(line);
+  });
+
+  it("ends with what became of the items, those that failed first", () => {
+    expect(run.stderr).toContain(
+      [
+        "▲ Judge each issue",
+        "  5 items: 3 succeeded, 1 failed, 1 skipped, 1 left for the next run",
+        "  ✘ it's 2: output invalid: the answer is no JSON object",
+        "  ✔ fp-1: a bug",
+        "  ↷ fp-1: another item before it has the key fp-1",
+        "  ✔ fp-4: noise at fp-4",
+      ].join("\n"),
+    );
+    expect(run.stderr).toContain("✔ Ask the expert\n  summary: I think so.");
+  });
+
+  it("shows in its live lines how far a map is and who is at work, and keeps of items what failed", async () => {
+    const shown: string[] = [];
+    const onText = (_: string, text: string) => void shown.push(stripVTControlCharacters(text));
+    await runHere([...RUN_BOARD, "live"], { cwd: project, isTerminal: true, columns: 100, onText });
+    const live = shown.filter((text) => /^\s*[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/u.test(text));
+    expect(
+      live.some((text) => /Judge each issue 1 of 5, 1 at work · .*\n {4}fp-1 Look at the issue · turn 1/.test(text)),
+    ).toBe(true);
+    expect(live.some((text) => /Judge each issue 4 of 5, 1 at work, 1 failed/.test(text))).toBe(true);
+    const kept = shown.filter((text) => !live.includes(text)).join("");
+    expect(kept).toContain("  │ ✘ it's 2 output invalid");
+    expect(kept).toContain("  ● Think\n");
+    expect(kept).toContain("  ◆ waiting: File what was found?");
+    expect(kept).not.toContain("● Look at the issue");
+  });
+});
+
+describe("what is written of a run with runs inside it", () => {
+  it("tells in Markdown what is waited for, what became of the items, and each visit by its place", () => {
+    const summary = read("r.md");
+    expect(summary).toContain("### Waits for a person's word");
+    expect(summary).toContain("yes: `skillflow signal b1 sure --approve`");
+    expect(summary).toMatch(/\| 1 \| Judge each issue \| ▲.degraded/);
+    expect(summary).toMatch(/\| 2\.1\.1 \| `expert` Think \| ✅/);
+    expect(summary).toMatch(/\| 3 \| May it be filed\? \| ◆.waiting/);
+    expect(summary).toMatch(/\| 1\.2\.1 \| `each\[it's 2\]` Look at the issue \| ❌/);
+  });
+
+  it("is a case of JUnit for each item, and no error where a person is waited for", () => {
+    const junit = read("r.xml");
+    expect(junit).toContain('tests="9" failures="0" errors="0" skipped="2"');
+    expect(junit).toContain('<testcase name="each[fp-4]"');
+    expect(junit).toContain("degraded: failed: output invalid: the answer is no JSON object");
+    expect(junit).toContain('<skipped message="waits for a person&#39;s word: File what was found?"/>');
+    expect(junit).toContain('<testcase name="expert/think"');
+  });
+
+  it("is a page with the items below their map, those that failed open, and the commands that answer", () => {
+    const page = read("r.html");
+    expect(page).toContain('<details class="visit item" open><summary><span class="dot failed"');
+    expect(page).toContain('id="visit-1-2-1"');
+    expect(page).toContain('href="#visit-1-2"');
+    expect(page).toContain("5 items: 3 succeeded, 1 failed, 1 skipped; 1 left for the next run");
+    expect(page).toContain("<code>skillflow signal b1 sure --approve</code>");
+  });
+});
+
+describe("a list of runs", () => {
+  it("tells that one waits, and that it is degraded by its items", async () => {
+    const { stdout } = await runHere(["runs", "list", "--json"], { cwd: project });
+    const listed = JSON.parse(stdout).runs.find(({ id }: { id: string }) => id === "b1");
+    const reason =
+      "1 of 5 items failed: it's 2: output invalid: the answer is no JSON object; 1 item was left for the next run";
+    expect(listed).toMatchObject({ status: "waiting", exitCode: 7, degraded: [{ node: "each", reason }] });
+  });
+});
