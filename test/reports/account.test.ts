@@ -89,7 +89,7 @@ describe("how a run stands", () => {
     const { failure } = accountOf(triageRun({ fails: true }));
     expect(failure).toMatchObject({
       node: "page",
-      visit: 7,
+      visit: { number: 7, anchor: "visit-7" },
       end: "Draft the post-mortem: the limit of 20 turns was reached",
     });
     expect(failure?.next.map(({ command }) => command)).toContain("runs show 2026-11-20-checkout-7f3a page");
