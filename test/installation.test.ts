@@ -13,6 +13,7 @@ import { startAnthropic } from "./services/anthropic.ts";
 import * as betterstack from "./services/betterstack.ts";
 import { startChat } from "./services/chat.ts";
 import * as datadog from "./services/datadog.ts";
+import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
 import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
@@ -163,21 +164,23 @@ function outputOf(args: readonly string[]): string {
 
 /** One call of each skill: its tool, its input, and where its service is. */
 async function skillCalls(): Promise<readonly SkillCall[]> {
-  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, onPrometheus, onLoki, rows, mail] = await Promise.all([
-    start(github.startGitHub()),
-    start(slack.startSlack()),
-    start(
-      sentry.startSentry(() =>
-        sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] },
+  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, onPrometheus, onLoki, onElasticsearch, rows, mail] =
+    await Promise.all([
+      start(github.startGitHub()),
+      start(slack.startSlack()),
+      start(
+        sentry.startSentry(() =>
+          sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] },
+        ),
       ),
-    ),
-    start(datadog.startDatadog()),
-    start(betterstack.startBetterStack()),
-    start(prometheus.startPrometheus()),
-    start(loki.startLoki()),
-    start(startLoopback(answerRows)),
-    start(startMail()),
-  ]);
+      start(datadog.startDatadog()),
+      start(betterstack.startBetterStack()),
+      start(prometheus.startPrometheus()),
+      start(loki.startLoki()),
+      start(elasticsearch.startElasticsearch()),
+      start(startLoopback(answerRows)),
+      start(startMail()),
+    ]);
   const skills: SkillCall[] = [
     {
       tool: "github_get_issue",
@@ -216,6 +219,11 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
     },
     ...(await databaseCalls()),
     { tool: "http_check", input: { urls: [rows.url] }, env: { HTTP_HOSTS: new URL(rows.url).host } },
+    {
+      tool: "elasticsearch_list_indices",
+      input: {},
+      env: { ELASTICSEARCH_URL: onElasticsearch.url, ELASTICSEARCH_API_KEY: elasticsearch.API_KEY },
+    },
     {
       tool: "supabase_query",
       input: { table: "incidents" },

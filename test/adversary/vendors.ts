@@ -3,6 +3,7 @@ import { type Loopback, type LoopbackRequest, startLoopback } from "../../src/te
 import { startAgent, task } from "../services/a2a.ts";
 import * as betterstack from "../services/betterstack.ts";
 import * as datadog from "../services/datadog.ts";
+import * as elasticsearch from "../services/elasticsearch.ts";
 import * as github from "../services/github.ts";
 import * as linear from "../services/linear.ts";
 import * as loki from "../services/loki.ts";
@@ -90,6 +91,15 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     inputs: {
       loki_search_logs: { query: '{app="checkout"}', from: null, to: null },
       loki_list_patterns: { selector: '{app="checkout"}', from: null, to: null, contains: null },
+    },
+  },
+  elasticsearch: {
+    start: (next) => poisoned(elasticsearch.startElasticsearch(), next),
+    env: (url) => ({ ELASTICSEARCH_URL: url, ELASTICSEARCH_API_KEY: elasticsearch.API_KEY }),
+    secrets: [elasticsearch.API_KEY],
+    isWrite: ({ method, url }) => method !== "GET" && !url.includes("/_search"),
+    inputs: {
+      elasticsearch_search: { index: "logs-*", from: null, to: null, fields: null, time_field: null },
     },
   },
   supabase: {

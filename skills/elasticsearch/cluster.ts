@@ -1,0 +1,141 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { firstOf, index, MONITOR, withElasticsearch } from "./service.ts";
+
+export const clusterTools = [
+  defineTool({
+    name: "list_indices",
+    description:
+      "Lists indices, largest first: health, documents, size. Which names there are before a search, and what fills the disks. Only those that the key may see.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      index: index.optional(),
+      limit: z.int().min(1).max(200).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema({ indices: ["any"], matching: "number", left_out: "number", note: "text" }, "indices"),
+    handler: (input, context) =>
+      withElasticsearch(context, async (ask) => {
+        const all = await ask({
+          path: ["_cat", "indices", ...(input.index ? [input.index] : [])],
+          query: {
+            format: "json",
+            bytes: "b",
+            h: "index,health,status,docs.count,store.size,pri,rep",
+            s: "store.size:desc",
+          },
+          needs: "the privilege monitor on these indices",
+          instead: "No index has this name: ask with a pattern, such as logs-*.",
+          answer: z.array(z.record(z.string(), z.string().nullable())),
+        });
+        const { shown, left_out } = firstOf(all, input.limit ?? 30);
+        return {
+          indices: shown.map((one) => ({
+            name: one["index"],
+            health: one["health"],
+            status: one["status"] === "open" ? undefined : one["status"],
+            documents: numberOf(one["docs.count"]),
+            bytes: numberOf(one["store.size"]),
+            shards: numberOf(one["pri"]),
+            replicas: numberOf(one["rep"]),
+          })),
+          matching: all.length,
+          left_out,
+          note: all.length === 0 ? "No index fits, or the key may see none that does." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "cluster_health",
+    description:
+      "Tells the cluster's state: shards that are not assigned and why the first of them is not, and each node's heap, disk and load, the fullest first. Whether Elasticsearch itself is what fails.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({}),
+    output_schema: resultSchema(
+      {
+        status: "text",
+        shards: "any",
+        pending_tasks: "number",
+        nodes: ["any"],
+        more_nodes: "number",
+        unassigned: "any",
+      },
+      "status",
+      "nodes",
+    ),
+    handler: (_input, context) =>
+      withElasticsearch(context, async (ask) => {
+        const health = await ask({ path: ["_cluster", "health"], needs: MONITOR, answer: healthAnswer });
+        const nodes = await ask({
+          path: ["_cat", "nodes"],
+          query: {
+            format: "json",
+            h: "name,node.role,master,heap.percent,disk.used_percent,cpu,load_1m",
+            s: "disk.used_percent:desc",
+          },
+          needs: MONITOR,
+          answer: z.array(z.record(z.string(), z.string().nullable())),
+        });
+        const explained =
+          health.unassigned_shards > 0
+            ? await ask({ path: ["_cluster", "allocation", "explain"], needs: MONITOR, answer: allocation })
+            : undefined;
+        const { shown, left_out } = firstOf(nodes, 30);
+        return {
+          status: health.status,
+          shards: {
+            active: health.active_shards,
+            unassigned: health.unassigned_shards,
+            relocating: health.relocating_shards,
+            initializing: health.initializing_shards,
+          },
+          pending_tasks: health.number_of_pending_tasks,
+          nodes: shown.map((node) => ({
+            name: node["name"],
+            roles: node["node.role"],
+            is_master: node["master"] === "*" || undefined,
+            heap_percent: numberOf(node["heap.percent"]),
+            disk_percent: numberOf(node["disk.used_percent"]),
+            cpu_percent: numberOf(node["cpu"]),
+            load: numberOf(node["load_1m"]),
+          })),
+          more_nodes: left_out,
+          unassigned: explained && {
+            index: explained.index,
+            reason: explained.unassigned_info?.reason,
+            since: explained.unassigned_info?.at,
+            why: explained.allocate_explanation,
+            deciders: explained.node_allocation_decisions
+              ?.slice(0, 3)
+              .flatMap(({ deciders }) => (deciders ?? []).map(({ explanation }) => explanation)),
+          },
+        };
+      }),
+  }),
+];
+
+const healthAnswer = z.object({
+  status: z.string(),
+  active_shards: z.number(),
+  unassigned_shards: z.number(),
+  relocating_shards: z.number(),
+  initializing_shards: z.number(),
+  number_of_pending_tasks: z.number(),
+});
+
+const text = z.string().nullish().catch(undefined);
+const allocation = z.object({
+  index: text,
+  unassigned_info: z.object({ reason: text, at: text }).nullish().catch(undefined),
+  allocate_explanation: text,
+  node_allocation_decisions: z
+    .array(z.object({ deciders: z.array(z.object({ explanation: text })).nullish() }))
+    .nullish()
+    .catch(undefined),
+});
+
+function numberOf(cell: string | null | undefined): number | undefined {
+  const number = Number(cell ?? Number.NaN);
+  return Number.isFinite(number) && cell !== "" ? number : undefined;
+}

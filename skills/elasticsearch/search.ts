@@ -1,0 +1,315 @@
+import { clip, defineTool, isoTime, periodOf, resultSchema, timeField } from "skillflow";
+import * as z from "zod";
+import { firstOf, index, READ, withElasticsearch } from "./service.ts";
+
+const query = z
+  .string()
+  .min(1)
+  .max(2000)
+  .optional()
+  .describe('Lucene: level:error AND service:checkout AND message:"timed out". Default all.');
+
+const from = timeField.optional();
+const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+
+const field = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[A-Za-z0-9_@.*-]+$/);
+
+const timeName = field.optional().describe("The field of the time; default @timestamp.");
+
+export const searchTools = [
+  defineTool({
+    name: "search",
+    description:
+      "Reads documents, newest first, of a period. For how many, since when or by what, take count: one small answer. Names of fields: list_fields; of indices: list_indices.",
+    effect: "read",
+    input_schema: z.strictObject({
+      index,
+      query,
+      from,
+      to,
+      time_field: timeName,
+      fields: z.array(field).min(1).max(20).optional().describe("Shown; default all. Name them: documents are large."),
+      oldest_first: z.boolean().optional().describe("Default false."),
+      limit: z.int().min(1).max(100).optional().describe("Default 10."),
+    }),
+    output_schema: resultSchema(
+      {
+        from: "text",
+        to: "text",
+        total: "number",
+        total_is_least: "flag",
+        documents: [{ id: "text", index: "text", at: "any", fields: "any" }],
+        left_out: "number",
+        incomplete: "text",
+        note: "text",
+      },
+      "documents",
+      "total",
+    ),
+    handler: (input, context) =>
+      withElasticsearch(context, async (ask) => {
+        const period = periodOf(input);
+        const time = input.time_field ?? "@timestamp";
+        const { hits, ...told } = await ask({
+          path: [input.index, "_search"],
+          body: {
+            size: input.limit ?? 10,
+            query: queryOf(input.query, time, period),
+            sort: [{ [time]: { order: input.oldest_first ? "asc" : "desc", unmapped_type: "date" } }],
+            ...(input.fields ? { _source: [...new Set([...input.fields, time])] } : {}),
+            track_total_hits: 10_000,
+            timeout: "20s",
+          },
+          needs: READ,
+          instead: NO_INDEX,
+          answer: searchAnswer,
+        });
+        const { value: total, relation } = hits.total;
+        return {
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          total,
+          total_is_least: relation === "gte" || undefined,
+          documents: hits.hits.map(({ _id: id, _index, _source }) => {
+            return { id, index: _index, at: valueAt(_source, time), fields: shortened(without(_source, time)) };
+          }),
+          left_out: total > hits.hits.length ? total - hits.hits.length : undefined,
+          ...remarksOf(told, total),
+        };
+      }),
+  }),
+  defineTool({
+    name: "count",
+    description:
+      "Counts documents of a period: one number, by the values of a field, over time, or both. Cheap, however many there are. A text field has no values to count by: take its .keyword.",
+    effect: "read",
+    input_schema: z.strictObject({
+      index,
+      query,
+      from,
+      to,
+      time_field: timeName,
+      by: field.optional().describe("Such as service.keyword, level, http.response.status_code."),
+      interval: z
+        .string()
+        .regex(/^[1-9]\d{0,3}[smhd]$/)
+        .optional()
+        .describe("A step, such as 5m, for a course over time."),
+      limit: z.int().min(1).max(50).optional().describe("Values, most frequent first; default 10."),
+    }),
+    output_schema: resultSchema(
+      {
+        from: "text",
+        to: "text",
+        total: "number",
+        values: [{ value: "any", count: "number", over_time: "any" }],
+        over_time: "any",
+        other_values: "number",
+        incomplete: "text",
+        note: "text",
+      },
+      "total",
+    ),
+    handler: (input, context) =>
+      withElasticsearch(context, async (ask) => {
+        const period = periodOf(input);
+        const time = input.time_field ?? "@timestamp";
+        const steps = stepsOf(input.interval, time, period);
+        const values = input.by
+          ? { values: { terms: { field: input.by, size: input.limit ?? 10 }, ...(steps ? { aggs: steps } : {}) } }
+          : undefined;
+        const { hits, aggregations, ...told } = await ask({
+          path: [input.index, "_search"],
+          body: {
+            size: 0,
+            query: queryOf(input.query, time, period),
+            track_total_hits: true,
+            timeout: "20s",
+            ...(values || steps ? { aggs: values ?? steps } : {}),
+          },
+          needs: READ,
+          instead: NO_INDEX,
+          answer: countAnswer,
+        });
+        return {
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          total: hits.total.value,
+          values: aggregations?.values?.buckets.map(({ key, key_as_string, doc_count, steps: own }) => {
+            return { value: key_as_string ?? key, count: doc_count, over_time: courseOf(own) };
+          }),
+          over_time: courseOf(aggregations?.steps),
+          other_values: aggregations?.values?.sum_other_doc_count || undefined,
+          ...remarksOf(told, hits.total.value),
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_fields",
+    description:
+      "Lists fields of indices with their types, and whether documents are counted and sorted by them. Before a query on fields that are not known; cheap.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      index,
+      contains: z
+        .string()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe("In the name, case aside. Give it: indices have hundreds."),
+      limit: z.int().min(1).max(200).optional().describe("Default 50."),
+    }),
+    output_schema: resultSchema(
+      {
+        fields: [{ name: "text", type: "text", countable: "flag" }],
+        matching: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "fields",
+    ),
+    handler: (input, context) =>
+      withElasticsearch(context, async (ask) => {
+        const { fields } = await ask({
+          path: [input.index, "_field_caps"],
+          query: { fields: "*" },
+          needs: "the privilege view_index_metadata on these indices",
+          instead: NO_INDEX,
+          answer: fieldsAnswer,
+        });
+        const words = input.contains?.toLowerCase() ?? "";
+        const all = Object.entries(fields).filter(
+          ([name]) => !name.startsWith("_") && name.toLowerCase().includes(words),
+        );
+        const { shown, left_out } = firstOf(
+          all.sort(([a], [b]) => (a < b ? -1 : 1)),
+          input.limit ?? 50,
+        );
+        return {
+          fields: shown.map(([name, types]) => ({
+            name,
+            type: Object.keys(types).join(" or "),
+            countable: Object.values(types).every(({ aggregatable }) => aggregatable),
+          })),
+          matching: all.length,
+          left_out,
+          note: Object.keys(fields).length === 0 ? NO_SHARDS : undefined,
+        };
+      }),
+  }),
+];
+
+const NO_INDEX = "list_indices finds names.";
+const NO_SHARDS = "No index fits this name, or the key may read none that does: list_indices tells which it sees.";
+
+const shards = z.object({ total: z.number(), failed: z.number() }).nullish().catch(undefined);
+const total = z.object({ value: z.number(), relation: z.string() });
+const hit = z.object({
+  _id: z.string().nullish(),
+  _index: z.string(),
+  _source: z.record(z.string(), z.unknown()).nullish(),
+});
+const searchAnswer = z.object({
+  timed_out: z.boolean().nullish(),
+  _shards: shards,
+  hits: z.object({ total, hits: z.array(hit) }),
+});
+
+const steps = z.object({ buckets: z.array(z.object({ key: z.number(), doc_count: z.number() })) }).optional();
+const bucket = z.object({
+  key: z.union([z.string(), z.number(), z.boolean()]),
+  key_as_string: z.string().optional(),
+  doc_count: z.number(),
+  steps,
+});
+const values = z.object({ buckets: z.array(bucket), sum_other_doc_count: z.number().optional() }).optional();
+const countAnswer = z.object({
+  timed_out: z.boolean().nullish(),
+  _shards: shards,
+  hits: z.object({ total }),
+  aggregations: z.object({ values, steps }).optional(),
+});
+
+const fieldsAnswer = z.object({
+  fields: z.record(z.string(), z.record(z.string(), z.object({ aggregatable: z.boolean() }))),
+});
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Filters alone: nothing is scored, and nothing of a request's text is run. */
+function queryOf(text: string | undefined, time: string, { from: begin, to: end }: Span) {
+  const range = { range: { [time]: { gte: begin, lt: end, format: "epoch_millis" } } };
+  const words = text === undefined ? [] : [{ query_string: { query: text, default_operator: "AND" } }];
+  return { bool: { filter: [range, ...words] } };
+}
+
+const MOST_STEPS = 200;
+const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
+
+function stepsOf(interval: string | undefined, time: string, { from: begin, to: end }: Span) {
+  if (interval === undefined) return undefined;
+  const [, amount, unit = ""] = /^(\d+)([smhd])$/.exec(interval) ?? [];
+  const count = (end - begin) / (Number(amount) * (UNITS[unit] ?? 1));
+  if (count > MOST_STEPS)
+    throw new Error(
+      `An interval of ${interval} gives ${Math.ceil(count)} steps: at most ${MOST_STEPS}, take a wider one.`,
+    );
+  return { steps: { date_histogram: { field: time, fixed_interval: interval, min_doc_count: 1 } } };
+}
+
+function courseOf(told: z.infer<typeof steps>) {
+  return told?.buckets.map(({ key, doc_count }) => [isoTime(key), doc_count]);
+}
+
+interface Told {
+  readonly timed_out?: boolean | null | undefined;
+  readonly _shards?: { readonly total: number; readonly failed: number } | null | undefined;
+}
+
+function remarksOf({ timed_out, _shards }: Told, found: number) {
+  const failed = _shards?.failed ?? 0;
+  const parts = [
+    timed_out ? "Elasticsearch ran out of time: narrow the query or the period." : "",
+    failed > 0 ? `${failed} of ${_shards?.total} shards did not answer: see cluster_health.` : "",
+  ].filter((part) => part !== "");
+  const none = _shards?.total === 0 ? NO_SHARDS : NOTHING;
+  return {
+    incomplete: parts.length > 0 ? parts.join(" ") : undefined,
+    note: found === 0 ? none : undefined,
+  };
+}
+
+const NOTHING =
+  "The query is valid and no document of this period fits: check names with list_fields, and whether time_field is right.";
+
+type Source = Readonly<Record<string, unknown>>;
+
+function valueAt(root: unknown, path: string): unknown {
+  if (typeof root !== "object" || root === null) return undefined;
+  const members = root as Source;
+  if (Object.hasOwn(members, path)) return members[path];
+  const [first = "", ...rest] = path.split(".");
+  return rest.length > 0 && Object.hasOwn(members, first) ? valueAt(members[first], rest.join(".")) : undefined;
+}
+
+function without(source: Source | null | undefined, name: string): Source {
+  const { [name]: _, ...others } = source ?? {};
+  return others;
+}
+
+const LONGEST_TEXT = 2000;
+
+function shortened(value: unknown): unknown {
+  if (typeof value === "string") return clip(value, LONGEST_TEXT);
+  if (Array.isArray(value)) return value.slice(0, 20).map(shortened);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member)]));
+}

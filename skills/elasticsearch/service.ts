@@ -1,0 +1,33 @@
+import { type Ask, authorization, keyOf, type Service, type ToolContext, withService } from "skillflow";
+import * as z from "zod";
+
+const ELASTICSEARCH: Service = {
+  name: "Elasticsearch",
+  address: "ELASTICSEARCH_URL",
+  keys: ["ELASTICSEARCH_API_KEY", "ELASTICSEARCH_PASSWORD"],
+  headers: (config) => {
+    const key = keyOf(config, "ELASTICSEARCH_API_KEY");
+    if (key) return { authorization: `ApiKey ${key}` };
+    const user = config["ELASTICSEARCH_USERNAME"];
+    return user ? authorization(user, keyOf(config, "ELASTICSEARCH_PASSWORD")) : {};
+  },
+};
+
+/** Does a tool's work on Elasticsearch. */
+export function withElasticsearch(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(ELASTICSEARCH, context, work);
+}
+
+export const READ = "the privilege read on these indices";
+export const MONITOR = "the privilege monitor on the cluster";
+
+export const index = z
+  .string()
+  .max(300)
+  .regex(/^[a-z0-9.*][a-z0-9_.*,:-]*$/)
+  .describe("Names or patterns: logs-*, app-2026.01.31.");
+
+/** What is shown of a list, and how many were not. */
+export function firstOf<Item>(items: readonly Item[], most: number) {
+  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+}
