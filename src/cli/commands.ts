@@ -394,6 +394,38 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
   },
   {
+    usage: "state",
+    summary: "what runs remember for later runs",
+    details:
+      "A state is named as its workflow declares it. _days and _cool_downs count what limits.per_day and cool_down go by.",
+    commands: [
+      {
+        usage: "list",
+        summary: "the states, and how much each holds",
+        options: [JSON_FLAG, STATE],
+        load: async () => (await import("./commands/state/list.ts")).listStates,
+      },
+      {
+        usage: "show <state> [key]",
+        summary: "the entries of a state, those seen last first; or one of them, whole",
+        options: [JSON_FLAG, STATE],
+        load: async () => (await import("./commands/state/show.ts")).showState,
+      },
+      {
+        usage: "forget <state> [key...]",
+        summary: "remove entries of a state",
+        options: [["--all", "all of them"], ["--yes", "do not ask"], JSON_FLAG, STATE],
+        load: async () => (await import("./commands/state/forget.ts")).forgetState,
+      },
+      {
+        usage: "export <state>",
+        summary: "write a state to standard output",
+        options: [["--format <kind>", "how (default: json)", { choices: ["json", "jsonl", "csv"] }], JSON_FLAG, STATE],
+        load: async () => (await import("./commands/state/export.ts")).exportState,
+      },
+    ],
+  },
+  {
     usage: "ui",
     summary: "a local page over all runs, and over one under way as it goes",
     details: "Prints its address, which holds a token and is for this machine alone. It reads, and changes nothing.",

@@ -1,6 +1,7 @@
 import type { FinishedRun } from "../app/runs/drive.ts";
 import type { NodeResult } from "../core/event.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
+import { ageText } from "../core/state/unseen.ts";
 import { isObject, type JsonObject } from "../core/values.ts";
 import type { WorkflowNode } from "../core/workflow.ts";
 import { plainLine, plainText } from "../reports/inert.ts";
@@ -66,6 +67,7 @@ export function describeVerdict(
     ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
     ...sections.flatMap((lines) => [...lines, ""]),
     `${statusMark(stands, paint)} ${standing === result.status ? "" : `${standing} · `}${paint("dim", spent)}`,
+    ...describeSkipped(result),
     ...describeFailure(account, paint),
     ...describeAwaited(account, paint, program).map((line) => wrapLines(line, width)),
     ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
@@ -82,6 +84,18 @@ export function describeVerdict(
     ...(next === undefined || next === typed ? [] : [`${paint("dim", "next:")} ${program} ${plainLine(next)}`]),
     "",
   ].join("\n");
+}
+
+/** When the last run of the key was, and what it found (extensions G33). */
+function describeSkipped({ skipped }: FinishedRun["result"]): string[] {
+  if (!skipped) return [];
+  const { run, at, verdict } = skipped;
+  const found = verdict === undefined ? "" : `, and found: ${plainLine(verdict)}`;
+  const ago = ageText(Date.now() - Date.parse(at));
+  return [
+    `  run ${plainLine(run)} of the same key ended ${ago} ago (${plainLine(at)})${found}`,
+    "  --no-cool-down runs nevertheless",
+  ];
 }
 
 /** The first failure is the headline; what ended the run may only follow from it. */
@@ -259,6 +273,7 @@ export function statusMark(status: string, paint: Paint): string {
   if (status === "degraded") return paint(["yellow", "bold"], "▲ degraded");
   if (status === "succeeded") return paint(["green", "bold"], "✔ succeeded");
   if (status === "waiting") return paint(["yellow", "bold"], "◆ waiting");
+  if (status === "skipped") return paint("yellow", "↷ skipped");
   return status === "failed" ? paint(["red", "bold"], "✘ failed") : paint(["yellow", "bold"], `■ ${status}`);
 }
 

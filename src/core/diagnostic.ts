@@ -92,6 +92,7 @@ const DIAGNOSTIC_CODES = [
   "SOURCE_URL_UNREACHABLE",
   "taint.free_text_route",
   "taint.private_to_public",
+  "taint.state",
   "taint.write_held",
   "TEST_FAILED",
   "TEST_MATCHER",

@@ -1,9 +1,11 @@
 import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { knownSkills } from "../../app/skills/known.ts";
+import { openState } from "../../app/states.ts";
 import { findRun, openStore } from "../../app/stores.ts";
 import { PROVIDERS } from "../../core/model-name.ts";
 import { FORMATS } from "../../core/skill.ts";
+import { APPLIED } from "../../core/state/delta.ts";
 import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";
@@ -61,6 +63,9 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   "run-or-trace": both(runs, files(".jsonl")),
   "run-or-plan": both(runs, files(".json")),
   node: nodes,
+  state: states,
+  key: keys,
+  "--state place": both(folders, () => ["git:"]),
   place: files(".test.yml", ".test.yaml"),
   "path-or-id": both(skills, folders),
   "skills show id": skills,
@@ -112,6 +117,17 @@ async function nodes({ host, args: [given = ""], flags }: Place): Promise<readon
   const store = storeAt(host, flags);
   const { record } = await store.skim(await findRun(store, given));
   return Object.keys(record.workflow.nodes);
+}
+
+async function states({ host, flags }: Place): Promise<readonly string[]> {
+  const names = await openState(host, flags.get("--state")?.at(-1)).list();
+  return names.filter((name) => name !== APPLIED);
+}
+
+/** Of the state that is named before. */
+async function keys({ host, args: [name = ""], flags }: Place): Promise<readonly string[]> {
+  const found = await openState(host, flags.get("--state")?.at(-1)).read([name]);
+  return (found.get(name) ?? []).map(({ key }) => key);
 }
 
 function storeAt(host: Io["host"], flags: Line["flags"]) {

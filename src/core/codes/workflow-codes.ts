@@ -280,6 +280,19 @@ edges:
   file: { name: File, instruction: Find the commit., skills: [github], effects: read }`,
     },
   },
+  "taint.state": {
+    what: "A node puts into a state what later runs read, and text that strangers write gets to it. Whoever causes an alert could leave words there for later runs.",
+    why: "`state` at the node, and an input that brings text, a tool that reads what strangers write, or such a node before it.",
+    mend: "Let a node put that text from outside does not get to, or keep `state_put` from it: `effects: read`, or `tools: { deny: [state_put] }`. Entries of such nodes are marked, told to models as such, and never count as evidence.",
+    example: {
+      wrong: `state: { board: {} }
+nodes:
+  look: { name: Look, instruction: Find out what broke., skills: [sentry], state: [board] }`,
+      right: `state: { board: {} }
+nodes:
+  look: { name: Look, instruction: Find out what broke., skills: [sentry], state: [board], effects: read }`,
+    },
+  },
   "secret.in_document": {
     what: "The value of a secret (of a variable, or of a credential file in the checkout) stands in the workflow. Models see the workflow and every run records it: its own text is not redacted.",
     mend: "Take it out, and replace the secret where it is valid: it has been seen. A skill gets it as its config from the environment; a header of an MCP server names it as `${VARIABLE}`.",

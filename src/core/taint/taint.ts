@@ -1,4 +1,5 @@
 import { type DiagnosticCode, type Finding, isDiagnostic } from "../diagnostic.ts";
+import { isStatePut, isStateTool } from "../own/state.ts";
 import type { Writes } from "../settings/bounds.ts";
 import { readsPrivate, type ToolDescriptor } from "../skill.ts";
 import { isObject } from "../values.ts";
@@ -73,9 +74,17 @@ type ToolsAt = (node: string) => readonly ToolDescriptor[];
 
 function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: ToolsAt): Examined {
   const ids = Object.keys(nodes);
-  const strangersAt = (id: string) => toolsAt(id).filter(readsStrangers);
-  const privateAt = (id: string) => toolsAt(id).filter(readsPrivate);
   const isTextGiven = bringsText(inputs);
+  const spoilt = spoiltStates(
+    nodes,
+    (states) => {
+      const strangers = ids.filter((id) => toolsAt(id).some((tool) => bringsStrangers(tool, nodes[id], states)));
+      return spread(isTextGiven ? ids : strangers, edges);
+    },
+    toolsAt,
+  );
+  const strangersAt = (id: string) => toolsAt(id).filter((tool) => bringsStrangers(tool, nodes[id], spoilt));
+  const privateAt = (id: string) => toolsAt(id).filter(readsPrivate);
   const tainted = spread(isTextGiven ? ids : ids.filter((id) => strangersAt(id).length > 0), edges);
   const isPrivate = spread(
     ids.filter((id) => privateAt(id).length > 0),
@@ -83,7 +92,9 @@ function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: To
   );
   const chosen = new Set(edges.flatMap(({ from, when }) => (when?.trim() ? [from] : [])));
   const faults = Object.entries(nodes).flatMap(([node, said]): Fault[] => {
-    const writers = toolsAt(node).filter(({ effect }) => effect === "write");
+    const all = toolsAt(node).filter(({ effect }) => effect === "write");
+    // What is put into a state is told by a finding of its own.
+    const writers = all.filter((tool) => !isStatePut(tool));
     const publishers = writers.filter(({ audience }) => audience === "public");
     const [outside, inside] = [tainted.get(node), isPrivate.get(node)];
     const strangers = () =>
@@ -92,6 +103,7 @@ function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: To
       ...(outside !== undefined && writes === "allow" && writers.length > 0
         ? [writeHeld(node, writers, strangers())]
         : []),
+      ...(outside !== undefined && writers.length < all.length ? [stateTainted(node, said, strangers())] : []),
       ...(outside !== undefined && chosen.has(node) && isFree(said) ? [freeTextRoute(node, strangers())] : []),
       ...(inside !== undefined && publishers.length > 0
         ? [privateToPublic(node, publishers, giversOf(node, inside, privateAt(inside)))]
@@ -99,6 +111,27 @@ function examine({ nodes, edges, inputs }: Workflow, writes: Writes, toolsAt: To
     ];
   });
   return { tainted, private: isPrivate, faults };
+}
+
+/** A state that a tainted node puts into brings strangers' text to whoever reads it, in a later run at the latest. */
+function spoiltStates(
+  nodes: Workflow["nodes"],
+  taintedBy: (states: ReadonlySet<string>) => ReadonlyMap<string, string>,
+  toolsAt: ToolsAt,
+): ReadonlySet<string> {
+  let spoilt: ReadonlySet<string> = new Set();
+  for (;;) {
+    const tainted = taintedBy(spoilt);
+    const putting = Object.entries(nodes).filter(([id]) => tainted.has(id) && toolsAt(id).some(isStatePut));
+    const next = new Set(putting.flatMap(([, { state = [] }]) => state));
+    if (next.size === spoilt.size) return spoilt;
+    spoilt = next;
+  }
+}
+
+function bringsStrangers(tool: ToolDescriptor, node: WorkflowNode | undefined, spoilt: ReadonlySet<string>): boolean {
+  if (!isStateTool(tool)) return readsStrangers(tool);
+  return !isStatePut(tool) && (node?.state ?? []).some((state) => spoilt.has(state));
 }
 
 /** Whether its result is whatever the model writes: routes see the declared keys alone (workflow-format E6). */
@@ -117,6 +150,7 @@ const UNOPENED = "this follows from a server, or from code, that is not opened: 
 const HINTS: Readonly<Record<TaintCode, string>> = {
   "taint.write_held": "writes: plan has a person approve each write; effects: read, or tools, keeps writes from a node",
   "taint.free_text_route": "declare its output, so that the choice goes by fields, or let code choose: if",
+  "taint.state": "entries are marked where they are read; effects: read, or tools, keeps state_put from the node",
   "taint.private_to_public":
     "the run plans such a write, in any mode; tools, or effects: read, keeps it or the private source from a node",
 };
@@ -130,6 +164,11 @@ function findingOf({ code, node, message }: Fault, writes: Writes): Finding {
 function writeHeld(node: string, writers: readonly ToolDescriptor[], from: string): Fault {
   const message = `node "${node}" may write at once (${listed(writers)}), and text from outside gets to it: ${from}`;
   return { code: "taint.write_held", node, message };
+}
+
+function stateTainted(node: string, { state = [] }: WorkflowNode, from: string): Fault {
+  const message = `node "${node}" puts into ${state.join(", ")} what later runs read, and text from outside gets to it: ${from}`;
+  return { code: "taint.state", node, message };
 }
 
 function freeTextRoute(node: string, from: string): Fault {

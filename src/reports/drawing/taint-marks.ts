@@ -24,6 +24,7 @@ export function markOf(taint: NodeTaint | undefined): Mark | undefined {
 const WORDS: Readonly<Record<Exclude<TaintCode, "taint.free_text_route">, string>> = {
   "taint.write_held": "writes at once",
   "taint.private_to_public": "private to public",
+  "taint.state": "into a state",
 };
 
 export function marksOf(taint: NodeTaint | undefined): NodeMarks {

@@ -58,6 +58,34 @@ const marked = ({ nodes }: Taint, mark: "tainted" | "private") =>
 const pair = (second: NodeParts, first: NodeParts = { skills: ["logs"] }) =>
   workflowOf({ a: first, b: second }, ["a -> b"], BARE);
 
+describe("a state", () => {
+  const state = { board: {}, other: {} };
+  const found = (nodes: Record<string, NodeParts>, edges: string[] = [], rest: object = {}) =>
+    told(taintOf(workflowOf(nodes, edges, { ...BARE, state, ...rest })));
+
+  it("that a tainted node puts into is told", () => {
+    expect(found({ a: { skills: ["logs"], state: ["board"] } })).toEqual([
+      expect.stringMatching(/^warning taint.state a/),
+    ]);
+  });
+
+  it("is not told of a node that reads it alone, nor of one that no text from outside gets to", () => {
+    expect(found({ a: { skills: ["logs"], state: ["board"], effects: "read" } })).toEqual([]);
+    expect(found({ a: { skills: ["logs"], state: ["board"], tools: { deny: ["state_put"] } } })).toEqual([]);
+    expect(found({ a: { state: ["board"] } })).toEqual([]);
+  });
+
+  it("brings what was put into it to whoever reads it, in a later run at the latest", () => {
+    const nodes = { a: { state: ["board"] }, b: { skills: ["logs"], state: ["board"] }, c: { state: ["other"] } };
+    const { nodes: marks } = taintOf(workflowOf(nodes, ["a -> b"], { ...BARE, state }));
+    expect([...marks].map(([id, { tainted }]) => [id, tainted])).toEqual([
+      ["a", true],
+      ["b", true],
+      ["c", false],
+    ]);
+  });
+});
+
 describe("text from outside", () => {
   it.each<[string, Workflow, readonly string[]]>([
     ["comes with the run's input, to every node", workflowOf({ a: {}, b: {} }, ["a -> b"]), ["a", "b"]],

@@ -1,0 +1,39 @@
+import { openState } from "../../../app/states.ts";
+import { SkillflowError } from "../../../core/errors.ts";
+import type { StateEntry } from "../../../core/event.ts";
+import type { StateStore } from "../../../core/ports.ts";
+import { APPLIED } from "../../../core/state/delta.ts";
+import { nearest } from "../../../core/values.ts";
+import { text } from "../../flags.ts";
+import type { Flags, Io } from "../../io.ts";
+
+/** What runs remember, as people look at it. */
+
+export function statesAt(io: Io, flags: Flags): StateStore {
+  return openState(io.host, text(flags, "state"));
+}
+
+/** Which deltas were applied is nobody's affair. */
+export async function namesIn(store: StateStore): Promise<readonly string[]> {
+  return (await store.list()).filter((name) => name !== APPLIED);
+}
+
+/** The entries of a state that is there. */
+export async function entriesIn(store: StateStore, name: string): Promise<readonly StateEntry[]> {
+  const names = await namesIn(store);
+  if (names.includes(name)) return (await store.read([name])).get(name) ?? [];
+  const near = nearest(name, names);
+  throw new SkillflowError("usage.invalid", `there is no state "${name}"`, {
+    hint: near ? `did you mean ${near}?` : "skillflow state list",
+  });
+}
+
+export function unknownKey(name: string, key: string, entries: readonly StateEntry[]): SkillflowError {
+  const near = nearest(
+    key,
+    entries.map((entry) => entry.key),
+  );
+  return new SkillflowError("usage.invalid", `${name} holds no entry "${key}"`, {
+    hint: near ? `did you mean ${near}?` : `skillflow state show ${name}`,
+  });
+}
