@@ -194,6 +194,8 @@ export interface RunQueue {
   /** Of its database, without what is secret in the address. */
   readonly place: string;
   examine(): Promise<QueueState>;
+  /** Whether a process that lives drives the run. */
+  isDriven(run: string): Promise<boolean>;
   /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;
   /** Leaves a run that goes on to a worker. Throws `run.unknown`; `store.locked` while it is driven. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync } from "node:fs";
+import { once } from "node:events";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunSummary } from "../../src/core/record/run-summary.ts";
@@ -102,7 +103,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     return (JSON.parse(stdout) as { readonly runs: readonly RunSummary[] }).runs;
   };
   const detach = (cwd: string, run: string): Promise<Ended> =>
-    runProgram([...ASKING, "--engine", "dbos", "--detach", "--run-id", run], { cwd, env });
+    runHere([...ASKING, "--engine", "dbos", "--detach", "--run-id", run], { cwd, env });
 
   it("drives a run as the local one does, and the commands that name a run find it", async () => {
     const cwd = makeProject(FILES);
@@ -216,14 +217,14 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     const posts = linesOf(cwd, "posts.txt");
     expect(new Set(posts).size).toBe(posts.length);
     expect(posts.length).toBeGreaterThan(4 * runs.length - 4); // those in doubt are not posted again
-  });
+  }, 90_000);
 
   it("keeps no place for a run that waits for a person, and goes on with it once the word is given", async () => {
     const cwd = makeProject({ ...FILES, "asking.yml": WAITING });
     const worker = await startWorker(cwd, {}, ["--concurrency", "1"]);
     const queue = (run: string, file: string) => {
       const model = ["--model", "script:script.json", "--engine", "dbos"];
-      return runProgram(["run", file, ...model, "--detach", "--run-id", run], { cwd, env });
+      return runHere(["run", file, ...model, "--detach", "--run-id", run], { cwd, env });
     };
     for (const run of ["waits-a", "waits-b"]) await queue(run, "asking.yml");
     await queue("plain", "flow.yml");
@@ -247,13 +248,34 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
       if (worker?.child.killed === false) worker.child.kill("SIGTERM"); // a second one would end it at once
     });
     worker = await startWorker(cwd, model, ["--concurrency", "1"]);
-    await detach(cwd, "first");
-    await detach(cwd, "second");
+    await detach(cwd, "drained");
+    await detach(cwd, "left-over");
     await until(() => worker?.code !== undefined);
     expect(worker.code).toBe(0);
     const ends = (await listed(cwd)).map(({ id, status }) => [id, status]);
-    expect(ends).toContainEqual(["first", "succeeded"]);
-    expect(ends).not.toContainEqual(["second", "succeeded"]);
+    expect(ends).toContainEqual(["drained", "succeeded"]);
+    expect(ends).not.toContainEqual(["left-over", "succeeded"]);
+  });
+
+  it("has its runs on the local page, with those that nobody drives as over", async () => {
+    const cwd = makeProject(FILES);
+    await runProgram([...SCRIPTED, "--engine", "dbos", "--run-id", "paged"], { cwd, env });
+    await detach(cwd, "idle");
+    const command = programCommand(["ui", "--engine", "dbos", "--quiet"]);
+    const page = spawn(command.command, command.args, { cwd, env: { ...command.env, ...env } });
+    workers.push(page);
+    const [address = ""] = (await once(page.stdout.setEncoding("utf8"), "data")) as string[];
+    const entered = await fetch(address.trim(), { redirect: "manual" });
+    const headers = { cookie: entered.headers.get("set-cookie")?.split(";")[0] ?? "" };
+    const answered = await fetch(new URL("/api/runs", address.trim()), { headers });
+    const list = (await answered.json()) as {
+      readonly runs: readonly RunSummary[];
+      readonly underWay: readonly string[];
+    };
+    expect(list.runs).toContainEqual(expect.objectContaining({ id: "paged", status: "succeeded" }));
+    expect(list.underWay).not.toContain("idle");
+    const shown = await fetch(new URL("/runs/paged", address.trim()), { headers });
+    expect(await shown.text()).toContain("Look and post");
   });
 
   it("is told of by doctor: the database, its version and clock, and what waits there", async () => {
@@ -269,6 +291,19 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     const away = await runHere(["doctor", "--database-url", "postgres://127.0.0.1:1/x", "--json"], { cwd });
     expect(away.code).toBe(4);
     expect(JSON.parse(away.stdout).database).toMatchObject({ place: "127.0.0.1:1/x", state: "unavailable" });
+  });
+
+  it("is shown by its page with commands that work", async () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/scale.md"), "utf8");
+    const [block = ""] = page.split("```sh\n")[1]?.split("```") ?? [];
+    const commands = block.trim().split("\n");
+    expect(commands.filter((command) => !command.startsWith("skillflow "))).toEqual([]);
+    const cwd = makeProject({ ...FILES, "triage.yml": FLOW });
+    for (const command of commands.filter((each) => !each.startsWith("skillflow worker"))) {
+      const drives = command.startsWith("skillflow run ") && !command.endsWith("--detach");
+      const ended = await (drives ? runProgram : runHere)(command.split(" ").slice(1), { cwd, env });
+      expect([command, ended.code, ended.code === 0 ? "" : ended.stderr]).toEqual([command, 0, ""]);
+    }
   });
 
   it("says what it lacks", async () => {

@@ -22,7 +22,6 @@ export interface Site {
   result(id: string): Promise<RunResult>;
   /** The run's events after this position, those to come too; ends with the run. */
   follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
-  isUnderWay(id: string): boolean;
 }
 
 export interface SiteRun {
@@ -56,12 +55,13 @@ export function openSite(workspace: Workspace): Site {
           problems.push({ id, message: messageOf(error) });
         }
       }
-      const underWay = runs.flatMap(({ id, endedAt }) => (endedAt === null && isUnderWay(id) ? [id] : []));
+      const underWay: string[] = [];
+      for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
       return { runs, underWay, problems, page: at, pages, total: ids.length };
     },
     async run(id) {
       const stored = await read(id);
-      const underWay = !isOver(stored.events) && isUnderWay(id);
+      const underWay = !isOver(stored.events) && (await isUnderWay(id));
       const report = underWay ? soFar(stored) : stored;
       const { length } = report.events;
       const known = drawn.get(id);
@@ -74,7 +74,6 @@ export function openSite(workspace: Workspace): Site {
     },
     result: async (id) => (await read(id)).result,
     follow: (id, after, signal) => follow(workspace, id, after, signal),
-    isUnderWay,
   };
 }
 
@@ -84,7 +83,8 @@ function soFar(report: Report): Report {
   return { ...report, result };
 }
 
-function isDriven({ host, storeDirectory }: Workspace, id: string): boolean {
+async function isDriven({ host, storeDirectory, queue }: Workspace, id: string): Promise<boolean> {
+  if (queue) return queue.isDriven(id);
   if (storeDirectory === undefined) return true; // a store of another program's does not say
   return isHeld(filesOfRun(storeDirectory, id).lock, host);
 }

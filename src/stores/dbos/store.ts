@@ -129,6 +129,7 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
       const clockMs = Math.round(Number(clock) - (before + after) / 2);
       return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
     },
+    isDriven: async (run) => (await locks.ownerOf(runLock(run))) !== undefined,
     async enqueue(record) {
       const { run } = record;
       await database.rows("select 1");
