@@ -14,7 +14,7 @@ import {
 import { applyPlan } from "../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../app/secrets.ts";
 import { openWorkspace } from "../../app/workspace.ts";
-import { type Approved, parseApprovals } from "../../core/applying/approval.ts";
+import { type Approved, approvedByWord, parseApprovals } from "../../core/applying/approval.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { type Operation, type Plan, planDigest } from "../../core/operation.ts";
 import { isObject, parseJson } from "../../core/values.ts";
@@ -57,7 +57,9 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   // Who is asked sees what they approve, however quiet it is to be.
   const isShown = said === undefined || flags.quiet !== true;
   if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
-  const approved = isDone ? [] : (said ?? (await askFor(io, open, paint)));
+  const worded = said === undefined && !isDone ? wordOn(reviewed, open) : undefined;
+  if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
+  const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, open, paint)));
   if (approved === undefined) return leaveUnapproved(io, flags, reviewed, beginning);
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));
@@ -236,6 +238,16 @@ function unapproved(operations: readonly Operation[]): AppliedOperation[] {
 
 function documentOf(run: string, exitCode: number, operations: readonly AppliedOperation[]) {
   return { schema: "skillflow.apply/1", run, exitCode, operations };
+}
+
+/** Undefined where nothing is left of what was approved. */
+function wordOn({ stored, planned }: ReviewedPlan, open: readonly Operation[]) {
+  const word = approvedByWord(planned, stored.events);
+  return word?.operations.some(({ id }) => open.some((one) => one.id === id)) ? word : undefined;
+}
+
+function idsOf({ operations }: { readonly operations: readonly { readonly id: string }[] }): string {
+  return operations.map(({ id }) => id).join(", ");
 }
 
 const GOOD: ReadonlySet<AppliedOperation["status"]> = new Set(["applied", "already_applied", "not_approved"]);

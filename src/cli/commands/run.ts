@@ -13,7 +13,7 @@ import type { RunEvent } from "../../core/event.ts";
 import type { Observer, RunQueue } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describePlan, detailExitCode } from "../../core/record/plan.ts";
-import { type Said, wordOf } from "../../core/record/waiting.ts";
+import { endOf, type Said, wordOf } from "../../core/record/waiting.ts";
 import { quoteTheirs } from "../../core/voice.ts";
 import type { Workflow } from "../../core/workflow.ts";
 import { plainLine, plainText } from "../../reports/inert.ts";
@@ -98,7 +98,8 @@ export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning)
   const { record, events } = stored;
   beginning.workflow = record.workflow.id;
   const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
-  wordOf(events, said, { now: Date.now(), settings: {} });
+  // Of one at work nothing is known but that: whoever drives it has its lock.
+  if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
   if (flags.run === false || flags.detach === true) return recordAlone(io, flags, record.run, said);
   const workflow = { workflow: record.workflow, inline: recordedSkills(record.workflow) };
   const workspace = await openTrusted(io, flags, async () => workflow);

@@ -1,7 +1,7 @@
 import { planOf } from "../engine/planning.ts";
-import type { State } from "../engine/state.ts";
+import type { PlannedOperation, State } from "../engine/state.ts";
 import { SkillflowError } from "../errors.ts";
-import type { RunRecord } from "../event.ts";
+import type { RunEvent, RunRecord } from "../event.ts";
 import { type Operation, operationDigest, type Plan, planDigest } from "../operation.ts";
 import { deepEqual, nearest } from "../values.ts";
 
@@ -10,7 +10,7 @@ import { deepEqual, nearest } from "../values.ts";
 /** `all`, or operations by id, each with the beginning of its digest where that was said. */
 export type Approved = "all" | readonly ApprovedOperation[];
 
-interface ApprovedOperation {
+export interface ApprovedOperation {
   readonly id: string;
   readonly digest?: string;
 }
@@ -53,6 +53,21 @@ export function approvedIn(operations: readonly Operation[], approved: Approved,
     }
   }
   return new Set(approved.map(({ id }) => id));
+}
+
+/** What a person's word during the run approved: the operations planned by then, and exactly those (extensions 7, Approval). */
+export function approvedByWord(
+  planned: readonly Pick<PlannedOperation, "operation" | "withdrawn">[],
+  events: readonly RunEvent[],
+): { readonly by: string; readonly operations: readonly ApprovedOperation[] } | undefined {
+  const word = events.findLast((event) => {
+    return event.type === "approval:given" && event.approved && event.digest !== undefined;
+  });
+  if (word?.type !== "approval:given") return undefined;
+  const standing = planned.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation);
+  const count = [...standing.keys(), standing.length].find((length) => planDigest(standing.slice(0, length)) === word.digest);
+  if (count === undefined) return undefined;
+  return { by: word.by, operations: standing.slice(0, count).map(({ id, digest }) => ({ id, digest })) };
 }
 
 function wrong(message: string, hint: string): SkillflowError {

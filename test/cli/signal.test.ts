@@ -1,0 +1,184 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents, resultOf } from "./program.ts";
+import { ENV, linesOf, SINK, scriptOf } from "./sink.ts";
+
+/** A person's word to a run that waits (extensions G25). */
+
+const ASKING = `
+id: w
+name: W
+entry: each
+nodes:
+  each:
+    name: Each
+    map: { over: input.list, as: it, key: it }
+    entry: ask
+    nodes:
+      ask: { name: Ask, approval: { ask: Go on? } }
+      yes: { name: "Yes", instruction: It was agreed to. }
+      no: { name: "No", instruction: It was not. }
+    edges:
+      - { from: ask, to: yes }
+      - { from: ask, to: no, if: ask.approved = false }
+edges: []
+`;
+const RUN = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", "--input", '{"list":["a","b"]}'];
+
+function project(workflow = ASKING) {
+  return makeProject({ "w.yml": workflow, "s.json": { replies: [{ text: "one" }, { text: "two" }] } });
+}
+
+async function waitingRun(workflow = ASKING) {
+  const cwd = project(workflow);
+  const ended = await runHere([...RUN, "--json"], { cwd });
+  return { cwd, ended, signal: (...args: string[]) => runHere(["signal", "r", ...args], { cwd, env: ENV }) };
+}
+
+describe("a run that comes to an approval", () => {
+  it("ends waiting, with 7, and says at which nodes, since when, and what is asked", async () => {
+    const { ended } = await waitingRun();
+    expect(ended.code).toBe(7);
+    const { status, exitCode, waiting, error } = resultOf(ended);
+    expect({ status, exitCode, code: error?.code }).toEqual({ status: "waiting", exitCode: 7, code: "run.waiting" });
+    expect(waiting).toEqual([{ node: "each[a]/ask", ask: "Go on?", since: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+  });
+
+  it("still waits when it is resumed, and nothing is recorded of that", async () => {
+    const { cwd } = await waitingRun();
+    const before = readEvents(cwd, "r");
+    expect(await runHere(["resume", "r"], { cwd })).toMatchObject({ code: 7 });
+    expect(readEvents(cwd, "r")).toEqual(before);
+  });
+
+  it("is not applied before somebody has spoken", async () => {
+    const { cwd } = await waitingRun();
+    const { code, stderr } = await runHere(["apply", "r", "--yes"], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain("skillflow signal r each[a]/ask --approve");
+  });
+});
+
+describe("signal", () => {
+  it("records who said what and why, and carries the run on to where it waits again, and to its end", async () => {
+    const { cwd, signal } = await waitingRun();
+    expect(await signal("each[a]/ask", "--approve", "--note", "go")).toMatchObject({ code: 7 });
+    const { code, stdout } = await signal("each[b]/ask", "--deny", "--json");
+    expect(code).toBe(0);
+    const words = readEvents(cwd, "r").filter(({ type }) => type === "approval:given");
+    expect(words).toMatchObject([
+      { at: "each[a]", node: "ask", approved: true, by: expect.stringMatching(/^kim@/), note: "go" },
+      { at: "each[b]", node: "ask", approved: false },
+    ]);
+    const items = JSON.parse(stdout).results.each.data.items;
+    expect(items.map(({ data }: { data: { results: object } }) => Object.keys(data.results))).toEqual([
+      ["ask", "yes"],
+      ["ask", "no"],
+    ]);
+    expect(items[0].data.results.ask).toEqual({ approved: true, by: expect.stringMatching(/^kim@/), note: "go" });
+  });
+
+  it("records the word alone with --no-run, and resume goes on", async () => {
+    const { cwd, signal } = await waitingRun();
+    expect(await signal("each[a]/ask", "--approve", "--no-run")).toMatchObject({ code: 0 });
+    expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "approval:given", at: "each[a]" });
+    expect(await runHere(["runs", "verify", "r"], { cwd })).toMatchObject({ code: 1 });
+    expect(await runHere(["resume", "r"], { cwd })).toMatchObject({ code: 7 });
+    expect(readEvents(cwd, "r").at(-1)).toMatchObject({ status: "waiting", waiting: [{ node: "each[b]/ask" }] });
+  });
+
+  it.each([
+    ["a second word", ["each[a]/ask", "--deny"], "does not wait"],
+    ["a node that waits for nothing", ["each[b]/ask", "--approve"], "did you mean each[a]/ask"],
+    ["a node that is none", ["each[z]/nothing", "--approve"], "each[z]/nothing"],
+    ["no word", ["each[a]/ask"], "either --approve or --deny"],
+    ["both words", ["each[a]/ask", "--approve", "--deny"], "either --approve or --deny"],
+  ])("decides nothing and records nothing with %s", async (what, args, said) => {
+    const { cwd, signal } = await waitingRun();
+    if (what === "a second word") await signal("each[a]/ask", "--approve");
+    const before = readEvents(cwd, "r");
+    const { code, stderr } = await signal(...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(said);
+    expect(readEvents(cwd, "r")).toEqual(before);
+  });
+
+  it("says by whom the word was given already, once nothing waits", async () => {
+    const { signal } = await waitingRun(ASKING.replace("over: input.list", "over: input.list, max_items: 1"));
+    expect(await signal("each[a]/ask", "--approve")).toMatchObject({ code: 0 });
+    const { code, stderr } = await signal("each[a]/ask", "--deny");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/approved by kim@/);
+  });
+
+  it("does not go on with a run whose record was altered", async () => {
+    const { cwd, signal } = await waitingRun();
+    const file = join(cwd, ".skillflow/runs/r.jsonl");
+    writeFileSync(file, readFileSync(file, "utf8").replace("Go on?", "Go in?"));
+    const { code, stderr } = await signal("each[a]/ask", "--approve");
+    expect(code).toBe(4);
+    expect(stderr).toContain("line");
+  });
+
+  it("comes too late after the timeout: resume goes on without it, as on_timeout says", async () => {
+    const late = ASKING.replace("ask: Go on?", "ask: Go on?, timeout: 1ms, on_timeout: deny");
+    const { cwd, signal } = await waitingRun(late);
+    const { code, stderr } = await signal("each[a]/ask", "--approve");
+    expect(code).toBe(2);
+    expect(stderr).toContain("too late");
+    await runHere(["resume", "r"], { cwd });
+    expect(await runHere(["resume", "r", "--json"], { cwd })).toMatchObject({ code: 0 });
+    const words = readEvents(cwd, "r").filter(({ type }) => type === "approval:given");
+    expect(words).toMatchObject([{ by: "timeout", approved: false, late: true }, { by: "timeout" }]);
+  });
+});
+
+const PLANNING = `
+id: w
+name: W
+entry: a
+writes: plan
+nodes:
+  a: { name: A, instruction: File it., skills: [sink] }
+  ask: { name: Ask, approval: { ask: File these?, of: plan } }
+  b: { name: B, instruction: File more., skills: [sink] }
+edges:
+  - { from: a, to: ask }
+  - { from: ask, to: b, if: ask.approved = true }
+`;
+
+describe("an approval of the plan", () => {
+  async function planned(word: string) {
+    const { replies } = scriptOf([{ title: "one" }, { title: "two" }]);
+    const script = { replies: [...replies, ...scriptOf([{ title: "three" }]).replies] };
+    const cwd = makeProject({ "w.yml": PLANNING, "s.json": script, "skills/sink/skill.ts": SINK });
+    const run = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r"];
+    expect(await runHere(run, { cwd, env: ENV })).toMatchObject({ code: 7 });
+    expect(await runHere(["signal", "r", "ask", word], { cwd, env: ENV })).toMatchObject({ code: 0 });
+    return { cwd, apply: () => runHere(["apply", "r", "--json"], { cwd, env: ENV }) };
+  }
+
+  it("is applied without asking again, and exactly it: what was planned later wants another word", async () => {
+    const { cwd, apply } = await planned("--approve");
+    const { code, stdout, stderr } = await apply();
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/approved during the run by kim@.*: op-1, op-2/);
+    const told = JSON.parse(stdout).operations as { id: string; status: string }[];
+    expect(told.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      "op-1 applied",
+      "op-2 applied",
+      "op-3 not_approved",
+    ]);
+    expect(linesOf(cwd)).toHaveLength(2);
+    expect(await apply()).toMatchObject({ code: 2 });
+    expect(linesOf(cwd)).toHaveLength(2);
+  });
+
+  it("that was denied is not applied by itself", async () => {
+    const { cwd, apply } = await planned("--deny");
+    expect(await apply()).toMatchObject({ code: 2 });
+    expect(linesOf(cwd)).toEqual([]);
+  });
+});
