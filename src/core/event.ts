@@ -254,9 +254,11 @@ const bodies = lazy(
             index: z.int().describe("position in the list"),
             skipped_reason: z.string().optional().describe("why it does not run"),
             error: z.string().optional().describe("why it cannot run"),
+            seen: z.literal(true).optional().describe("an earlier run has judged it"),
           }),
         ),
         left: z.int().describe("beyond max_items: left for the next run"),
+        state: z.string().optional().describe("which knows what was judged"),
       }),
       z.object({
         type: z.literal("inner:start"),
@@ -273,6 +275,14 @@ const bodies = lazy(
         status: z.enum(ITEM_STATUSES),
         data: jsonObject(),
         skipped_reason: z.string().optional(),
+        judged: z
+          .object({
+            state: z.string(),
+            values: jsonObject().describe("by their paths: what it is judged anew by"),
+            tainted: z.literal(true).optional(),
+          })
+          .optional()
+          .describe("what is kept of it for later runs"),
         error: runErrorSchema().optional().describe("of a run that failed"),
       }),
       z.object({

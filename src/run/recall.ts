@@ -32,6 +32,8 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   const bodies = (step: SingleStep) => {
     const known = recorded.get(step.key) ?? [];
     if (halted.has(step.key) && (step.kind !== "call" || tools === "live")) return known;
+    // What earlier runs knew then, and not what they know now.
+    if (known.some((body) => body.type === "map:start" && body.state !== undefined)) return known;
     if (step.kind === "examine" && tools === "recorded" && known.length > 0) return known;
     if (step.kind === "reach" && tools === "recorded") return known.length > 0 ? known : [unknownReach(step)];
     if (step.kind !== "call" || tools === "live") return undefined;

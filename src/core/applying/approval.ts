@@ -65,7 +65,9 @@ export function approvedByWord(
   });
   if (word?.type !== "approval:given") return undefined;
   const standing = planned.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation);
-  const count = [...standing.keys(), standing.length].find((length) => planDigest(standing.slice(0, length)) === word.digest);
+  const count = [...standing.keys(), standing.length].find(
+    (length) => planDigest(standing.slice(0, length)) === word.digest,
+  );
   if (count === undefined) return undefined;
   return { by: word.by, operations: standing.slice(0, count).map(({ id, digest }) => ({ id, digest })) };
 }

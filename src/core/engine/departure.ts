@@ -1,4 +1,5 @@
 import type { EventBody, EventOf, RunError, RunRecord, RunStatus, Skipped } from "../event.ts";
+import { valuesOf } from "../inner/items.ts";
 import { followPath } from "../path.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
@@ -6,6 +7,7 @@ import { isDryRun } from "../workflow/inputs.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import { ask } from "./limits.ts";
+import { sourcesOf } from "./planning.ts";
 import type { Program } from "./program.ts";
 import {
   chooseRoute,
@@ -166,14 +168,41 @@ function endInside(program: Program, state: State, inside: Inside, failure: RunE
   const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
   const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
   const named = { type: "inner:end", node, inner, ...defined("item", key) } as const;
-  const isSkipped = error !== undefined && program.parent?.node(node).map?.on_error === "skip";
-  const came: Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error"> = error === undefined
-    ? { status: "success", data }
-    : isSkipped
-      ? { status: "skipped", data, skipped_reason: error.message }
-      : { status: "failed", data: { ...data, error: error.message }, error };
   const ends = `${prefix}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
-  return { kind: "decide", key: ends, at: parent.inside?.at, bodies: [{ ...named, ...came }] };
+  return {
+    kind: "decide",
+    key: ends,
+    at: parent.inside?.at,
+    bodies: [{ ...named, ...cameOf(program, state, { inside, data, error }) }],
+  };
+}
+
+interface Came {
+  readonly inside: Inside;
+  readonly data: JsonObject;
+  readonly error: RunError | undefined;
+}
+
+function cameOf(
+  program: Program,
+  state: State,
+  { inside, data, error }: Came,
+): Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error" | "judged"> {
+  if (!error) return { status: "success", data, ...judgedIn(program, state, inside) };
+  if (program.parent?.node(inside.node).map?.on_error === "skip") {
+    return { status: "skipped", data, skipped_reason: error.message };
+  }
+  return { status: "failed", data: { ...data, error: error.message }, error };
+}
+
+/** What later runs are to know of an item that was judged. */
+function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventOf<"inner:end">, "judged"> {
+  const map = program.parent?.node(node).map;
+  if (!map?.unseen) return {};
+  const values = valuesOf(map, state.context.input[map.as] ?? null);
+  const last = state.path.at(-1)?.node ?? program.workflow.entry;
+  const isTainted = sourcesOf({ program, state, visit: { node: last } }).length > 0;
+  return { judged: { state: map.unseen.state, values, ...(isTainted ? { tainted: true } : {}) } };
 }
 
 function namingLimit({ halt }: State, error: RunError): RunError {

@@ -1,4 +1,4 @@
-import type { EventBody } from "../event.ts";
+import type { EventBody, StateEntry } from "../event.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../operation.ts";
 import type { RecordedCall } from "../own/call.ts";
 import { givesStrangersText } from "../own/disclosure.ts";
@@ -9,8 +9,9 @@ import { admitReferences, referencesIn } from "../plan/reference.ts";
 import { type Audience, readsPrivate, type ToolDescriptor } from "../skill.ts";
 import { deepEqual, defined, type Json, type JsonSchema } from "../values.ts";
 import { bringsText } from "../workflow/inputs.ts";
-import { isReadIn, offersIn, readingsOf } from "./inner/reading.ts";
+import { isReadIn, offersIn, type Reader, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
+import type { Program } from "./program.ts";
 import { touchesOf } from "./redo.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
@@ -115,9 +116,9 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
 }
 
 /** What strangers wrote that the node had read: in it, and in each node whose result it was given (fine-print T8). */
-function sourcesOf(scene: Scene): Operation["sources"] {
-  const { program, state } = scene;
-  const readings = readingsOf(scene);
+export function sourcesOf(reader: Reader): Operation["sources"] {
+  const { program, state } = reader;
+  const readings = readingsOf(reader);
   const isStrangers = (call: RecordedCall) => {
     const { outcome } = call;
     if (!outcome || call.planned || !readings.some((reading) => isReadIn(reading, call))) return false;
@@ -133,13 +134,17 @@ function sourcesOf(scene: Scene): Operation["sources"] {
   ];
 }
 
+/** What the run found in a state when it began. */
+export function foundIn({ record: { states = {} } }: Program, name: string): readonly StateEntry[] {
+  return Object.hasOwn(states, name) ? (states[name] ?? []) : [];
+}
+
 /** What the tools of a node's states go by. */
 export function memoryOf(scene: Scene): Memory {
   const { program, state, node } = scene;
-  const { states: found = {} } = program.record;
   return {
     states: node.state ?? [],
-    found: (name) => (Object.hasOwn(found, name) ? (found[name] ?? []) : []),
+    found: (name) => foundIn(program, name),
     touches: touchesOf(state),
     isTainted: sourcesOf(scene).length > 0,
   };

@@ -12,6 +12,8 @@ export interface Chosen {
   /** Why it does not run. */
   readonly skipped_reason?: string;
   readonly error?: string;
+  /** An earlier run has judged it. */
+  readonly seen?: true;
 }
 
 export interface Choice {
@@ -21,7 +23,7 @@ export interface Choice {
 }
 
 /** Why items need not be looked at again, by their key. */
-type Seen = (items: readonly { readonly key: string; readonly item: Json }[]) => ReadonlyMap<string, string>;
+export type Seen = (items: readonly { readonly key: string; readonly item: Json }[]) => ReadonlyMap<string, string>;
 
 const MOST_ITEMS = 100;
 const LONGEST_KEY = 200;
@@ -41,7 +43,7 @@ export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen)
     const reason = known.get(key);
     if (reason !== undefined) {
       taken.add(place);
-      return [{ key, index, skipped_reason: reason }];
+      return [{ key, index, skipped_reason: reason, seen: true }];
     }
     taken.add(place);
     if (running >= most) {

@@ -112,13 +112,17 @@ function examinedIn({ claims, excerpts }: Examined): Examined {
   return { claims, excerpts };
 }
 
+function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): Pick<EventOf<"inner:end">, "judged"> {
+  return judged ? { judged: { ...judged, values: value(judged.values) } } : {};
+}
+
 /** Of what was decided: what is parsed from a model's text may join what stood apart in it. */
 export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
   if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
   if (body.type === "approval:given")
     return { ...body, by: text(body.by), ...(body.note === undefined ? {} : { note: text(body.note) }) };
   if (body.type === "inner:start") return { ...body, input: value(body.input) };
-  if (body.type === "inner:end") return { ...body, data: value(body.data) };
+  if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
   if (body.type !== "node:exit") return body;
   return { ...body, result: { ...body.result, data: value(body.result.data) } };
 }

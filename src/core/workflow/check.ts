@@ -195,12 +195,17 @@ function checkNode(id: string, node: WorkflowNode, workflow: Workflow, knownSkil
       warning("UNKNOWN_SKILL", [...path, "skills", index], `node "${id}" lists an unknown skill "${skill}"`, near),
     );
   }
-  for (const [index, state] of (node.state ?? []).entries()) {
+  const unseen = node.map?.unseen;
+  const named: [string, Diagnostic["path"]][] = [
+    ...(node.state ?? []).map((state, index): [string, Diagnostic["path"]] => [state, [...path, "state", index]]),
+    ...(unseen ? [[unseen.state, [...path, "map", "unseen", "state"]] as [string, Diagnostic["path"]]] : []),
+  ];
+  for (const [state, place] of named) {
     const declared = Object.keys(workflow.state ?? {});
     if (declared.includes(state)) continue;
     const message = `node "${id}" names a state "${state}" that the workflow does not declare`;
     const hint = didYouMean(state, declared) ?? `declare it at the top: state: { ${state}: {} }`;
-    found.push(error("UNKNOWN_STATE", [...path, "state", index], message, hint));
+    found.push(error("UNKNOWN_STATE", place, message, hint));
   }
   const shape = node.output ? checkJsonSchema(node.output, [...path, "output"]) : [];
   return [...found, ...shape, ...checkEvaluatorNames(path, node), ...checkInnerEval(path, node)];

@@ -1,13 +1,17 @@
 import type { Envelope, EventOf, EvidenceCounts } from "../../event.ts";
 import { encodeKey } from "../../inner/place.ts";
+import { mapMet, mapPut } from "../../state/unseen.ts";
 import { defined } from "../../values.ts";
 import { isUnder } from "../limits.ts";
 import { beginInside, type Item, type State, type Visit } from "../state.ts";
 
 /** What happens to the runs inside a visit, and to the words that visits wait for. */
 
-export function foldMap({ visit }: State, { items, left }: EventOf<"map:start">): void {
+export function foldMap({ visit, run }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
   if (!visit) return;
+  const { items, left, state, time: at } = event;
+  const met = state === undefined ? [] : items.filter(({ seen }) => seen);
+  for (const { key } of met) run.touches.push({ ...mapMet({ state: state ?? "", key, at }), visit: visit.key });
   const all = items.map(({ key, index, skipped_reason, error }): Item => {
     if (skipped_reason !== undefined) return { key, index, outcome: { status: "skipped", data: {}, skipped_reason } };
     return { key, index, outcome: error === undefined ? undefined : { status: "failed", data: { error } } };
@@ -47,13 +51,14 @@ function beginning({ visit }: State, key: string | undefined): Item | undefined 
 }
 
 /** One that could not begin ends without having begun. */
-export function foldInnerEnd(state: State, event: EventOf<"inner:end">): void {
+export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<Envelope, "time">): void {
   const { inner: at, item: key, status, data, skipped_reason, error } = event;
   const { visit, run } = state;
   const item = visit?.items?.running.get(at) ?? beginning(state, key);
   if (!visit?.items || !item) return;
   item.outcome = { status, data, ...defined("skipped_reason", skipped_reason) };
   if (status === "failed") visit.items.failed += 1;
+  if (event.judged && key !== undefined) run.touches.push({ ...putOf(event.judged, key, event), visit: visit.key });
   visit.items.running.delete(at);
   const inner = run.inner.get(at);
   if (inner) keepTrace(inner);
@@ -68,6 +73,17 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end">): void {
 /** What was checked at the nodes of a run, each counted as it was last visited. */
 export function evidenceIn(results: State["results"]): EvidenceCounts[] {
   return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
+}
+
+type Judged = NonNullable<EventOf<"inner:end">["judged"]>;
+
+function putOf(
+  { state, values, tainted }: Judged,
+  key: string,
+  { time: at, data }: EventOf<"inner:end"> & Pick<Envelope, "time">,
+) {
+  const verdict = typeof data.verdict === "string" ? data.verdict : undefined;
+  return mapPut({ state, key, values, at, verdict, tainted });
 }
 
 function keepTrace({ run, inside, steps, edges, results }: State): void {

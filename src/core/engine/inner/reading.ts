@@ -13,7 +13,12 @@ export interface Reading {
   readonly nodes: ReadonlySet<string>;
 }
 
-export function readingsOf({ program, state, visit }: Scene): Reading[] {
+/** Where a node is, or was last. */
+export interface Reader extends Pick<Scene, "program" | "state"> {
+  readonly visit: Pick<Scene["visit"], "node">;
+}
+
+export function readingsOf({ program, state, visit }: Reader): Reading[] {
   return [{ program, state, nodes: new Set([...state.results.keys(), visit.node]) }, ...around(program, state)];
 }
 

@@ -1,13 +1,17 @@
 import type { EventBody } from "../../event.ts";
 import { fillIn } from "../../inner/fill.ts";
-import { type Choice, chooseItems, inputOf, listAt } from "../../inner/items.ts";
+import { type Choice, chooseItems, inputOf, listAt, type Seen, valuesOf } from "../../inner/items.ts";
 import { placeOf } from "../../inner/place.ts";
 import { compileSchema } from "../../schema/schema.ts";
-import { defined, type Json, type JsonObject } from "../../values.ts";
+import { viewOf } from "../../state/delta.ts";
+import { unseenItems } from "../../state/unseen.ts";
+import { defined, type Json, type JsonObject, parseDuration } from "../../values.ts";
 import { checkInput } from "../../workflow/check.ts";
 import type { MapSettings } from "../../workflow.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
+import { foundIn } from "../planning.ts";
+import { touchesOf } from "../redo.ts";
 import { unmetRequirement } from "../requirement.ts";
 import { contextFor } from "../route.ts";
 import type { Scene } from "../scene.ts";
@@ -48,11 +52,27 @@ function open(scene: Scene): SingleStep {
   if (!node.map) return begin(scene, [{ key: undefined, index: 0, outcome: undefined }]);
   const list = listAt(node.map.over, contextOf(scene, [node.map.over]));
   if (!list) return leaveFailed(visit, node, { message: `map over ${node.map.over}: not a list` });
-  const choice: Choice = chooseItems(node.map, list, () => new Map());
+  const choice: Choice = chooseItems(node.map, list, seenBy(scene, node.map));
   return {
     kind: "decide",
     key: `${visit.key}/map`,
-    bodies: [{ type: "map:start", node: visit.node, ...choice }],
+    bodies: [{ type: "map:start", node: visit.node, ...choice, ...defined("state", node.map.unseen?.state) }],
+  };
+}
+
+/** Those that were judged before and have not changed, by what the run found in the state and put there since. */
+function seenBy({ program, state }: Scene, map: MapSettings): Seen {
+  const { unseen } = map;
+  if (!unseen) return () => new Map();
+  return (items) => {
+    const asked = {
+      items: items.map(({ key, item }) => ({ key, values: valuesOf(map, item) })),
+      entries: viewOf(foundIn(program, unseen.state), unseen.state, touchesOf(state)),
+      withinMs: parseDuration(unseen.within),
+      unlessChanged: unseen.unless_changed,
+      now: state.run.lastEvent?.at ?? 0,
+    };
+    return new Map(unseenItems(asked).flatMap((each) => (each.isNew ? [] : [[each.key, each.reason]])));
   };
 }
 
