@@ -85,7 +85,7 @@ async function driveSteps(run: Drive): Promise<State> {
     }
     const isRepeatable = step.kind === "decide" && step.isRepeatable;
     const keys = step.kind === "together" ? step.steps.map(({ key }) => key) : step.key;
-    const events = await journal.record(keys, () => performed(run, state, step), isRepeatable);
+    const events = await journal.record(keys, () => performed(run, state, step, position), isRepeatable);
     for (const event of events) {
       state = fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, event);
@@ -125,7 +125,7 @@ function afterwardsStep(run: Run, state: State): SingleStep | undefined {
 }
 
 /** What came of a step, redacted before it is recorded or folded: a resumed run sees what the first one saw. */
-async function performed(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
+async function performed(run: Drive, state: State, step: Step, position: number): Promise<readonly Entry[]> {
   if (step.kind === "together" || run.underWay.has(step.key)) {
     const entries = await performBeside(run, state, step);
     return run.untold.length === 0 ? entries : [...entries, ...heard(run, run.untold.splice(0))];
@@ -133,7 +133,8 @@ async function performed(run: Drive, state: State, step: Step): Promise<readonly
   const coming = performOne(run, state, step);
   // No promise where there is nothing to wait for: most steps are decided.
   const entries = coming instanceof Promise ? await coming : coming;
-  const cutOff = step.kind === "decide" && run.underWay.size > 0 ? await endInside(run, step) : [];
+  const leaving = step.kind === "decide" ? endInside(run, step, position) : [];
+  const cutOff = leaving instanceof Promise ? await leaving : leaving;
   const untold = run.untold.length === 0 ? [] : heard(run, run.untold.splice(0));
   return untold.length + cutOff.length === 0 ? entries : [...untold, ...entries, ...cutOff];
 }
@@ -211,9 +212,15 @@ function isEnding({ type }: EventBody): boolean {
 }
 
 /** A visit that is left takes what is under way in it along: what came of that so far is recorded with it. */
-async function endInside(run: Drive, { key, bodies }: Extract<SingleStep, { kind: "decide" }>): Promise<Entry[]> {
-  if (bodies[0]?.type !== "node:exit") return [];
-  const prefix = key.slice(0, key.lastIndexOf("/exit/"));
+function endInside(run: Drive, step: Decision, position: number): readonly Entry[] | Promise<readonly Entry[]> {
+  if (run.recall) return run.recall.beside(step, position);
+  return run.underWay.size > 0 && step.bodies[0]?.type === "node:exit" ? cutOffIn(run, step.key) : [];
+}
+
+type Decision = Extract<SingleStep, { kind: "decide" }>;
+
+async function cutOffIn(run: Drive, exit: StepKey): Promise<readonly Entry[]> {
+  const prefix = exit.slice(0, exit.lastIndexOf("/exit/"));
   const inside = [...run.underWay.keys()].filter((each) => isUnder(each, prefix));
   for (const budget of run.budgets) if (inside.includes(budget.key)) budget.endWith(LEFT);
   await run.settling.until(() => inside.every((each) => isSettled(run.underWay.get(each))));

@@ -9,6 +9,8 @@ export interface Recall {
   bodies(step: SingleStep): readonly Entry[] | undefined;
   /** Of what inner runs waited for side by side, that of which the record at that position holds what came of it. */
   narrow(step: Together, position: number): Step;
+  /** What the record at that position holds beside what came of a step. */
+  beside(step: SingleStep, position: number): readonly Entry[];
 }
 
 /**
@@ -18,15 +20,16 @@ export interface Recall {
 export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Recall {
   const recorded = new Map<StepKey, Entry[]>();
   const halted = new Set<StepKey>();
-  const records: StepKey[][] = [[]];
+  const records: Entry[][] = [[]];
   for (const event of events) {
     const key = stepOf(event);
     if (isHalt(event)) halted.add(key);
-    const body = { ...(bodyOf(event) as EventBody), ...defined("at", event.at) };
+    // A limit's place may be another than its step's.
+    const body: Entry = { ...(bodyOf(event) as EventBody), at: event.at };
     const bodies = recorded.get(key);
     if (bodies) bodies.push(body);
     else recorded.set(key, [body]);
-    records.at(-1)?.push(event.key);
+    records.at(-1)?.push({ ...body, key: event.key });
     if (!event.more) records.push([]);
   }
   const bodies = (step: SingleStep) => {
@@ -44,10 +47,14 @@ export function recallRun({ events }: StoredRun, tools: "recorded" | "live"): Re
   return {
     bodies,
     narrow(step, position) {
-      const keys = new Set(records[position]);
+      const keys = new Set(records[position]?.map((entry) => entry.key));
       const [first, ...others] = step.steps.filter(({ key }) => keys.has(key));
       if (!first) return step;
       return others.length === 0 ? first : { ...step, key: first.key, steps: [first, ...others] };
+    },
+    beside: ({ key }, position) => {
+      const [first, ...others] = records[position] ?? [];
+      return first?.key === key ? others.filter((entry) => entry.key !== key) : [];
     },
   };
 }

@@ -198,7 +198,7 @@ function recallOf({ fixtures, isLive }: Props, { redactor }: PreparedRun, past: 
       return undefined;
     return step.bodies.map((body) => answered(body, step.bodies));
   };
-  return { bodies, narrow: (step) => step };
+  return { bodies, narrow: (step) => step, beside: () => [] };
 }
 
 function exposedIn({ skills }: RunRecord): (skill: string, tool: string) => string {

@@ -45,8 +45,9 @@ function innerSteps(program: Program, { run }: State, node: string, places: Iter
     if (!state?.inside) continue;
     const steps = state.inside.waits ? [state.inside.waits] : stepsOf(inner, state);
     const [step] = steps;
-    if (step?.kind === "decide") return [step];
-    if (!state.visit?.items) state.inside.waits = step;
+    // In doubt is only what a later process finds: before that others went on meanwhile, so it takes no turn of its own.
+    if (step?.kind === "decide" && !step.isDoubt) return [step];
+    if (step?.kind !== "decide" && !state.visit?.items) state.inside.waits = step;
     waits.push(...steps);
   }
   return waits;

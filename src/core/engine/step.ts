@@ -21,6 +21,8 @@ type Taken =
       readonly bodies: readonly Entry[];
       /** It announces calls that change nothing: they may be announced, and made, once more. */
       readonly isRepeatable?: boolean;
+      /** It says what another process may have begun: where that went on, something else was recorded under its key. */
+      readonly isDoubt?: boolean;
     }
   | {
       readonly kind: "ask";

@@ -46,7 +46,7 @@ export function carryOut(scene: Scene): SingleStep {
   // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
   const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.run.epoch));
   if (doubtful.length > 0) {
-    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)) };
+    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)), isDoubt: true };
   }
   const calls = group.flatMap((call): Call[] => {
     const tool = tools.find(call.tool);
