@@ -38,7 +38,7 @@ const INCIDENT = {
 export const incidentTools = [
   defineTool({
     name: "list_incidents",
-    description: "Lists declared incidents, newest first.",
+    description: "Lists incidents that people declared, newest first. Alerts: list_monitors.",
     effect: "read",
     input_schema: z.strictObject({
       states: z

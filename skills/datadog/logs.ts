@@ -76,7 +76,8 @@ export const logTools = [
   }),
   defineTool({
     name: "aggregate_logs",
-    description: "Counts or measures logs: one number, by facet, over time, or both.",
+    description:
+      "Counts or measures logs: one number, by facet, over time, or both. Small, whatever the number of lines.",
     effect: "read",
     input_schema: z.strictObject({
       query: logQuery,

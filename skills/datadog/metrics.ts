@@ -7,7 +7,8 @@ import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
 export const metricTools = [
   defineTool({
     name: "query_metrics",
-    description: "Reads metrics: of each series minimum, maximum, average, last value, points over time.",
+    description:
+      "Reads metrics: of each series minimum, maximum, average, last value, points over time. An unsure name: find_metrics.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({

@@ -23,7 +23,8 @@ const SPAN = {
 export const spanTools = [
   defineTool({
     name: "search_spans",
-    description: "Searches trace spans: which requests failed or were slow, where, with what error.",
+    description:
+      "Searches trace spans: which requests failed or were slow, where, with what error. To count: aggregate_spans.",
     effect: "read",
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error @duration:>1s."),

@@ -7,7 +7,8 @@ import { searchQuery } from "./search.ts";
 export const codeTools = [
   defineTool({
     name: "search_code",
-    description: "Finds files on default branches by content, with the matching fragments.",
+    description:
+      "Finds files on default branches by content, with the matching fragments: ten a minute. A known file: get_file.",
     effect: "read",
     input_schema: z.strictObject({
       query: z

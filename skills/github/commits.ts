@@ -19,7 +19,7 @@ import {
 export const commitTools = [
   defineTool({
     name: "list_commits",
-    description: "Lists commits, newest first, of a branch or a path.",
+    description: "Lists commits, newest first, of a branch or a path. Between two versions: compare_commits.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({

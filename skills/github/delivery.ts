@@ -41,7 +41,7 @@ export const deliveryTools = [
   }),
   defineTool({
     name: "list_deployments",
-    description: "Lists deployments, newest first, each with its latest status.",
+    description: "Lists deployments, newest first, each with its latest status: a request per item.",
     effect: "read",
     origin: "team",
     input_schema: z.strictObject({

@@ -23,7 +23,7 @@ import { searchQuery } from "./search.ts";
 export const issueTools = [
   defineTool({
     name: "search_issues",
-    description: "Finds issues or pull requests by words and qualifiers.",
+    description: "Finds issues or pull requests by words and qualifiers: thirty a minute.",
     effect: "read",
     input_schema: z.strictObject({
       query: z

@@ -61,7 +61,7 @@ export const pullTools = [
   }),
   defineTool({
     name: "get_pr",
-    description: "Reads a pull request: state, branches, mergeability, size and text.",
+    description: "Reads a pull request: state, branches, mergeability, size and text. Its patches: get_pr_diff.",
     effect: "read",
     input_schema: z.strictObject({ repository, number: pullNumber }),
     output_schema: resultSchema(

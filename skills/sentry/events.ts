@@ -11,7 +11,8 @@ const query = z.string().min(1).max(500).optional();
 export const eventTools = [
   defineTool({
     name: "get_issue_events",
-    description: "Lists an issue's events, newest first: when, where, in which release and environment.",
+    description:
+      "Lists an issue's events, newest first: when, where, in which release. To count them by a tag: get_issue_tag.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -179,7 +180,7 @@ export const eventTools = [
   }),
   defineTool({
     name: "search_events",
-    description: "Searches events across issues, or counts and groups them.",
+    description: "Searches events across issues, or counts and groups them: dear over long periods.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,

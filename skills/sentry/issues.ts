@@ -8,7 +8,7 @@ import { projectParameter } from "./place.ts";
 export const issueTools = [
   defineTool({
     name: "list_issues",
-    description: "Lists issues: what fails, how often, since when, for how many users.",
+    description: "Lists issues: what fails, how often, since when, for how many users. Begin here.",
     effect: "read",
     input_schema: z.strictObject({
       organization: fields.organization,

@@ -24,7 +24,8 @@ const order = z
 export const readingTools = [
   defineTool({
     name: "query",
-    description: "Reads rows of one table or view: chosen columns, conditions, order, one page at a time.",
+    description:
+      "Reads rows of one table or view: chosen columns, conditions, order, one page at a time. How many: count, or group.",
     effect: "read",
     reads: "private",
     input_schema: z.strictObject({

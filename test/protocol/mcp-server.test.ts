@@ -293,6 +293,16 @@ describe("over the standard streams", () => {
     expect(large.structuredContent).toMatchObject({ paged: "A".repeat(100_000) });
   });
 
+  it("gives what a built-in tool tells as structured content, by the schema that the tool is listed with", async () => {
+    const cwd = makeProject({ ...FILES, "app.log": "2026-01-31T08:00:00Z level=error msg=down\n" });
+    const { client } = await connectHere({ cwd });
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "logs_files")?.outputSchema).toMatchObject({ required: ["files"] });
+    const listed = await client.callTool({ name: "logs_files", arguments: { files: "app.log" } });
+    expect(listed.structuredContent).toMatchObject({ matched: 1, files: [{ file: "app.log", lines: 1 }] });
+    expect(JSON.parse(textOf(listed))).toEqual(listed.structuredContent);
+  });
+
   it("offers the tools of a skill's MCP server, and says which server cannot be reached", async () => {
     const servers = { mcpServers: { tracker: stdioServer({}), gone: { command: "no-such-program-here" } } };
     const HOME = makeProject({ ".config/skillflow/config.yml": servers });
