@@ -29,11 +29,14 @@ const value = z.union([
     .max(100),
 ]);
 
-const condition = z.strictObject({
-  column: z.string().min(1).max(300),
-  op: z.enum(OPERATORS),
-  value,
-});
+// Named, so that a schema tells it once, wherever it stands.
+const condition = z
+  .strictObject({
+    column: z.string().min(1).max(300),
+    op: z.enum(OPERATORS),
+    value,
+  })
+  .meta({ id: "condition" });
 
 export type Condition = z.infer<typeof condition>;
 
