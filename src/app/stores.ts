@@ -33,6 +33,13 @@ function openOther({ env, self }: Host, named: Store | EnginePlace): Pick<Worksp
       hint: "--database-url postgres://…, or SKILLFLOW_DATABASE_URL",
     });
   }
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new SkillflowError(
+      "usage.invalid",
+      "the database of the engine dbos is named by postgres://HOST/DATABASE",
+      {},
+    );
+  }
   const store = openDbosStore(url, self);
   return { store, queue: store };
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunSummary } from "../../src/core/record/run-summary.ts";
@@ -313,15 +313,22 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining("SKILLFLOW_DATABASE_URL") });
     const silent = await runHere([...list, "--database-url", "postgres://me:secret@127.0.0.1:1/x"], { cwd });
     expect(silent).toMatchObject({ code: 4, stderr: expect.not.stringContaining("secret") });
+    expect(await runHere([...list, "--database-url", "mysql://here/x"], { cwd })).toMatchObject({ code: 2 });
     expect(await runHere([...SCRIPTED, "--detach"], { cwd, env })).toMatchObject({ code: 2 });
     expect(await runHere([...list, "--store", "runs"], { cwd, env })).toMatchObject({ code: 2 });
   });
 
-  it("names the package that it needs, where that is not installed", async () => {
+  it("names the package that it needs, where that or its version is not installed", async () => {
     const bare = makeProject();
     cpSync(join(installation().directory, "dist"), join(bare, "dist"), { recursive: true });
     const list = ["runs", "list", "--engine", "dbos"];
     const ended = await runAt(join(bare, "dist", "bin.js"), list, { cwd: bare, env: { ...env, HOME: bare } });
     expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("npm install @dbos-inc/dbos-sdk") });
+    const sdk = join(bare, "node_modules/@dbos-inc/dbos-sdk");
+    mkdirSync(join(sdk, "dist"), { recursive: true });
+    writeFileSync(join(sdk, "dist/index.js"), "");
+    writeFileSync(join(sdk, "package.json"), JSON.stringify({ version: "6.0.0", main: "dist/index.js" }));
+    const other = await runAt(join(bare, "dist", "bin.js"), list, { cwd: bare, env: { ...env, HOME: bare } });
+    expect(other).toMatchObject({ code: 3, stderr: expect.stringContaining("5.3.0, not 6.0.0") });
   });
 });

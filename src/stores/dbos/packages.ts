@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { SkillflowError } from "../../core/errors.ts";
 
 /**
@@ -70,7 +71,7 @@ interface Postgres {
 }
 
 const NAME = "@dbos-inc/dbos-sdk";
-export const DBOS_VERSION = "5.3.0";
+const DBOS_VERSION = "5.3.0";
 
 /** Loads it when it is asked for: it takes 200 ms. */
 export function loadDbos(): Packages {
@@ -96,11 +97,17 @@ export function loadPostgres(): Postgres {
 
 /** Beside us, as those who installed us did; never in a checkout. Throws `config.missing` where it is not. */
 function findDbos(): string {
+  const near = createRequire(import.meta.url);
+  const hint = `npm install ${NAME}@${DBOS_VERSION}`;
+  let path: string;
   try {
-    return createRequire(import.meta.url).resolve(NAME);
+    path = near.resolve(NAME);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
-    const hint = `npm install ${NAME}@${DBOS_VERSION}`;
     throw new SkillflowError("config.missing", `the engine dbos needs the package ${NAME}`, { hint });
   }
+  const folder = path.slice(0, path.lastIndexOf(join(NAME, "dist")) + NAME.length);
+  const { version } = near(join(folder, "package.json")) as { readonly version: string };
+  if (version === DBOS_VERSION) return path;
+  throw new SkillflowError("config.missing", `the engine dbos needs ${NAME} ${DBOS_VERSION}, not ${version}`, { hint });
 }
