@@ -40,6 +40,7 @@ const KINDS = {
   postmortem: async (report: Report) => (await import("../reports/postmortem.ts")).postmortemMarkdown(report),
   junit: async (report: Report) => (await import("../reports/junit.ts")).junitXml(report),
   sarif: async (report: Report) => (await import("../reports/sarif.ts")).sarifOfRun(report),
+  digest: async (report: Report, path: string) => (await import("../reports/digest.ts")).digestFor(report, path),
   mermaid: async ({ record, result }: Report) =>
     (await import("../reports/drawing/mermaid.ts")).runMermaid(record, result),
 };
@@ -74,7 +75,7 @@ export function isReportKind(kind: string): kind is ReportKind {
   return Object.hasOwn(KINDS, kind);
 }
 
-/** A run's report as the text of its file. */
-export function renderReport(kind: ReportKind, report: Report): Promise<string> {
-  return KINDS[kind](report);
+/** A run's report as the text of its file; what the file is called decides the form of a digest. */
+export function renderReport(kind: ReportKind, report: Report, path = ""): Promise<string> {
+  return KINDS[kind](report, path);
 }

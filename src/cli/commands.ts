@@ -77,7 +77,7 @@ const REPORTS: readonly OptionSpec[] = [
   ["--out <dir>", "write the result, the trace, the plan and reports into this folder"],
   [
     "--report <kind=path>",
-    "write one report: html, md, postmortem, junit, sarif, json or mermaid",
+    "write one report: html, md, postmortem, junit, sarif, digest, json or mermaid",
     { repeatable: true },
   ],
 ];

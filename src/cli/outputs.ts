@@ -85,7 +85,7 @@ export async function writeOutputs(
   for (const { kind, path } of [...folder, ...reports]) {
     const place = resolve(cwd, path);
     const seen = { ...report, ...defined("blobs", report.blobs && relative(dirname(place), report.blobs)) };
-    await writeReport(io, place, kind === "trace" ? traceOf(report) : await renderReport(kind, seen));
+    await writeReport(io, place, kind === "trace" ? traceOf(report) : await renderReport(kind, seen, path));
     written.push({ kind, path });
   }
   const path = out === undefined ? planned?.place : join(out, "plan.json");

@@ -1,0 +1,251 @@
+import type { EventOf, RunEvent } from "../../core/event.ts";
+import { listAt } from "../../core/inner/items.ts";
+import { placeOf } from "../../core/inner/place.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../core/values.ts";
+import type { MapSettings } from "../../core/workflow.ts";
+import { shortText } from "../preview.ts";
+import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
+import type { Report } from "./visits.ts";
+
+/** What a run that went over lists tells of their items: what was judged now, and how much was not. By code, from the record alone. */
+export interface Digest {
+  readonly schema: "skillflow.digest/1";
+  readonly run: string;
+  readonly workflow: string;
+  readonly status: string;
+  readonly verdict?: string;
+  /** `3 actionable, 2 noise`; or that nothing is new. */
+  readonly headline: string;
+  /** Whether it is worth anybody's attention. */
+  readonly send: boolean;
+  readonly why: string;
+  /** How many were judged now, by what they were judged to be. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly items: readonly DigestItem[];
+  readonly failed: readonly { readonly key: string; readonly title: string; readonly error: string }[];
+  /** Judged before, and as they were. */
+  readonly unchanged: number;
+  /** Not run for another reason. */
+  readonly skipped: number;
+  /** Left for the next run. */
+  readonly left: number;
+  /** What the list itself says that it leaves out. */
+  readonly beyond: number;
+  readonly gaps: readonly string[];
+  /** Judged, and without room in `items`. */
+  readonly untold: number;
+}
+
+export interface DigestItem {
+  readonly key: string;
+  readonly title: string;
+  readonly class: string;
+  readonly link?: string;
+  readonly why?: string;
+  readonly cause?: string;
+  readonly confidence?: string;
+  readonly commit?: string;
+  readonly next_step?: string;
+  readonly duplicate?: string;
+  readonly evidence: readonly { readonly claim: string; readonly cites: readonly { ref: string; quote: string }[] }[];
+  readonly writes: readonly { readonly id: string; readonly standing: string; readonly text: string; link?: string }[];
+}
+
+/** Words for "nothing to see": whoever gets a digest for nothing reads the next one no more. */
+const QUIET = ["nothing_new", "inconclusive"];
+const MOST_ITEMS = 200;
+const MOST_CLAIMS = 6;
+
+export function digestOf(report: Report): Digest {
+  const { record, result } = report;
+  const lists = Object.entries(record.workflow.nodes).flatMap(([node, { map }]) => {
+    const data = result.results[node]?.data;
+    return map && data ? [readList(report, { node, map, data })] : [];
+  });
+  const all = lists.flatMap(({ items }) => items);
+  const counts = countBy(all.map((item) => item.class));
+  const failed = lists.flatMap((list) => list.failed);
+  const sum = (name: "unchanged" | "skipped" | "left" | "beyond") =>
+    lists.reduce((total, list) => total + list[name], 0);
+  return {
+    schema: "skillflow.digest/1",
+    run: record.run,
+    workflow: record.workflow.name,
+    status: result.status,
+    ...defined("verdict", result.verdict),
+    headline: headlineOf(counts, failed.length),
+    ...quietRule(report, { lists: lists.length, judged: all.length }),
+    counts,
+    items: all.slice(0, MOST_ITEMS),
+    failed: failed.slice(0, MOST_ITEMS),
+    ...{ unchanged: sum("unchanged"), skipped: sum("skipped"), left: sum("left"), beyond: sum("beyond") },
+    gaps: lists.flatMap(({ gaps }) => gaps).slice(0, 20),
+    untold: Math.max(0, all.length - MOST_ITEMS),
+  };
+}
+
+/** Nothing is sent of a run that failed, cannot tell, or found nothing new. */
+function quietRule(
+  { result: { status, verdict } }: Report,
+  { lists, judged }: { readonly lists: number; readonly judged: number },
+): Pick<Digest, "send" | "why"> {
+  const quiet = (why: string) => ({ send: false, why });
+  if (status !== "succeeded") return quiet(`the run ended as ${status}`);
+  if (lists === 0) return quiet("no node of the run went over a list");
+  if (judged === 0) return quiet("nothing was judged now");
+  if (verdict !== undefined && QUIET.includes(verdict)) return quiet(`the verdict is ${verdict}`);
+  return { send: true, why: `${judged} judged now` };
+}
+
+function headlineOf(counts: Digest["counts"], failed: number): string {
+  const told = Object.entries(counts).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
+  const all = [...told, ...(failed === 0 ? [] : [`${failed} failed`])];
+  return all.length === 0 ? "Nothing new" : all.join(", ");
+}
+
+/** The most urgent first, as far as the usual words tell. */
+const ORDER = ["needs_person", "actionable", "incident", "watch", "known", "noise"];
+const rankOf = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : 2.5);
+
+function countBy(classes: readonly string[]): Record<string, number> {
+  const names = [...new Set(classes)].sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b));
+  return Object.fromEntries(names.map((name) => [name, classes.filter((each) => each === name).length]));
+}
+
+interface List {
+  readonly node: string;
+  readonly map: MapSettings;
+  readonly data: JsonObject;
+}
+
+function readList(report: Report, list: List) {
+  const { node, map, data } = list;
+  const entries = Array.isArray(data["items"]) ? data["items"].filter(isEntry) : [];
+  const chosen = report.events.findLast((event) => event.type === "map:start" && event.node === node && !event.at);
+  const places = chosen as (EventOf<"map:start"> & RunEvent) | undefined;
+  const source = sourceOf(report, map);
+  // A key that comes twice is that of the one that ran, which stands first.
+  const indexes = new Map(places?.items.toReversed().map(({ key, index }) => [key, index]));
+  const itemAt = (key: string) => source.list[indexes.get(key) ?? -1] ?? null;
+  const skipped = entries.filter(({ status }) => status === "skipped");
+  const unchanged = map.unseen ? skipped.filter(({ skipped_reason }) => /^seen /.test(skipped_reason ?? "")) : [];
+  const failed = entries.filter(({ status }) => status === "failed" || status === "stopped");
+  const writes = writesOf(report);
+  return {
+    items: entries
+      .filter(({ status }) => status === "success")
+      .map((entry) => itemOf(entry, itemAt(entry.key), writes(placeOf(undefined, node, entry.key))))
+      .sort((a, b) => rankOf(a.class) - rankOf(b.class)),
+    failed: failed.map(({ key, status, data: { error } }) => ({
+      ...{ key: cut(key), title: titleOf(itemAt(key), key) },
+      error: cut(typeof error === "string" ? error : status),
+    })),
+    unchanged: unchanged.length,
+    skipped: skipped.length - unchanged.length,
+    left: numberIn(data["left"]),
+    beyond: numberIn(source.beside["left"]),
+    gaps: textsIn(source.beside["gaps"]).map(cut),
+  };
+}
+
+interface Entry {
+  readonly key: string;
+  readonly status: string;
+  readonly data: JsonObject;
+  readonly skipped_reason?: string;
+}
+
+function isEntry(value: Json): value is Json & Entry {
+  return isObject(value) && typeof value.key === "string" && isObject(value.data);
+}
+
+/** The list that a map goes over, and what stands beside it. */
+function sourceOf({ record, result }: Report, { over }: MapSettings) {
+  const results = Object.entries(result.results).map(([node, { data }]): [string, Json] => [node, data]);
+  const root: JsonObject = { input: record.input, ...Object.fromEntries(results) };
+  const beside = valueAt(root, over.split(".").slice(0, -1));
+  return { list: listAt(over, root) ?? [], beside: isObject(beside) ? (beside as JsonObject) : {} };
+}
+
+function valueAt(root: JsonObject, path: readonly string[]): Json | undefined {
+  return path.reduce<Json | undefined>((value, name) => {
+    return isObject(value) && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
+  }, root);
+}
+
+function itemOf(entry: Entry, item: Json, writes: DigestItem["writes"]): DigestItem {
+  const { key, data } = entry;
+  const results = isObject(data["results"]) ? Object.values(data["results"] as JsonObject).filter(isObject) : [];
+  const told = (...names: string[]) => {
+    const found = results.flatMap((result) => names.flatMap((name) => textIn((result as JsonObject)[name])));
+    return found[0] === undefined ? undefined : cut(found[0]);
+  };
+  const fields = isObject(item) ? (item as JsonObject) : {};
+  const link = [fields["link"], fields["url"], fields["permalink"]].flatMap(textIn).find(isAddress);
+  return {
+    key: cut(key),
+    title: titleOf(item, key),
+    class: shortText(typeof data["verdict"] === "string" ? data["verdict"] : "judged", 60),
+    ...defined("link", link),
+    ...defined("why", told("why", "reason")),
+    ...defined("cause", told("cause")),
+    ...defined("confidence", told("confidence")),
+    ...defined("commit", told("commit")),
+    ...defined("next_step", told("next_step", "first_step")),
+    ...defined("duplicate", told("duplicate", "known_issue")),
+    evidence: results.map((result) => claimsIn(result as JsonObject)).find((claims) => claims.length > 0) ?? [],
+    writes,
+  };
+}
+
+/** Those that code has found to hold: the others were taken out, or are marked. */
+function claimsIn({ claims }: JsonObject): DigestItem["evidence"] {
+  if (!Array.isArray(claims)) return [];
+  return claims.slice(0, MOST_CLAIMS).flatMap((claim: Json) => {
+    if (!isObject(claim) || typeof claim.claim !== "string" || claim.supported === false) return [];
+    const cites = Array.isArray(claim.evidence) ? (claim.evidence as Json[]) : [];
+    return [{ claim: cut(claim.claim), cites: cites.slice(0, 3).flatMap(citeIn) }];
+  });
+}
+
+function citeIn(cite: Json): { ref: string; quote: string }[] {
+  if (!isObject(cite) || typeof cite.ref !== "string" || typeof cite.quote !== "string") return [];
+  return [{ ref: shortText(cite.ref, 12), quote: cut(cite.quote) }];
+}
+
+/** What the run of an item planned, and how it stands. */
+function writesOf(report: Report): (place: string) => DigestItem["writes"] {
+  const places = new Map(
+    report.events.flatMap((event) =>
+      event.type === "operation:planned" ? [[event.operation.id, event.at ?? ""]] : [],
+    ),
+  );
+  const shown = viewReport(report).operations;
+  return (place) =>
+    shown.flatMap(({ operation: { id, summary }, now }) => {
+      const at = places.get(id) ?? "";
+      if (at !== place && !at.startsWith(`${place}/`)) return [];
+      const link = linkOf(now.output);
+      return [{ id, standing: STANDING_WORDS[now.standing], text: cut(summary), ...(isAddress(link) ? { link } : {}) }];
+    });
+}
+
+function titleOf(item: Json, key: string): string {
+  const { title, name, headline } = isObject(item) ? (item as JsonObject) : {};
+  return cut([title, name, headline, key].flatMap(textIn)[0] ?? key);
+}
+
+const MOST_TEXT = 400;
+const cut = (text: string) => shortText(text, MOST_TEXT);
+const textIn = (value: Json | undefined) => (typeof value === "string" && value.trim() !== "" ? [value] : []);
+const textsIn = (value: Json | undefined) => (Array.isArray(value) ? (value as Json[]).flatMap(textIn) : []);
+const numberIn = (value: Json | undefined) => (typeof value === "number" && value > 0 ? Math.floor(value) : 0);
+
+/** One that opens what it shows: no user name, nothing that ends it in Slack's markup, Markdown or HTML. */
+function isAddress(text: string | undefined): text is string {
+  return (
+    text !== undefined &&
+    text.length <= 500 &&
+    /^https?:\/\/[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][\w\-./?#=&%~:+,;]*)?$/.test(text)
+  );
+}
