@@ -2,8 +2,8 @@
 
 export type { Diagnostic } from "./core/diagnostic.ts";
 export { type ErrorCode, SkillflowError } from "./core/errors.ts";
-export type { RunEvent, RunRecord } from "./core/event.ts";
-export type { Journal, Model, ModelCall, Observer, Store } from "./core/ports.ts";
+export type { RunEvent, RunRecord, StateEntry } from "./core/event.ts";
+export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/ports.ts";
 export {
   type Opening,
   openingOf,
@@ -81,3 +81,4 @@ export {
   timeField,
 } from "./skill-telemetry.ts";
 export { memoryStore } from "./stores/memory.ts";
+export { memoryState } from "./stores/state/memory.ts";
