@@ -348,7 +348,7 @@ describe("an installed program", () => {
     const skills = { own: { name: "Own", mcp: { command: process.execPath, args: [bin, "mcp"] } } };
     const input = { files: "own.log", contains: "ERROR" };
     write({ "own.json": flow(["own"], { skills }), "own.log": "2026-01-31 08:00:00 ERROR pay failed\n" });
-    expect(await callIn("own.json", "own_logs_search", input)).toContain("pay failed");
+    expect(JSON.stringify(await callIn("own.json", "own_logs_search", input))).toContain("pay failed");
   });
 
   it("runs users' own TypeScript, with the zod that comes with it", async () => {

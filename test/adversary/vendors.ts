@@ -111,10 +111,11 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     secrets: [PROJECT_KEY],
     isWrite: isNoRead,
     inputs: {
-      supabase_insert: { rows: [[{ column: "note", value: "closed" }]] },
-      supabase_update: { set: [{ column: "note", value: "closed" }], where: [{ column: "id", op: "eq", value: 1 }] },
+      supabase_insert: { rows: [{ note: "closed" }] },
+      supabase_update: { set: { note: "closed" }, where: [{ column: "id", op: "eq", value: 1 }] },
       supabase_delete: { where: [{ column: "id", op: "eq", value: 1 }] },
-      supabase_rpc: { function: "close_all", args: [] },
+      supabase_rpc: { function: "close_all", args: {} },
+      supabase_group: { by: ["status"], measure: null, of: null },
     },
   },
   slack: {
@@ -130,8 +131,10 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     secrets: [slack.WEBHOOK_PATH, slack.BOT_TOKEN],
     isWrite: isNoRead,
     inputs: {
-      slack_send_message: { channel: "#incidents", blocks: null },
-      slack_send_thread_reply: { channel: "#incidents", thread_ts: "1700000000.000100", blocks: null },
+      slack_send_message: { channel: "#incidents", blocks: null, mention: null },
+      slack_send_thread_reply: {
+        ...{ channel: "#incidents", thread_ts: "1700000000.000100", blocks: null, mention: null },
+      },
       slack_update_message: { channel: "C0123456789", ts: "1700000000.000100", blocks: null },
     },
     isSink: true,
