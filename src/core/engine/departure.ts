@@ -28,7 +28,7 @@ import type { SingleStep } from "./step.ts";
 export function route(program: Program, state: State, leaving: Leaving): SingleStep {
   const edges = liveEdges(program, leaving.node, state);
   const choice = chooseRoute(edges, leaving.failed);
-  if (isDryRun(state.context.input) && edges.some((edge) => edge.when !== undefined)) {
+  if (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined)) {
     return finish(program, state, leaving, "a dry run stops at the first decision");
   }
   if (choice.kind === "end") return finish(program, state, leaving, "");

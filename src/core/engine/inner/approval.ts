@@ -56,7 +56,10 @@ function asking({ program, state, visit, node }: Scene): SingleStep {
     ...defined("timeout_ms", parseDuration(node.approval?.timeout)),
     ...(node.approval?.of === "plan" ? { digest: planDigestOf(state) } : {}),
   };
-  return { kind: "decide", key: `${visit.key}/ask/${state.run.operations.length}`, bodies: [body] };
+  // A plan changes by what is planned and by what is taken back.
+  const { operations } = state.run;
+  const changes = operations.length + operations.filter(({ withdrawn }) => withdrawn).length;
+  return { kind: "decide", key: `${visit.key}/ask/${changes}`, bodies: [body] };
 }
 
 /** Of the operations that the run has planned so far: what an approval of the plan is bound to. */
