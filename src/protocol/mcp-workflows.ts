@@ -211,7 +211,7 @@ function gistOf({ results }: RunResult): JsonObject {
 const MOST_DATA = 1000;
 
 function summaryOf(finished: FinishedRun): string {
-  const { run, workflow, status, results, degraded, error } = finished.result;
+  const { run, workflow, status, results, degraded, error, waiting = [] } = finished.result;
   const nodes = Object.entries(results).map(([node, { status: came, data }]) => {
     const text = JSON.stringify(data);
     return `- ${node}: ${came} ${text.length > MOST_DATA ? `${text.slice(0, MOST_DATA)}…` : text}`;
@@ -222,6 +222,9 @@ function summaryOf(finished: FinishedRun): string {
     ...(status === "interrupted" || status === "stopped"
       ? [`It can be carried on: skillflow ${resumeCommand(finished)}`]
       : []),
+    ...waiting.map(({ node, ask }) => {
+      return `It waits for a person's word at ${node} (${ask}): skillflow signal ${run} ${node} --approve, or --deny`;
+    }),
     ...degraded.map(
       ({ skill, node, reason }) => `${skill === undefined ? "degraded" : `without ${skill}`} at ${node}: ${reason}`,
     ),

@@ -42,6 +42,22 @@ describe("runs prune", () => {
     expect(await runsOf(cwd)).toEqual(["r1", "r2", "r3"]);
   });
 
+  it("leaves a run that waits for a person's word, and says so", async () => {
+    const asking = {
+      id: "w",
+      name: "W",
+      entry: "ask",
+      nodes: { ask: { name: "Ask", approval: { ask: "Go?" } } },
+      edges: [],
+    };
+    const cwd = makeProject({ "w.json": asking, "script.json": WORKING });
+    await runHere(["run", "w.json", "--model", "script:script.json", "--run-id", "r1"], { cwd });
+    const ended = await runHere(["runs", "prune", "--keep", "0"], { cwd });
+    expect(ended).toMatchObject({ code: 0, stdout: "0 runs removed\n" });
+    expect(ended.stderr).toContain("r1 waits for a person's word");
+    expect(await runsOf(cwd)).toEqual(["r1"]);
+  });
+
   it.each([
     [[], "nothing says which runs are to go"],
     [["--keep", "-1"], "--keep takes a whole number"],

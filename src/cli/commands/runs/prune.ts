@@ -6,7 +6,7 @@ import { flagValue, integer, projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, describeFailure, jsonText } from "../../terminal.ts";
 
-/** Removes runs that nobody needs; one that is being driven stays. */
+/** Removes runs that nobody needs; one that is being driven, or waits for a person's word, stays. */
 export const pruneRuns: Action = async (io, _args, flags) => {
   const keep = integer(flags, "keep", "--keep");
   const olderThan = flagValue(flags, "olderThan", durationOf);
@@ -20,6 +20,10 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   for (const run of (await store.list()).slice(keep ?? 0)) {
     try {
       if (olderThan !== undefined && !(await beganBefore(store, run, Date.now() - olderThan))) continue;
+      if (await isWaiting(store, run)) {
+        await io.err(`${run} waits for a person's word: it stays\n`);
+        continue;
+      }
       await store.remove(run);
       removed.push(run);
     } catch (error) {
@@ -30,6 +34,15 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   else await io.outText(`${amount(removed.length, "run")} removed\n`);
   return 0;
 };
+
+/** What cannot be read waits for nobody. */
+async function isWaiting(store: Store, run: string): Promise<boolean> {
+  const { events } = await store.skim(run).catch(() => ({ events: [] }));
+  const last = events.findLast(
+    ({ type }) => type === "workflow:end" || type === "run:resume" || type === "approval:given",
+  );
+  return last?.type === "workflow:end" && last.status === "waiting";
+}
 
 async function beganBefore(store: Store, run: string, time: number): Promise<boolean> {
   const { record } = await store.skim(run);
