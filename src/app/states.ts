@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { StateStore } from "../core/ports.ts";
+import type { RunQueue, StateStore } from "../core/ports.ts";
 import { projectRoot } from "../loaders/project-config.ts";
 import { folderState } from "../stores/state/folder.ts";
 import { gitState } from "../stores/state/git.ts";
@@ -8,9 +8,13 @@ import type { Host } from "./host.ts";
 
 const BRANCH = "git:";
 
-/** Where runs remember: a folder, by default the project's own, a branch of the checkout's remote, or what is handed over. */
-export function openState(host: Host, named: string | StateStore | undefined): StateStore {
+/**
+ * Where runs remember: a folder, a branch of the checkout's remote, or what is handed over. Where nothing is said, beside
+ * the runs: in the engine's database, or in the project's own folder.
+ */
+export function openState(host: Host, named: string | StateStore | undefined, queue?: RunQueue): StateStore {
   if (typeof named === "object") return guardState(named);
+  if (named === undefined && queue) return queue.states;
   const { cwd, env, self, isAlive } = host;
   if (named?.startsWith(BRANCH)) return gitState({ branch: named.slice(BRANCH.length), directory: cwd, env });
   const isOurs = named === undefined;

@@ -70,7 +70,7 @@ const STORE: readonly OptionSpec[] = [["--store <dir>", "where runs are kept (de
 
 const STATE: OptionSpec = [
   "--state <place>",
-  "where runs remember: a folder, or git:BRANCH of the checkout's remote (default: .skillflow/state)",
+  "where runs remember: a folder, or git:BRANCH of the checkout's remote (default: .skillflow/state, or the engine's database)",
 ];
 
 const REPORTS: readonly OptionSpec[] = [
@@ -402,25 +402,30 @@ export const COMMANDS: readonly CommandSpec[] = [
       {
         usage: "list",
         summary: "the states, and how much each holds",
-        options: [JSON_FLAG, STATE],
+        options: [JSON_FLAG, STATE, ...ENGINE],
         load: async () => (await import("./commands/state/list.ts")).listStates,
       },
       {
         usage: "show <state> [key]",
         summary: "the entries of a state, those seen last first; or one of them, whole",
-        options: [JSON_FLAG, STATE],
+        options: [JSON_FLAG, STATE, ...ENGINE],
         load: async () => (await import("./commands/state/show.ts")).showState,
       },
       {
         usage: "forget <state> [key...]",
         summary: "remove entries of a state",
-        options: [["--all", "all of them"], ["--yes", "do not ask"], JSON_FLAG, STATE],
+        options: [["--all", "all of them"], ["--yes", "do not ask"], JSON_FLAG, STATE, ...ENGINE],
         load: async () => (await import("./commands/state/forget.ts")).forgetState,
       },
       {
         usage: "export <state>",
         summary: "write a state to standard output",
-        options: [["--format <kind>", "how (default: json)", { choices: ["json", "jsonl", "csv"] }], JSON_FLAG, STATE],
+        options: [
+          ["--format <kind>", "how (default: json)", { choices: ["json", "jsonl", "csv"] }],
+          JSON_FLAG,
+          STATE,
+          ...ENGINE,
+        ],
         load: async () => (await import("./commands/state/export.ts")).exportState,
       },
     ],

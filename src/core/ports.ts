@@ -191,6 +191,8 @@ export interface QueueState {
 
 /** Runs that are recorded by one process and driven by another. */
 export interface RunQueue {
+  /** What runs remember, in the same place. */
+  readonly states: StateStore;
   /** Of its database, without what is secret in the address. */
   readonly place: string;
   examine(): Promise<QueueState>;

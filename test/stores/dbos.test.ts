@@ -6,8 +6,11 @@ import { databaseBlobs } from "../../src/stores/dbos/blobs.ts";
 import { type Database, openDatabase } from "../../src/stores/dbos/database.ts";
 import { openEngine } from "../../src/stores/dbos/engine.ts";
 import { type Locks, openLocks } from "../../src/stores/dbos/locks.ts";
+import { databaseState } from "../../src/stores/dbos/states.ts";
 import { dbosStore, openDbosStore } from "../../src/stores/dbos/store.ts";
 import { describeBlobs } from "../contracts/blobs.ts";
+import { AT } from "../contracts/deltas.ts";
+import { describeStates } from "../contracts/state.ts";
 import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 import { LONG } from "../long.ts";
@@ -94,6 +97,12 @@ describe.skipIf(missing !== undefined)(what, () => {
     const error = await nobody.list().catch((failure: unknown) => failure);
     expect(error).toMatchObject({ code: "store.failed", message: expect.stringContaining("127.0.0.1:1/runs") });
     expect(String(error)).not.toContain("secret");
+  });
+
+  describeStates("states in Postgres", async () => {
+    await database.rows("truncate skillflow.states");
+    const open = () => databaseState(database, () => new Date(AT));
+    return { store: open(), again: open };
   });
 
   let run = 0;

@@ -30,6 +30,7 @@ const TABLES = `
     primary key (run, nr));
   create table if not exists skillflow.blobs (
     run text, id text, kind text not null, size bigint not null, content bytea not null, primary key (run, id));
+  create table if not exists skillflow.states (name text primary key, entries text not null);
   alter table skillflow.blobs alter column content set storage external;`;
 
 /** Connects when it is first asked; throws `store.failed` where no database answers. */
@@ -96,7 +97,7 @@ async function prepare(url: string, pool: Pool): Promise<void> {
   const session = await asked(url, pool.connect());
   try {
     const { rows } = await session.query(
-      `select to_regclass('skillflow.blobs') is not null
+      `select to_regclass('skillflow.states') is not null
         and to_regclass('${ENGINE_SCHEMA}.operation_outputs') is not null as made`,
     );
     if ((rows as readonly { readonly made: boolean }[])[0]?.made) return;

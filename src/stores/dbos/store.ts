@@ -13,6 +13,7 @@ import { APPLICATION, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type
 import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
 import { type Kept, listKept, readKept, type Segment } from "./runs.ts";
+import { databaseState } from "./states.ts";
 
 interface DbosStoreOptions {
   readonly database: Database;
@@ -129,6 +130,7 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
       const clockMs = Math.round(Number(clock) - (before + after) / 2);
       return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
     },
+    states: databaseState(database, now),
     isDriven: async (run) => (await locks.ownerOf(runLock(run))) !== undefined,
     async enqueue(record) {
       const { run } = record;

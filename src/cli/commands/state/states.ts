@@ -1,16 +1,17 @@
 import { openState } from "../../../app/states.ts";
+import { openStore } from "../../../app/stores.ts";
 import { SkillflowError } from "../../../core/errors.ts";
 import type { StateEntry } from "../../../core/event.ts";
 import type { StateStore } from "../../../core/ports.ts";
 import { APPLIED } from "../../../core/state/delta.ts";
 import { nearest } from "../../../core/values.ts";
-import { text } from "../../flags.ts";
+import { projectOptions, text } from "../../flags.ts";
 import type { Flags, Io } from "../../io.ts";
 
 /** What runs remember, as people look at it. */
 
 export function statesAt(io: Io, flags: Flags): StateStore {
-  return openState(io.host, text(flags, "state"));
+  return openState(io.host, text(flags, "state"), openStore(io.host, projectOptions(flags).store).queue);
 }
 
 /** Which deltas were applied is nobody's affair. */
