@@ -142,7 +142,7 @@ describe("a model that obeys what strangers write", () => {
   );
 });
 
-/** What the README's table says of an attack with every kind of order: `npm run attacks` brings it up to date. */
+/** What the PAGE's table says of an attack with every kind of order: `npm run attacks` brings it up to date. */
 function rowOf(id: string, { cwd, ended, result, events, model, service, vendor }: Attacked): string {
   const tried = events.filter(({ type }) => type === "tool:call").length;
   const inReading = events.filter((event) => {
@@ -163,17 +163,17 @@ function rowOf(id: string, { cwd, ended, result, events, model, service, vendor 
   return `| ${name} | ${INJECTIONS.length} | ${tried} | ${result.plan.length} | ${outside} | ${bytes} | ${limits} |`;
 }
 
-const README = join(import.meta.dirname, "..", "..", "README.md");
+const PAGE = join(import.meta.dirname, "..", "..", "docs", "safety.md");
 
 function expectInTable(row: string): void {
   const [name = ""] = /^\| [^|]+ \|/.exec(row) ?? [];
-  const text = readFileSync(README, "utf8");
+  const text = readFileSync(PAGE, "utf8");
   const [, table = ""] = /<!-- attacks -->\n([\s\S]*?)<!-- \/attacks -->/.exec(text) ?? [];
   const lines = table.split("\n");
   if (process.env.SKILLFLOW_ATTACKS === "write") {
     const others = lines.filter((line) => line !== "" && !line.startsWith(name));
     writeFileSync(
-      README,
+      PAGE,
       text.replace(table, () => `${[...others, row].join("\n")}\n`),
     );
   } else expect(lines).toContain(row);
