@@ -23,6 +23,8 @@ export type InnerWorkflows = ReadonlyMap<string, InnerWorkflow>;
 
 /** The outermost counted (extensions G22). */
 const MOST_DEEP = 8;
+/** Files that run files that run files are very many soon. */
+const MOST_WORKFLOWS = 1000;
 
 interface Outer extends Omit<InnerWorkflow, "file"> {
   readonly path: string;
@@ -38,6 +40,7 @@ export function readInner(
   const inner = new Map<string, InnerWorkflow>();
   const findings: Diagnostic[] = [];
   const seen = new Set<string>();
+  let isFull = false;
   const enter = (from: Outer, depth: number) => {
     for (const [id, node] of Object.entries(from.workflow.nodes)) {
       const written = node.call ?? node.workflow;
@@ -47,6 +50,11 @@ export function readInner(
       if (depth >= MOST_DEEP) {
         findings.push(refused(place, `workflows are nested more than ${MOST_DEEP} deep here`));
         continue;
+      }
+      if (inner.size >= MOST_WORKFLOWS) {
+        if (!isFull) findings.push(refused(place, `more than ${MOST_WORKFLOWS} workflows are run from here`));
+        isFull = true;
+        return;
       }
       const found = written === undefined ? inlineIn(from, id, node) : fileFor(workspace, from, written);
       if (typeof found === "string") {
