@@ -12,8 +12,12 @@ export interface Service {
   /** The config field that holds its address, and the address where that is not set. */
   readonly address: string;
   readonly usual?: string;
+  /** The address itself, where config only leads to it. */
+  readonly url?: string;
   /** The secret config fields that let in; they are taken out of every error. */
   readonly keys: readonly string[];
+  /** What lets in beside them, got from where config leads. */
+  readonly secrets?: readonly string[];
   /** What each request carries. Values of config are to be read by `keyOf`. */
   readonly headers?: (config: ToolContext["config"]) => Readonly<Record<string, string>>;
   /** A `fetch` of its own, as for a certificate that it alone knows. */
@@ -69,7 +73,8 @@ export async function withService(
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof SkillflowError) throw error;
-    const secrets = service.keys.map((name) => ({ name, value: context.config[name]?.trim() ?? "" }));
+    const told = service.keys.map((name) => ({ name, value: context.config[name]?.trim() ?? "" }));
+    const secrets = [...told, ...(service.secrets ?? []).map((value) => ({ name: service.address, value }))];
     throw new Error(createRedactor(secrets).text(error instanceof Error ? error.message : String(error)));
   }
 }
@@ -90,8 +95,8 @@ export function authorization(user: string | undefined, token: string | undefine
 }
 
 /** The service's address without a slash at its end. */
-export function serviceUrl({ name, address, usual }: Service, config: ToolContext["config"]): string {
-  const text = config[address]?.trim() || usual;
+export function serviceUrl({ name, address, usual, url }: Service, config: ToolContext["config"]): string {
+  const text = url ?? (config[address]?.trim() || usual);
   if (!text) throw new Error(`${address} is not set: ${name} cannot be used in this run.`);
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new Error(`${address} is not an http or https address.`);

@@ -200,7 +200,7 @@ function crowdedRooms(files: readonly SourceFile[]): string[] {
 }
 
 function isForSkills(target: string): boolean {
-  return target === "skillflow" || target === "zod" || target.startsWith("node:") || LAZY_PACKAGES.test(target);
+  return ["skillflow", "zod", "yaml"].includes(target) || target.startsWith("node:") || LAZY_PACKAGES.test(target);
 }
 
 function purityViolations({ path, text }: SourceFile): string[] {

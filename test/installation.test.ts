@@ -15,6 +15,7 @@ import { startChat } from "./services/chat.ts";
 import * as datadog from "./services/datadog.ts";
 import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
+import * as kubernetes from "./services/kubernetes.ts";
 import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
 import { startMail } from "./services/mail.ts";
@@ -164,23 +165,35 @@ function outputOf(args: readonly string[]): string {
 
 /** One call of each skill: its tool, its input, and where its service is. */
 async function skillCalls(): Promise<readonly SkillCall[]> {
-  const [onGithub, onSlack, onSentry, onDatadog, onBetterstack, onPrometheus, onLoki, onElasticsearch, rows, mail] =
-    await Promise.all([
-      start(github.startGitHub()),
-      start(slack.startSlack()),
-      start(
-        sentry.startSentry(() =>
-          sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] },
-        ),
+  const [
+    onGithub,
+    onSlack,
+    onSentry,
+    onDatadog,
+    onBetterstack,
+    onPrometheus,
+    onLoki,
+    onElasticsearch,
+    onKubernetes,
+    rows,
+    mail,
+  ] = await Promise.all([
+    start(github.startGitHub()),
+    start(slack.startSlack()),
+    start(
+      sentry.startSentry(() =>
+        sentry.hasContract ? undefined : { body: [{ slug: "shop", name: "Shop", teams: [] }] },
       ),
-      start(datadog.startDatadog()),
-      start(betterstack.startBetterStack()),
-      start(prometheus.startPrometheus()),
-      start(loki.startLoki()),
-      start(elasticsearch.startElasticsearch()),
-      start(startLoopback(answerRows)),
-      start(startMail()),
-    ]);
+    ),
+    start(datadog.startDatadog()),
+    start(betterstack.startBetterStack()),
+    start(prometheus.startPrometheus()),
+    start(loki.startLoki()),
+    start(elasticsearch.startElasticsearch()),
+    start(kubernetes.startKubernetes()),
+    start(startLoopback(answerRows)),
+    start(startMail()),
+  ]);
   const skills: SkillCall[] = [
     {
       tool: "github_get_issue",
@@ -223,6 +236,11 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
       tool: "elasticsearch_list_indices",
       input: {},
       env: { ELASTICSEARCH_URL: onElasticsearch.url, ELASTICSEARCH_API_KEY: elasticsearch.API_KEY },
+    },
+    {
+      tool: "kubernetes_list_pods",
+      input: {},
+      env: { KUBERNETES_URL: onKubernetes.url, KUBERNETES_TOKEN: kubernetes.TOKEN },
     },
     {
       tool: "supabase_query",

@@ -5,6 +5,7 @@ import * as betterstack from "../services/betterstack.ts";
 import * as datadog from "../services/datadog.ts";
 import * as elasticsearch from "../services/elasticsearch.ts";
 import * as github from "../services/github.ts";
+import * as kubernetes from "../services/kubernetes.ts";
 import * as linear from "../services/linear.ts";
 import * as loki from "../services/loki.ts";
 import { startMail } from "../services/mail.ts";
@@ -100,6 +101,16 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     isWrite: ({ method, url }) => method !== "GET" && !url.includes("/_search"),
     inputs: {
       elasticsearch_search: { index: "logs-*", from: null, to: null, fields: null, time_field: null },
+    },
+  },
+  kubernetes: {
+    start: (next) => poisoned(kubernetes.startKubernetes(), next),
+    env: (url) => ({ KUBERNETES_URL: url, KUBERNETES_TOKEN: kubernetes.TOKEN }),
+    secrets: [kubernetes.TOKEN],
+    isWrite: isNoRead,
+    inputs: {
+      kubernetes_list_events: { namespace: "shop", object: null },
+      kubernetes_list_pods: { namespace: "shop", selector: null },
     },
   },
   supabase: {

@@ -1,0 +1,14 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { listOf, pathOf, text, withKubernetes } from "./service.ts";
+
+/** Whether pods may be listed, which all else begins with. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withKubernetes(context, async (ask, { namespace }) => {
+    const needs = `the right to list pods in ${namespace}`;
+    const answer = listOf(z.object({ metadata: z.object({ name: text }) }));
+    await ask({ path: pathOf("core", namespace, "pods"), query: { limit: 1 }, needs, answer });
+    return `it lists pods of the namespace ${namespace}`;
+  });
+  return String(told);
+}

@@ -1,0 +1,69 @@
+import { clip, defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { firstOf, listOf, name, namespace, number, PAGE, pathOf, text, unreadNote, withKubernetes } from "./service.ts";
+
+export const eventTools = [
+  defineTool({
+    name: "list_events",
+    description:
+      "Lists warnings of the cluster, newest first: failed scheduling, probes, mounts, pulls, evictions, kills. Kept for about an hour. Of one object with `object`; all kinds with warnings_only false.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      namespace,
+      object: name.optional().describe("A pod's, node's or workload's name."),
+      warnings_only: z.boolean().optional().describe("Default true."),
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema({ events: ["any"], matching: "number", left_out: "number", note: "text" }, "events"),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = input.namespace ?? own.namespace;
+        const fields = [
+          ...(input.object ? [`involvedObject.name=${input.object}`] : []),
+          ...(input.warnings_only === false ? [] : ["type=Warning"]),
+        ];
+        const listed = await ask({
+          path: pathOf("core", where, "events"),
+          query: { fieldSelector: fields.join(",") || undefined, limit: PAGE },
+          needs: `the right to list events in ${where}`,
+          answer: listOf(event),
+        });
+        const all = listed.items.map(briefOf).sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
+        const { shown, left_out } = firstOf(all, input.limit ?? 30);
+        const none = "No such event in about the last hour: older ones are not kept.";
+        return {
+          events: shown,
+          matching: all.length,
+          left_out,
+          note: unreadNote(listed) ?? (all.length === 0 ? none : undefined),
+        };
+      }),
+  }),
+];
+
+const event = z.object({
+  metadata: z.object({ namespace: text, creationTimestamp: text }),
+  involvedObject: z.object({ kind: text, name: text }),
+  type: text,
+  reason: text,
+  message: text,
+  count: number,
+  firstTimestamp: text,
+  lastTimestamp: text,
+  eventTime: text,
+  series: z.object({ count: number, lastObservedTime: text }).nullish(),
+});
+
+function briefOf({ metadata, involvedObject, series, ...told }: z.infer<typeof event>) {
+  return {
+    at: series?.lastObservedTime ?? told.lastTimestamp ?? told.eventTime ?? metadata.creationTimestamp,
+    first: told.firstTimestamp ?? told.eventTime,
+    count: series?.count ?? told.count,
+    type: told.type,
+    reason: told.reason,
+    object: `${involvedObject.kind}/${involvedObject.name}`,
+    namespace: metadata.namespace,
+    message: clip(told.message ?? "", 600),
+  };
+}

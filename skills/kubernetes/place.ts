@@ -1,0 +1,138 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { keyOf, type ToolContext } from "skillflow";
+import { parse } from "yaml";
+import * as z from "zod";
+
+/** Where the cluster is, and what lets in. */
+export interface Place {
+  readonly url: string;
+  /** What errors call the place where the address is told. */
+  readonly told: "KUBERNETES_URL" | "KUBECONFIG";
+  readonly token?: string | undefined;
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly insecure?: boolean };
+  readonly namespace: string;
+}
+
+const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+export function isInCluster(): boolean {
+  return existsSync(`${ACCOUNT}/token`);
+}
+
+export function placeOf({ config, workDir }: Pick<ToolContext, "config" | "workDir">): Place {
+  const token = keyOf(config, "KUBERNETES_TOKEN");
+  const url = config["KUBERNETES_URL"]?.trim();
+  if (url) {
+    const ca = config["KUBERNETES_CA"]?.trim();
+    const tls = ca ? { ca: ca.startsWith("-----") ? ca : read(resolve(workDir, ca), "KUBERNETES_CA") } : {};
+    return { url, told: "KUBERNETES_URL", token, tls, namespace: "default" };
+  }
+  const file = config["KUBECONFIG"]?.trim();
+  if (file) return placeIn(resolve(workDir, file), config["KUBERNETES_CONTEXT"]?.trim(), token);
+  if (isInCluster()) return placeOfPod();
+  throw new Error("Neither KUBECONFIG nor KUBERNETES_URL is set: Kubernetes cannot be used in this run.");
+}
+
+/** The names that every pod of a cluster knows it by. */
+function placeOfPod(): Place {
+  const own = (name: string) => read(`${ACCOUNT}/${name}`, "the service account").trim();
+  const tls = { ca: own("ca.crt") };
+  return {
+    url: "https://kubernetes.default.svc",
+    told: "KUBECONFIG",
+    token: own("token"),
+    tls,
+    namespace: own("namespace"),
+  };
+}
+
+const text = z.string().optional();
+const named = <Shape extends z.ZodType>(key: string, shape: Shape) =>
+  z.array(z.object({ name: z.string(), [key]: shape.nullish() })).nullish();
+const cluster = z.object({
+  server: z.string(),
+  "certificate-authority": text,
+  "certificate-authority-data": text,
+  "insecure-skip-tls-verify": z.boolean().optional(),
+});
+const user = z.object({
+  token: text,
+  tokenFile: text,
+  "client-certificate": text,
+  "client-certificate-data": text,
+  "client-key": text,
+  "client-key-data": text,
+  exec: z.unknown().optional(),
+  "auth-provider": z.unknown().optional(),
+});
+const context = z.object({ cluster: z.string(), user: text, namespace: text });
+const kubeconfig = z.object({
+  "current-context": text,
+  clusters: named("cluster", cluster),
+  users: named("user", user),
+  contexts: named("context", context),
+});
+
+function placeIn(file: string, wanted: string | undefined, token: string | undefined): Place {
+  const told = kubeconfig.safeParse(parsed(read(file, "KUBECONFIG")));
+  if (!told.success) throw new Error("The file that KUBECONFIG names is no kubeconfig.");
+  const { data } = told;
+  const name = wanted || data["current-context"];
+  const chosen = find(data.contexts, name, "context") as z.infer<typeof context> | undefined;
+  if (!chosen)
+    throw new Error(`KUBECONFIG has no context ${name ?? "that is current"}: it has ${names(data.contexts)}.`);
+  const where = find(data.clusters, chosen.cluster, "cluster") as z.infer<typeof cluster> | undefined;
+  if (!where) throw new Error("KUBECONFIG's context names a cluster that is not there.");
+  const who = (find(data.users, chosen.user, "user") ?? {}) as z.infer<typeof user>;
+  if (!token && (who.exec || who["auth-provider"]))
+    throw new Error(
+      "The user of KUBECONFIG's context gets its token from a program, which is not run here: set KUBERNETES_TOKEN, as `kubectl create token` gives it.",
+    );
+  const part = (data64: string | undefined, path: string | undefined) => {
+    if (data64) return Buffer.from(data64, "base64").toString("utf8");
+    return path ? read(resolve(dirname(file), path), "KUBECONFIG") : undefined;
+  };
+  const ca = part(where["certificate-authority-data"], where["certificate-authority"]);
+  const cert = part(who["client-certificate-data"], who["client-certificate"]);
+  const key = part(who["client-key-data"], who["client-key"]);
+  return {
+    url: where.server,
+    told: "KUBECONFIG",
+    token: token ?? who.token ?? part(undefined, who.tokenFile)?.trim(),
+    tls: {
+      ...(ca ? { ca } : {}),
+      ...(cert && key && !token ? { cert, key } : {}),
+      ...(where["insecure-skip-tls-verify"] ? { insecure: true } : {}),
+    },
+    namespace: chosen.namespace ?? "default",
+  };
+}
+
+type Named = readonly Readonly<Record<string, unknown>>[] | null | undefined;
+
+function find(list: Named, name: string | undefined, key: string): unknown {
+  return list?.find((entry) => entry["name"] === name)?.[key];
+}
+
+function names(list: Named): string {
+  return list?.map((entry) => String(entry["name"])).join(", ") || "none";
+}
+
+/** Neither its content nor where in it something is wrong is told: it holds keys. */
+function parsed(content: string): unknown {
+  try {
+    return parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function read(file: string, told: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    throw new Error(`A file that ${told} names cannot be read (${code}).`);
+  }
+}

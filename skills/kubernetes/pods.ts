@@ -1,0 +1,285 @@
+import { clip, defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import {
+  firstOf,
+  listOf,
+  name,
+  namespace,
+  number,
+  PAGE,
+  pathOf,
+  selector,
+  text,
+  unreadNote,
+  withKubernetes,
+} from "./service.ts";
+
+export const podTools = [
+  defineTool({
+    name: "list_pods",
+    description:
+      "Lists pods, the unwell first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. The first thing to ask. One pod whole: get_pod; why: list_events, get_logs.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      namespace,
+      selector,
+      only_unwell: z.boolean().optional().describe("Default false."),
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      { pods: ["any"], phases: "any", unwell: "number", matching: "number", left_out: "number", note: "text" },
+      "pods",
+      "unwell",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = input.namespace ?? own.namespace;
+        const listed = await ask({
+          path: pathOf("core", where, "pods"),
+          query: { labelSelector: input.selector, limit: PAGE },
+          needs: `the right to list pods in ${where}`,
+          answer: listOf(pod),
+        });
+        const all = listed.items
+          .map(briefOf)
+          .sort((a, b) => Number(b.unwell ?? false) - Number(a.unwell ?? false) || b.restarts - a.restarts);
+        const unwell = all.filter((one) => one.unwell);
+        const matching = input.only_unwell ? unwell : all;
+        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+        return {
+          pods: shown,
+          phases: countsOf(listed.items.map(({ status }) => status.phase ?? "Unknown")),
+          unwell: unwell.length,
+          matching: matching.length,
+          left_out,
+          note:
+            unreadNote(listed) ??
+            (all.length === 0 ? `No pod of ${where} fits: check the namespace and the selector.` : undefined),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_pod",
+    description:
+      "Reads one pod: conditions, and of each container its state, how it ended last time, restarts, image, requests and limits. Values of its environment are not shown.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({ pod: name, namespace }),
+    output_schema: resultSchema(
+      { name: "text", namespace: "text", conditions: ["any"], containers: ["any"] },
+      "name",
+      "containers",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = oneNamespace(input.namespace ?? own.namespace);
+        const told = await ask({
+          path: pathOf("core", where, "pods", input.pod),
+          needs: `the right to get pods in ${where}`,
+          instead: "list_pods finds names; pods of a workload change theirs with every rollout.",
+          answer: pod,
+        });
+        const { status, spec, metadata } = told;
+        const specs = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+        const states = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+        return {
+          ...briefOf(told),
+          labels: metadata.labels,
+          owner: metadata.ownerReferences?.map((owner) => `${owner.kind}/${owner.name}`).join(", "),
+          message: status.message,
+          conditions: status.conditions?.map(({ type, status: is, reason, message, lastTransitionTime }) => ({
+            ...{ type, status: is, reason, message, since: lastTransitionTime },
+          })),
+          containers: specs.slice(0, 20).map(({ name: container, image, resources }) => {
+            const state = states.find((each) => each.name === container);
+            return {
+              name: container,
+              image,
+              ready: state?.ready,
+              restarts: state?.restartCount,
+              state: stateOf(state?.state),
+              last_state: stateOf(state?.lastState),
+              requests: resources?.requests,
+              limits: resources?.limits,
+            };
+          }),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_logs",
+    description:
+      "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Of pods that are gone nothing is kept here: ask the store of logs.",
+    effect: "read",
+    input_schema: z.strictObject({
+      pod: name,
+      namespace,
+      container: name.optional().describe("Where there are several."),
+      previous: z.boolean().optional(),
+      since_minutes: z.int().min(1).max(10_080).optional(),
+      contains: z.string().min(1).max(200).optional().describe("Of the lines read, only those with it, case aside."),
+      lines: z.int().min(1).max(500).optional().describe("Read from the end; default 100."),
+    }),
+    output_schema: resultSchema({ lines: ["text"], lines_read: "number", note: "text" }, "lines", "lines_read"),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = oneNamespace(input.namespace ?? own.namespace);
+        const most = input.lines ?? 100;
+        const log = await ask({
+          path: pathOf("core", where, "pods", input.pod, "log"),
+          query: {
+            container: input.container,
+            previous: input.previous,
+            sinceSeconds: input.since_minutes && input.since_minutes * 60,
+            tailLines: most,
+            limitBytes: 1_000_000,
+            timestamps: true,
+          },
+          needs: `the right to get pods/log in ${where}`,
+          instead: "list_pods finds names.",
+          isText: true,
+          answer: z.string(),
+        });
+        const read = log.split("\n").filter((line) => line !== "");
+        const words = input.contains?.toLowerCase() ?? "";
+        const lines = read.filter((line) => line.toLowerCase().includes(words));
+        return {
+          // The newest matter most, where not all can be shown.
+          ...newest(lines),
+          lines_read: read.length,
+          note: logNote(read.length, lines.length, most),
+        };
+      }),
+  }),
+];
+
+const MOST_SHOWN = 16_000;
+const LONGEST_LINE = 1500;
+
+function newest(lines: readonly string[]) {
+  const shown: string[] = [];
+  let size = 0;
+  for (const line of lines.toReversed().map((each) => clip(each, LONGEST_LINE))) {
+    size += Buffer.byteLength(JSON.stringify(line)) + 1;
+    if (size > MOST_SHOWN) break;
+    shown.unshift(line);
+  }
+  return { lines: shown, left_out: lines.length > shown.length ? lines.length - shown.length : undefined };
+}
+
+function logNote(read: number, fitting: number, most: number): string | undefined {
+  if (read === 0) return "The log is empty: nothing was written in this time, or the container has not run.";
+  if (fitting === 0) return `None of the last ${read} lines has it.`;
+  return read >= most ? "There may be older lines: ask for more lines, or for since_minutes." : undefined;
+}
+
+const ended = z.object({ exitCode: number, reason: text, message: text, signal: number, finishedAt: text }).nullish();
+const state = z
+  .object({
+    waiting: z.object({ reason: text, message: text }).nullish(),
+    running: z.object({ startedAt: text }).nullish(),
+    terminated: ended,
+  })
+  .nullish();
+const containerStatus = z.object({
+  name: text,
+  ready: z.boolean().nullish(),
+  restartCount: number,
+  state,
+  lastState: state,
+});
+const quantities = z.record(z.string(), z.union([z.string(), z.number()])).nullish();
+const container = z.object({
+  name: text,
+  image: text,
+  resources: z.object({ requests: quantities, limits: quantities }).nullish(),
+});
+const pod = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: text,
+    creationTimestamp: text,
+    deletionTimestamp: text,
+    labels: z.record(z.string(), z.string()).nullish(),
+    ownerReferences: z.array(z.object({ kind: text, name: text })).nullish(),
+  }),
+  spec: z.object({
+    nodeName: text,
+    containers: z.array(container).nullish(),
+    initContainers: z.array(container).nullish(),
+  }),
+  status: z.object({
+    phase: text,
+    reason: text,
+    message: text,
+    conditions: z
+      .array(z.object({ type: text, status: text, reason: text, message: text, lastTransitionTime: text }))
+      .nullish(),
+    containerStatuses: z.array(containerStatus).nullish(),
+    initContainerStatuses: z.array(containerStatus).nullish(),
+  }),
+});
+type Pod = z.infer<typeof pod>;
+
+function briefOf({ metadata, spec, status }: Pod) {
+  const states = status.containerStatuses ?? [];
+  const every = [...(status.initContainerStatuses ?? []), ...states];
+  const ready = states.filter((each) => each.ready).length;
+  const total = spec.containers?.length ?? states.length;
+  const isDone = status.phase === "Succeeded";
+  const restarts = every.reduce((sum, { restartCount }) => sum + (restartCount ?? 0), 0);
+  const why = reasonOf(status, every);
+  return {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    phase: metadata.deletionTimestamp ? "Terminating" : status.phase,
+    ready: `${ready}/${total}`,
+    restarts,
+    unwell: (!isDone && (ready < total || status.phase !== "Running")) || undefined,
+    why,
+    node: spec.nodeName,
+    created: metadata.creationTimestamp,
+    images: spec.containers?.map(({ image }) => image),
+  };
+}
+
+/** The most telling: what a container waits for, how it ended, or what keeps the pod from a node. */
+function reasonOf(status: Pod["status"], containers: readonly z.infer<typeof containerStatus>[]): string | undefined {
+  const waiting = containers.find(({ state: is }) => is?.waiting && is.waiting.reason !== "PodInitializing")?.state
+    ?.waiting;
+  const last = containers.find(({ lastState }) => lastState?.terminated)?.lastState?.terminated;
+  const now = containers.find(({ state: is }) => is?.terminated && is.terminated.exitCode !== 0)?.state?.terminated;
+  const unmet = status.conditions?.find(({ status: is, message }) => is === "False" && message);
+  const parts = [
+    status.reason,
+    waiting && [waiting.reason, waiting.message].filter(Boolean).join(": "),
+    now && endOf(now),
+    last && `last time ${endOf(last)}`,
+    !waiting && !now && unmet ? unmet.message : undefined,
+  ].filter((part) => part);
+  return parts.length > 0 ? clip(parts.join("; "), 500) : undefined;
+}
+
+function endOf({ reason, exitCode, finishedAt }: NonNullable<z.infer<typeof ended>>): string {
+  return `${reason ?? "ended"} (exit ${exitCode ?? "unknown"}${finishedAt ? ` at ${finishedAt}` : ""})`;
+}
+
+function stateOf(told: z.infer<typeof state>): string | undefined {
+  if (told?.waiting)
+    return clip(`waiting: ${[told.waiting.reason, told.waiting.message].filter(Boolean).join(": ")}`, 500);
+  if (told?.running) return `running since ${told.running.startedAt}`;
+  return told?.terminated ? endOf(told.terminated) : undefined;
+}
+
+function countsOf(values: readonly string[]) {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+/** One pod is in one namespace. */
+function oneNamespace(given: string): string {
+  if (given !== "*") return given;
+  throw new Error("Name the namespace: list_pods with `*` tells in which one a pod is.");
+}

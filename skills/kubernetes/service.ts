@@ -1,0 +1,90 @@
+import { type Ask, authorization, type Service, SkillflowError, type ToolContext, withService } from "skillflow";
+import * as z from "zod";
+import { type Place, placeOf } from "./place.ts";
+
+/** Does a tool's work on the cluster. */
+export async function withKubernetes(
+  context: ToolContext,
+  work: (ask: Ask, own: { readonly namespace: string }) => Promise<unknown>,
+) {
+  const place = placeOf(context);
+  const { url, told, token } = place;
+  const service: Service = {
+    name: "Kubernetes",
+    address: told,
+    url,
+    keys: ["KUBERNETES_TOKEN"],
+    secrets: [token, place.tls.key].filter((secret) => secret !== undefined),
+    headers: () => authorization(undefined, token),
+    fetchWith: (asked) => fetchOf(place, asked),
+  };
+  return withService(service, context, (ask) => work(ask, { namespace: place.namespace }));
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** A cluster is vouched for by its own authority, which nobody else knows. */
+async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeof fetch> {
+  if (!tls.ca && !tls.cert && !tls.insecure) return context.fetch;
+  const { hostname } = new URL(url);
+  if (context.offline && !LOOPBACK.test(hostname))
+    throw new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
+  const { Agent, fetch: fetchWith } = await import("undici");
+  const { insecure, ...parts } = tls;
+  const dispatcher = new Agent({ connect: { ...parts, rejectUnauthorized: !insecure }, pipelining: 0 });
+  return ((input: never, init: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
+}
+
+/** The path of a kind, in one namespace or, with `*`, in all. */
+export function pathOf(group: "core" | "apps", namespace: string, ...rest: readonly string[]): readonly string[] {
+  const root = group === "core" ? ["api", "v1"] : ["apis", "apps", "v1"];
+  return [...root, ...(namespace === "*" ? [] : ["namespaces", namespace]), ...rest];
+}
+
+export const name = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+
+export const namespace = z
+  .string()
+  .max(63)
+  .regex(/^(\*|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$/)
+  .optional()
+  .describe("* for all; default the configured one.");
+
+export const selector = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(/^[A-Za-z0-9_./=!,() -]+$/)
+  .optional()
+  .describe("Labels: app=checkout,tier!=cache.");
+
+export const text = z.string().nullish().catch(undefined);
+export const number = z.number().nullish().catch(undefined);
+
+/** A list's page; what lies behind it is counted where the server tells. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  const metadata = z.object({ continue: text, remainingItemCount: number }).nullish();
+  return z.object({ metadata, items: z.array(item) });
+}
+
+/** So many are asked for, whatever is shown of them. */
+export const PAGE = 300;
+
+interface Listed {
+  readonly metadata?:
+    | { readonly continue?: string | null | undefined; readonly remainingItemCount?: number | null | undefined }
+    | null
+    | undefined;
+}
+
+export function unreadNote({ metadata }: Listed): string | undefined {
+  if (!metadata?.continue) return undefined;
+  return `Only the first ${PAGE} were looked at${metadata.remainingItemCount ? `, ${metadata.remainingItemCount} were not` : ""}: name a namespace or a selector.`;
+}
+
+export function firstOf<Item>(items: readonly Item[], most: number) {
+  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+}

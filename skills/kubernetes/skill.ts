@@ -1,0 +1,48 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { eventTools } from "./events.ts";
+import { nodeTools } from "./nodes.ts";
+import { isInCluster } from "./place.ts";
+import { podTools } from "./pods.ts";
+import { workloadTools } from "./workloads.ts";
+
+export default defineSkill({
+  id: "kubernetes",
+  name: "Kubernetes",
+  description: "Reads a Kubernetes cluster: pods, events, logs, workloads, rollouts and nodes. It changes nothing.",
+  category: "observability",
+  config: {
+    KUBECONFIG: {
+      description:
+        "The path of a kubeconfig file, whose user has a token or a certificate. Programs that it would run for a token are not run. In a pod its service account is taken without this.",
+      env: "KUBECONFIG",
+      secret: false,
+    },
+    KUBERNETES_CONTEXT: {
+      description: "The context of the kubeconfig file; default its current one.",
+      env: "KUBERNETES_CONTEXT",
+      secret: false,
+    },
+    KUBERNETES_URL: {
+      description: "The API server's address, in place of a kubeconfig file: https://k8s.example.com:6443.",
+      env: "KUBERNETES_URL",
+      secret: false,
+    },
+    KUBERNETES_TOKEN: {
+      description:
+        "A token of a service account with the cluster role view, and get and list on nodes; in place of the kubeconfig user's where both are given.",
+      env: "KUBERNETES_TOKEN",
+    },
+    KUBERNETES_CA: {
+      description: "With KUBERNETES_URL: the cluster's certificate authority, as PEM, or the path of such a file.",
+      env: "KUBERNETES_CA",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  lacks: async ({ config }) =>
+    config["KUBECONFIG"] || config["KUBERNETES_URL"] || isInCluster()
+      ? undefined
+      : "neither KUBECONFIG nor KUBERNETES_URL is set, and this is no pod",
+  tools: [...podTools, ...eventTools, ...workloadTools, ...nodeTools],
+});

@@ -1,0 +1,165 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import {
+  firstOf,
+  listOf,
+  name,
+  namespace,
+  number,
+  PAGE,
+  pathOf,
+  selector,
+  text,
+  unreadNote,
+  withKubernetes,
+} from "./service.ts";
+
+const KINDS = ["deployments", "statefulsets", "daemonsets"] as const;
+
+export const workloadTools = [
+  defineTool({
+    name: "list_workloads",
+    description:
+      "Lists deployments, or stateful or daemon sets, those not fully available first: wanted, ready and updated pods, images, why a rollout is stuck. What a rollout changed: rollout_history.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      kind: z.enum(KINDS).optional().describe("Default deployments."),
+      namespace,
+      selector,
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      { workloads: ["any"], matching: "number", left_out: "number", note: "text" },
+      "workloads",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = input.namespace ?? own.namespace;
+        const kind = input.kind ?? "deployments";
+        const listed = await ask({
+          path: pathOf("apps", where, kind),
+          query: { labelSelector: input.selector, limit: PAGE },
+          needs: `the right to list ${kind} in ${where}`,
+          answer: listOf(workload),
+        });
+        const all = listed.items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
+        const { shown, left_out } = firstOf(all, input.limit ?? 30);
+        return {
+          workloads: shown.map(({ lacking, ...one }) => ({ ...one, lacking: lacking || undefined })),
+          matching: all.length,
+          left_out,
+          note: unreadNote(listed) ?? (all.length === 0 ? `No ${kind} of ${where} fit.` : undefined),
+        };
+      }),
+  }),
+  defineTool({
+    name: "rollout_history",
+    description:
+      "Lists a deployment's revisions, newest first: when each was made, its images, its pods, the noted cause. What changed before an incident, and what a rollback leads back to.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({ deployment: name, namespace }),
+    output_schema: resultSchema(
+      { deployment: "text", revisions: ["any"], left_out: "number", note: "text" },
+      "revisions",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = input.namespace ?? own.namespace;
+        if (where === "*") throw new Error("Name the namespace: list_workloads with `*` tells in which one it is.");
+        const listed = await ask({
+          path: pathOf("apps", where, "replicasets"),
+          query: { limit: PAGE },
+          needs: `the right to list replicasets in ${where}`,
+          answer: listOf(workload),
+        });
+        const mine = listed.items.filter(({ metadata }) =>
+          metadata.ownerReferences?.some((owner) => owner.kind === "Deployment" && owner.name === input.deployment),
+        );
+        const revisions = mine
+          .map(({ metadata, spec, status }) => ({
+            revision: Number(metadata.annotations?.["deployment.kubernetes.io/revision"] ?? 0),
+            created: metadata.creationTimestamp,
+            cause: metadata.annotations?.["kubernetes.io/change-cause"],
+            images: imagesOf(spec),
+            pods: spec.replicas ?? 0,
+            ready: status?.readyReplicas ?? 0,
+            replica_set: metadata.name,
+          }))
+          .sort((a, b) => b.revision - a.revision);
+        const { shown, left_out } = firstOf(revisions, 20);
+        const none = `No revision of a deployment ${input.deployment} in ${where}: list_workloads finds names.`;
+        return {
+          deployment: `${where}/${input.deployment}`,
+          revisions: shown,
+          left_out,
+          note: unreadNote(listed) ?? (mine.length === 0 ? none : undefined),
+        };
+      }),
+  }),
+];
+
+const workload = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: text,
+    creationTimestamp: text,
+    generation: number,
+    annotations: z.record(z.string(), z.string()).nullish(),
+    ownerReferences: z.array(z.object({ kind: text, name: text })).nullish(),
+  }),
+  spec: z.object({
+    replicas: number,
+    paused: z.boolean().nullish(),
+    template: z
+      .object({ spec: z.object({ containers: z.array(z.object({ image: text })).nullish() }).nullish() })
+      .nullish(),
+  }),
+  status: z
+    .object({
+      observedGeneration: number,
+      readyReplicas: number,
+      updatedReplicas: number,
+      availableReplicas: number,
+      desiredNumberScheduled: number,
+      numberReady: number,
+      updatedNumberScheduled: number,
+      numberAvailable: number,
+      conditions: z
+        .array(z.object({ type: text, status: text, reason: text, message: text, lastUpdateTime: text }))
+        .nullish(),
+    })
+    .nullish(),
+});
+type Workload = z.infer<typeof workload>;
+
+/** A daemon set counts nodes where others count replicas. */
+function briefOf({ metadata, spec, status }: Workload) {
+  const wanted = status?.desiredNumberScheduled ?? spec.replicas ?? 1;
+  const available = status?.numberAvailable ?? status?.availableReplicas ?? status?.readyReplicas ?? 0;
+  const updated = status?.updatedNumberScheduled ?? status?.updatedReplicas ?? 0;
+  const failing = status?.conditions?.filter(({ type, status: is }) =>
+    type === "ReplicaFailure" ? is === "True" : is === "False",
+  );
+  return {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    wanted,
+    ready: status?.numberReady ?? status?.readyReplicas ?? 0,
+    available,
+    updated,
+    lacking: available < wanted || updated < wanted,
+    paused: spec.paused || undefined,
+    is_observed: (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) ? undefined : false,
+    images: imagesOf(spec),
+    revision: metadata.annotations?.["deployment.kubernetes.io/revision"],
+    problems: failing?.length
+      ? failing.map(({ type, reason, message, lastUpdateTime }) => ({ type, reason, message, since: lastUpdateTime }))
+      : undefined,
+  };
+}
+
+function imagesOf({ template }: Workload["spec"]) {
+  return template?.spec?.containers?.map(({ image }) => image);
+}

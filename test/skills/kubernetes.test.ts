@@ -1,0 +1,252 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Json, JsonObject, ToolContext } from "skillflow";
+import { toolContext } from "skillflow/testing";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import kubernetes from "../../skills/kubernetes/skill.ts";
+import { describeFaults } from "../contracts/faults.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { flood, LOG, startKubernetes, TOKEN } from "../services/kubernetes.ts";
+import { forwarding, type RestService, type Script } from "../services/rest.ts";
+
+const POD = { pod: "checkout-7d9f-abcde", namespace: "shop" };
+
+/** One good input for every tool. */
+const INPUTS: Readonly<Record<string, JsonObject>> = {
+  list_pods: { namespace: "*", selector: "app in (checkout,cart)" },
+  get_pod: POD,
+  get_logs: { ...POD, previous: true, since_minutes: 10, container: "app" },
+  list_events: { namespace: "shop", object: "checkout-7d9f-abcde" },
+  list_workloads: { namespace: "shop" },
+  rollout_history: { deployment: "checkout", namespace: "shop" },
+  list_nodes: {},
+};
+const NAMES = kubernetes.tools.map((tool) => tool.name);
+
+let service: RestService;
+const folder = mkdtempSync(join(tmpdir(), "skillflow-kube-"));
+afterEach(() => service?.close());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function configFor(url: string): Record<string, string> {
+  return { KUBERNETES_URL: url, KUBERNETES_TOKEN: TOKEN };
+}
+
+async function start(script?: Script): Promise<ToolContext> {
+  service = await startKubernetes(script);
+  return toolContext({ config: configFor(service.url) });
+}
+
+function call(name: string, context: ToolContext, input: JsonObject = INPUTS[name] ?? {}): Promise<JsonObject> {
+  return callTool(kubernetes, name, input, context) as Promise<JsonObject>;
+}
+
+describe("every kubernetes tool, against the published contract", () => {
+  it.each(NAMES)("%s sends what the contract allows and returns what a model needs", async (name) => {
+    const context = await start(({ operation }) => (operation === "log" ? { text: LOG } : undefined));
+    const result = await call(name, context);
+    expect(service.refusals).toEqual([]);
+    expect(service.requests.every(({ method }) => method === "GET")).toBe(true);
+    expect(JSON.stringify(result)).not.toContain("of-the-pod");
+    expect(result).toMatchSnapshot();
+  });
+
+  it("looks where it is told, and says that it found nothing there", async () => {
+    const context = await start(() => ({ body: { metadata: {}, items: [] } }));
+    expect(await call("list_pods", context, {})).toMatchObject({
+      pods: [],
+      note: expect.stringContaining("No pod of default"),
+    });
+    expect(service.requests[0]?.url).toMatch("/api/v1/namespaces/default/pods?");
+    expect(await call("list_events", context, { namespace: "*" })).toMatchObject({
+      note: expect.stringContaining("not kept"),
+    });
+    expect(await call("rollout_history", context)).toMatchObject({ note: expect.stringContaining("No revision") });
+    await expect(call("get_pod", context, { pod: "a", namespace: "*" })).rejects.toThrow(/Name the namespace/);
+  });
+
+  it("says when it did not look at everything", async () => {
+    const context = await start(({ example }) => {
+      return { body: { ...(example as JsonObject), metadata: { continue: "abc", remainingItemCount: 700 } } };
+    });
+    for (const name of ["list_pods", "list_events", "list_workloads", "list_nodes"])
+      expect((await call(name, context))["note"]).toMatch(/first 300 were looked at, 700 were not/);
+  });
+
+  it("shows the newest lines where a log is long, and tells an empty one from one without the word", async () => {
+    const long = await start(() => ({
+      text: Array.from({ length: 500 }, (_, n) => `${n} ${"x".repeat(200)}`).join("\n"),
+    }));
+    const result = await call("get_logs", long, { ...POD, lines: 500 });
+    expect((result["lines"] as string[]).at(-1)).toMatch(/^499 /);
+    expect(result).toMatchObject({
+      lines_read: 500,
+      left_out: expect.any(Number),
+      note: expect.stringContaining("older lines"),
+    });
+    expect(await call("get_logs", long, { ...POD, contains: "nothing" })).toMatchObject({
+      lines: [],
+      note: "None of the last 500 lines has it.",
+    });
+    await service.close();
+    expect(await call("get_logs", await start(() => ({ text: "" })))).toMatchObject({
+      note: expect.stringContaining("log is empty"),
+    });
+  });
+
+  it("is live when pods may be listed", async () => {
+    expect(await kubernetes.probe?.(await start())).toBe("it lists pods of the namespace default");
+  });
+});
+
+describe("a kubeconfig file", () => {
+  const write = (content: string) => {
+    writeFileSync(join(folder, "config"), content);
+    return { KUBECONFIG: "config" };
+  };
+  const kubeconfig = (server: string, user: string) => `apiVersion: v1
+kind: Config
+current-context: shop
+clusters:
+  - { name: local, cluster: { server: "${server}" } }
+contexts:
+  - { name: shop, context: { cluster: local, user: me, namespace: shop } }
+  - { name: lost, context: { cluster: gone, user: me } }
+users:
+  - { name: me, user: ${user} }
+`;
+  const asking = (config: Record<string, string>) => call("list_pods", toolContext({ config, workDir: folder }), {});
+
+  it("tells where the cluster is, who asks, and in which namespace", async () => {
+    await start();
+    writeFileSync(join(folder, "token"), `${TOKEN}\n`);
+    for (const user of [`{ token: ${TOKEN} }`, "{ tokenFile: token }"]) {
+      expect(await asking(write(kubeconfig(service.url, user)))).toMatchObject({ unwell: 1 });
+      expect(service.requests.at(-1)?.url).toMatch("/namespaces/shop/pods");
+    }
+    const config = { ...write(kubeconfig(service.url, "{ exec: { command: touch } }")), KUBERNETES_TOKEN: TOKEN };
+    expect(await asking(config)).toMatchObject({ unwell: 1 });
+    expect(service.refusals).toEqual([]);
+  });
+
+  it("whose user gets a token from a program, or that is wrong, is told in words, without what it holds", async () => {
+    const token = "k8scanary-in-file";
+    const good = kubeconfig("http://127.0.0.1:1", `{ token: ${token} }`);
+    const cases: [Record<string, string>, RegExp][] = [
+      [
+        write(kubeconfig("http://127.0.0.1:1", "{ exec: { command: aws } }")),
+        /from a program, which is not run here: set KUBERNETES_TOKEN/,
+      ],
+      [{ KUBECONFIG: "absent" }, /KUBECONFIG names cannot be read \(ENOENT\)/],
+      [{}, /Neither KUBECONFIG nor KUBERNETES_URL is set/],
+    ];
+    for (const [config, words] of cases) await expect(asking(config)).rejects.toThrow(words);
+    const broken: [string, Record<string, string>, RegExp][] = [
+      [`${good}\n: [${token}`, {}, /is no kubeconfig/],
+      [good, { KUBERNETES_CONTEXT: "other" }, /no context other: it has shop, lost/],
+      [good, { KUBERNETES_CONTEXT: "lost" }, /names a cluster that is not there/],
+    ];
+    for (const [content, more, words] of broken) {
+      const { message } = await failureOf(() => asking({ ...write(content), ...more }));
+      expect(message).toMatch(words);
+      expect(message).not.toContain(token);
+    }
+  });
+
+  it("is what the skill wants, an address, or to be in a pod", async () => {
+    const outlook = { workDir: folder, texts: [] };
+    expect(await kubernetes.lacks?.({ ...outlook, config: {} })).toMatch(/neither KUBECONFIG nor KUBERNETES_URL/);
+    expect(await kubernetes.lacks?.({ ...outlook, config: { KUBECONFIG: "x" } })).toBeUndefined();
+  });
+});
+
+const certificate = makeCertificate();
+
+describe.skipIf(certificate === undefined)("a cluster with an authority of its own", () => {
+  const serve = async (work: (url: string) => Promise<void>) => {
+    const server = createServer({ key: certificate?.key, cert: certificate?.cert }, (_, response) => {
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ metadata: {}, items: [] as Json }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await work(`https://127.0.0.1:${(server.address() as AddressInfo).port}`).finally(() => server.close());
+  };
+
+  it("is asked where its certificate is vouched for, and not otherwise", async () => {
+    await serve(async (url) => {
+      const config = { ...configFor(url), KUBERNETES_CA: certificate?.cert ?? "" };
+      expect(await call("list_pods", toolContext({ config }))).toMatchObject({ pods: [] });
+      await expect(call("list_pods", toolContext({ config: configFor(url) }))).rejects.toThrow(
+        /did not answer .*SELF_SIGNED/,
+      );
+    });
+  });
+
+  it("is not contacted from a run that is offline, wherever it is", async () => {
+    const config = { ...configFor("https://k8s.example.invalid"), KUBERNETES_CA: certificate?.cert ?? "" };
+    await expect(call("list_pods", toolContext({ config, offline: true }))).rejects.toMatchObject({
+      code: "offline.refused",
+    });
+  });
+});
+
+/** Of 127.0.0.1, where this machine has openssl. */
+function makeCertificate(): { readonly key: string; readonly cert: string } | undefined {
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  try {
+    execFileSync(
+      "openssl",
+      [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        key,
+        "-out",
+        cert,
+        ...subject,
+      ],
+      { stdio: "ignore" },
+    );
+    return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+  } catch {
+    process.stderr.write("Skipping the tests of a cluster with TLS: openssl makes no certificate here.\n");
+    return undefined;
+  }
+}
+
+it.each([
+  ["get_pod", { pod: "../../secrets" }],
+  ["get_pod", { pod: "a/log" }],
+  ["list_pods", { namespace: "a/../../secrets" }],
+  ["list_pods", { selector: "a&limit=1" }],
+  ["get_logs", { pod: "a", lines: 100_000 }],
+  ["list_workloads", { kind: "secrets" }],
+] as const)("%s refuses %o", (name, input) => {
+  expect(fits(kubernetes.tools.find((tool) => tool.name === name)?.input_schema, input as JsonObject)).toBe(false);
+});
+
+const flooded = await startKubernetes(flood);
+afterAll(() => flooded.close());
+
+describeFaults(kubernetes, {
+  service: "Kubernetes",
+  address: "KUBERNETES_URL",
+  keys: ["KUBERNETES_TOKEN"],
+  config: configFor,
+  inputs: INPUTS,
+  texts: ["get_logs"],
+});
+describeSkill(kubernetes, { config: configFor, inputs: INPUTS, flood: forwarding(flooded) });
