@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { memoryStore, openProject, type Workflow } from "skillflow";
+import { type Model, memoryStore, openProject, SkillflowError, type Workflow } from "skillflow";
 import { scriptedModel } from "skillflow/testing";
 import { describe, expect, it } from "vitest";
 import { makeProject } from "../cli/program.ts";
@@ -153,5 +153,32 @@ describe("a file that a node runs", () => {
       }),
     );
     expect((await problems(files))[0]).toMatch(/more than 1000 workflows/);
+  });
+
+  it("is pinned when the run begins: an edit changes nothing of a run that goes on", async () => {
+    const two: Workflow = {
+      ...one("in"),
+      nodes: { look: node("look"), tell: node("tell") },
+      edges: [{ from: "look", to: "tell" }],
+    };
+    const directory = makeProject({ ".git/HEAD": "", "outer.yml": calling("./in.yml"), "in.yml": two });
+    const asked: string[] = [];
+    const model: Model = {
+      provider: "acme",
+      async reply(prompt, { node }) {
+        asked.push(`${node}: ${/Do [^.]*\./.exec(prompt.text)?.[0]}`);
+        if (asked.length === 2) throw new SkillflowError("model.quota", "no more");
+        return { parts: [{ type: "text", text: "done" }], stop: "end", usage: null };
+      },
+    };
+    const project = await openProject({ directory, env: {}, models: { acme: model }, store: memoryStore() });
+    const run = project.run("outer.yml", { model: "acme:large" });
+    expect((await run.result).status).toBe("failed");
+    writeFileSync(
+      join(directory, "in.yml"),
+      JSON.stringify({ ...two, nodes: { look: node("look"), tell: node("other") } }),
+    );
+    expect((await project.resume(await run.id).result).status).toBe("succeeded");
+    expect(asked).toEqual(["look: Do look.", "tell: Do tell.", "tell: Do tell."]);
   });
 });

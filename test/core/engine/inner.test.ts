@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { faultOfRecording } from "../../../src/core/record/recording.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import type { Json, JsonObject } from "../../../src/core/values.ts";
 import type { Workflow } from "../../../src/core/workflow.ts";
@@ -672,5 +673,31 @@ describe("an approval", () => {
     expect(resultAt(played, "ask")).toMatchObject({ status: "success", data: { approved, by: "me", note: null } });
     expect(played.asks.map(({ node }) => node)).toEqual(asked);
     expect(played.state.end?.status).toBe("succeeded");
+  });
+});
+
+describe("a recording with inner runs", () => {
+  const outer = mapOf({ key: "item.id" });
+  const record = recordOf(outer, { input: { list: [{ id: "a" }] } });
+  const { events } = play(record);
+
+  test("is one", () => {
+    expect(faultOfRecording(record, events)).toBeUndefined();
+  });
+
+  test.each<[string, object, RegExp]>([
+    ["lacks a workflow", { inner: {} }, /there is no workflow for each/],
+    [
+      "has one that cannot be run",
+      { inner: { each: { ...record.inner?.each, workflow: workflowOf({ look: {} }, ["look -> nowhere"]) } } },
+      /nowhere/,
+    ],
+    [
+      "has one of other nodes",
+      { inner: { each: { ...record.inner?.each, workflow: workflowOf({ other: {} }) } } },
+      /no node look/,
+    ],
+  ])("that %s is none", (_, change, fault) => {
+    expect(faultOfRecording({ ...record, ...change }, events)?.message).toMatch(fault);
   });
 });
