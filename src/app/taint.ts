@@ -1,4 +1,5 @@
 import type { Finding } from "../core/diagnostic.ts";
+import { flatWorkflow } from "../core/inner/flat.ts";
 import { chooseBounds } from "../core/settings/bounds.ts";
 import { findTaint, type Taint } from "../core/taint/taint.ts";
 import { checkToolNames } from "../core/taint/tool-names.ts";
@@ -6,32 +7,43 @@ import type { DeclaredSkill } from "../core/taint/tools.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { declareSkill } from "../loaders/registry/declared.ts";
 import type { Workspace } from "./host.ts";
-import { gatherSkills } from "./skills/entries.ts";
+import type { InnerWorkflows } from "./runs/inner.ts";
+import { gatherAll } from "./skills/entries.ts";
 import { configFiles, type InlineSkills } from "./workspace.ts";
 
 /** The taint of a workflow as it would be run here, with the skills that there are; no server is connected for it. */
-export async function taintOf(workspace: Workspace, workflow: Workflow, inline: InlineSkills): Promise<Taint> {
-  return taintWith(workspace, workflow, await declaredSkills(workspace, workflow, inline));
+export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise<Taint> {
+  return taintWith(workspace, flatWorkflow(read.workflow, read.inner), await declaredSkills(workspace, read));
+}
+
+/** A workflow, and those that its nodes run. */
+interface ReadWorkflow {
+  readonly workflow: Workflow;
+  readonly inline: InlineSkills;
+  readonly inner: InnerWorkflows;
 }
 
 /** What can be known of its skills and their tools before a run: their taint, and names that no tool has. */
-export async function skillProblems(
-  workspace: Workspace,
-  workflow: Workflow,
-  inline: InlineSkills,
-): Promise<readonly Finding[]> {
-  const skills = await declaredSkills(workspace, workflow, inline);
-  return [...checkToolNames(workflow, skills), ...taintWith(workspace, workflow, skills).findings];
+export async function skillProblems(workspace: Workspace, read: ReadWorkflow): Promise<readonly Finding[]> {
+  const skills = await declaredSkills(workspace, read);
+  const flat = flatWorkflow(read.workflow, read.inner);
+  const found = [...checkToolNames(flat, skills), ...taintWith(workspace, flat, skills).findings];
+  return found.map((finding) => ({ ...finding, path: ownPath(read.workflow, finding.path) }));
+}
+
+/** Of what is found inside: the node of the document itself that leads there. */
+function ownPath({ nodes }: Workflow, path: Finding["path"]): Finding["path"] {
+  const [first, id, ...rest] = path;
+  if (first !== "nodes" || typeof id !== "string" || Object.hasOwn(nodes, id)) return path;
+  const [outer = id, ...inner] = id.split("/");
+  const written = nodes[outer]?.nodes;
+  return written && inner.length === 1 ? ["nodes", outer, "nodes", ...inner, ...rest] : ["nodes", outer];
 }
 
 type DeclaredSkills = ReadonlyMap<string, DeclaredSkill>;
 
-async function declaredSkills(
-  { skills }: Workspace,
-  workflow: Workflow,
-  inline: InlineSkills,
-): Promise<DeclaredSkills> {
-  const gathered = await gatherSkills(skills, workflow, inline);
+async function declaredSkills({ skills }: Workspace, read: ReadWorkflow): Promise<DeclaredSkills> {
+  const gathered = await gatherAll(skills, [...read.inner.values(), read]);
   return new Map([...gathered].flatMap(([id, entry]) => (entry ? [[id, declareSkill(id, entry)] as const] : [])));
 }
 

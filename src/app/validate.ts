@@ -1,4 +1,5 @@
 import { byPlace, type Finding } from "../core/diagnostic.ts";
+import { flatWorkflow } from "../core/inner/flat.ts";
 import type { Workflow } from "../core/workflow.ts";
 import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "./documents.ts";
 import type { Workspace } from "./host.ts";
@@ -29,10 +30,12 @@ async function readDiscreetly(
   if (!draft) return { workflow, findings: diagnostics };
   const sources = await sourceFindings(workspace, document, draft, choices);
   const secrets = documentSecrets(workspace, draft);
-  const skills = workflow ? await skillProblems(workspace, workflow, inline) : [];
-  const { findings: inner } = workflow ? readInner(workspace, { workflow, document, inline }) : { findings: [] };
+  const read = workflow ? readInner(workspace, { workflow, document, inline }) : undefined;
+  const inner = read?.findings ?? [];
+  const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, inner: read.inner }) : [];
   const own = inner.filter(({ file }) => file === undefined);
   const elsewhere = inner.filter(({ file }) => file !== undefined);
   const placed = place([...sources, ...secrets, ...skills, ...own]);
-  return { workflow, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
+  const flat = workflow && read ? flatWorkflow(workflow, read.inner) : workflow;
+  return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
 }

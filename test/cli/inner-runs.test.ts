@@ -109,3 +109,34 @@ describe("a list of runs", () => {
     expect(listed).toMatchObject({ status: "waiting", exitCode: 7, degraded: [{ node: "each", reason }] });
   });
 });
+
+describe("what is looked at of a run with runs inside it", () => {
+  it("shows a node of an item by its place, and a map with its items", async () => {
+    const inside = await runHere(["runs", "show", "b1", "each[it's 2]/look"], { cwd: project });
+    expect(inside.stdout).toContain("Look at the issue · each[it's 2]/look#1");
+    expect(inside.stdout).toContain("nope");
+    const map = await runHere(["runs", "show", "b1", "each"], { cwd: project });
+    expect(map.stdout).toContain("✘ each[it's 2] failed · output invalid: the answer is no JSON object · at look");
+    const asked = await runHere(["runs", "show", "b1", "sure"], { cwd: project });
+    expect(asked.stdout).toContain("◆ File what was found?\n    nobody has answered");
+    const wrong = await runHere(["runs", "show", "b1", "each[fp-9]/look"], { cwd: project });
+    expect(wrong.code).toBe(2);
+  });
+
+  it("draws what nodes run beside them, each node by its kind, and how often it was there", async () => {
+    const { stdout: plain } = await runHere(["graph", "board.yml"], { cwd: project });
+    expect(plain).toContain('n0[["Judge each issue<br/>for each issue of input.issues"]]');
+    expect(plain).toContain('n2{{"May it be filed?<br/>asks a person"}}');
+    expect(plain).toContain("subgraph in_n0");
+    expect(plain).toContain("n1 -.-> n1_0");
+    const { stdout: ran } = await runHere(["graph", "b1"], { cwd: project });
+    expect(ran).toMatch(/n0_0\["Look at the issue ×4.*:::degraded/);
+    expect(ran).toContain("◆ waiting");
+  });
+
+  it("differs from another run by the node of the item that did otherwise", async () => {
+    await runHere([...RUN_BOARD, "b2"], { cwd: project });
+    const same = JSON.parse((await runHere(["runs", "diff", "b1", "b2", "--json"], { cwd: project })).stdout);
+    expect(same).toMatchObject({ same: true, path: { first: null, a: ["each", "expert", "sure"] } });
+  });
+});

@@ -47,8 +47,8 @@ describe("a workflow's graph with its taint", () => {
 
   it("is the same as without where there is none", () => {
     const none = taintOf(["a", {}], ["b", {}], ["c", {}]);
-    expect(workflowMermaid(workflow, none)).toBe(workflowMermaid(workflow));
-    expect(workflowDot(workflow, none)).toBe(workflowDot(workflow));
+    expect(workflowMermaid(workflow, { taint: none })).toBe(workflowMermaid(workflow));
+    expect(workflowDot(workflow, { taint: none })).toBe(workflowDot(workflow));
   });
 
   it("says in words what its colours tell, and tells them apart by a legend of what is drawn", () => {
@@ -57,7 +57,7 @@ describe("a workflow's graph with its taint", () => {
       ["b", { tainted: true, private: true, found: ["taint.write_held", "taint.private_to_public"] }],
       ["c", { private: true }],
     );
-    const lines = workflowMermaid(workflow, taint).split("\n");
+    const lines = workflowMermaid(workflow, { taint }).split("\n");
     expect(lines).toContain('  n0(["a<br/>tainted"]):::tainted');
     expect(lines).toContain('  n1["b<br/>tainted · private<br/>writes at once · private to public"]:::tainted_private');
     expect(lines).toContain('  n2["c<br/>private"]:::private');
@@ -65,7 +65,7 @@ describe("a workflow's graph with its taint", () => {
     expect(lines).toContain("  class n1 flagged");
     expect(lines).toContain("  linkStyle 0 stroke:#b3261e,stroke-width:3px");
     expect(lines.filter((line) => /^ {2}l\d/.test(line))).toHaveLength(4);
-    const dot = workflowDot(workflow, taint);
+    const dot = workflowDot(workflow, { taint });
     expect(dot).toContain(
       'n1 [label="b\\ntainted · private\\nwrites at once · private to public" class="tainted_private"',
     );
@@ -75,7 +75,7 @@ describe("a workflow's graph with its taint", () => {
   });
 
   it("has in its legend what is drawn alone", () => {
-    const drawn = workflowMermaid(workflow, taintOf(["a", { tainted: true }]));
+    const drawn = workflowMermaid(workflow, { taint: taintOf(["a", { tainted: true }]) });
     expect(drawn.split("\n").filter((line) => /^ {2}l\d/.test(line))).toEqual([
       '  l0["tainted#58; text from outside gets to it"]:::tainted',
     ]);

@@ -1,6 +1,7 @@
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import type { Plan } from "../../core/operation.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { describePlan } from "../../core/record/plan.ts";
@@ -38,10 +39,12 @@ export async function recordedReport(
 /** The visits of `NODE`, or the one that `NODE#2` names. */
 export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   const { nodes } = stored.record.workflow;
-  const [, head = given, number] = Object.hasOwn(nodes, given) ? [] : (/^(.*)#([1-9]\d*)$/s.exec(given) ?? []);
+  const visited = pathsIn(stored);
+  const isNode = (name: string) => Object.hasOwn(nodes, name) || visited.has(name);
+  const [, head = given, number] = isNode(given) ? [] : (/^(.*)#([1-9]\d*)$/s.exec(given) ?? []);
   const { run } = stored.record;
-  if (!Object.hasOwn(nodes, head)) {
-    const near = nearest(head, Object.keys(nodes));
+  if (!isNode(head)) {
+    const near = nearest(head, [...Object.keys(nodes), ...visited]);
     const hint = near ? `did you mean ${near}?` : `its nodes are ${Object.keys(nodes).slice(0, 12).join(", ")}`;
     throw new SkillflowError("usage.invalid", `the workflow of run ${run} has no node "${head}"`, { hint });
   }
@@ -54,6 +57,11 @@ export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   throw new SkillflowError("usage.invalid", `run ${run} visited ${head} ${most === 1 ? "once" : `${most} times`}`, {
     hint: most === 1 ? `${head}#1` : `${head}#1 to ${head}#${most}`,
   });
+}
+
+/** The nodes that were visited, those of inner runs by their place: `each[fp-81]/look`. */
+function pathsIn({ events }: StoredRun): ReadonlySet<string> {
+  return new Set(events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])));
 }
 
 /** Two runs beside each other: ids of the store, or files of recordings. */

@@ -1,7 +1,9 @@
 import type { SingleStep } from "../../core/engine/step.ts";
 import type { Entry, EventBody, RunEvent, RunRecord } from "../../core/event.ts";
+import { documentOf } from "../../core/inner/place.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { costOf } from "../../core/record/result.ts";
+import type { Said } from "../../core/record/waiting.ts";
 import { chooseBounds, strictest, type Writes } from "../../core/settings/bounds.ts";
 import type { RunChoices } from "../../core/settings/settings.ts";
 import { exposedName } from "../../core/skill.ts";
@@ -13,7 +15,7 @@ import { defined } from "../../core/values.ts";
 import type { Recall } from "../../run/recall.ts";
 import type { Workspace } from "../host.ts";
 import type { Serving } from "../models.ts";
-import { type FinishedRun, startRun } from "../runs/drive.ts";
+import { type FinishedRun, resumeRun, startRun, type Watch } from "../runs/drive.ts";
 import { recalledIn } from "../runs/memory.ts";
 import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import { configFiles } from "../workspace.ts";
@@ -87,18 +89,32 @@ export async function recordCase(workspace: Workspace, playing: Playing, run: st
   }
 }
 
-function driveCase(
+async function driveCase(
   workspace: Workspace,
   prepared: PreparedRun,
-  { signal, changed }: Pick<Playing, "signal"> & { readonly changed: ChangedPrompt[] },
+  { signal, which, changed }: Pick<Playing, "signal" | "which"> & { readonly changed: ChangedPrompt[] },
 ): Promise<FinishedRun> {
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-  return startRun(workspace, prepared, {
+  const watch: Watch = {
     observers: [],
     signal,
     onPromptChanged: (change) => changed.push(change),
     loggerFor: () => silent,
-  });
+  };
+  let finished = await startRun(workspace, prepared, watch);
+  for (let said = nextWord(finished, which); said; said = nextWord(finished, which)) {
+    finished = await resumeRun(workspace, { ...prepared, record: finished.record }, watch, { said });
+  }
+  return finished;
+}
+
+/** What the case says at the first approval that it says anything at. */
+function nextWord({ result }: FinishedRun, { approvals = {} }: TestCase): Said | undefined {
+  for (const { node } of result.waiting ?? []) {
+    const word = approvals[node] ?? approvals[documentOf(node)];
+    if (word !== undefined) return { node, approved: word === "approve", by: "test" };
+  }
+  return undefined;
 }
 
 async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {

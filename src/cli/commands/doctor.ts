@@ -1,15 +1,17 @@
 import { fileURLToPath } from "node:url";
 import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
+import { readInner } from "../../app/runs/inner.ts";
 import { sandboxName } from "../../app/sandboxes.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts";
-import { gatherSkills, type SkillEntries } from "../../app/skills/entries.ts";
+import { gatherAll, type SkillEntries } from "../../app/skills/entries.ts";
 import { plannableSkills } from "../../app/skills/plannable.ts";
 import { allSkills, examineSkill, type SkillState } from "../../app/skills/states.ts";
 import { openQueue } from "../../app/stores.ts";
-import { configFiles, configFindings, type InlineSkills, openWorkspace, unknownSkills } from "../../app/workspace.ts";
+import { configFiles, configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { flatWorkflow } from "../../core/inner/flat.ts";
 import { modelAvailability } from "../../core/model-name.ts";
 import type { QueueState } from "../../core/ports.ts";
 import { chooseBounds } from "../../core/settings/bounds.ts";
@@ -22,11 +24,10 @@ import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } f
 
 export const doctor: Action = async (io, [file], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
-  const { workflow, inline, findings = [] } = file === undefined ? {} : soundWorkflow(workspace, file);
-  const entries: SkillEntries =
-    workflow && inline
-      ? await skillsOfRun(workspace, workflow, inline)
-      : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
+  const { workflow, documents = [], findings = [] } = file === undefined ? {} : soundWorkflow(workspace, file);
+  const entries: SkillEntries = workflow
+    ? await skillsOfRun(workspace, workflow, documents)
+    : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
   const skills = flags.live === true ? await probeAll(io, workspace, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): SkillState => {
@@ -94,8 +95,12 @@ function describeDatabase(found: DatabaseState, paint: Paint): string {
 const MOST_CLOCK_MS = 5000;
 
 /** As a run would have them: where writes are planned, skills need no config to write. */
-async function skillsOfRun(workspace: Workspace, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {
-  const found = await gatherSkills(workspace.skills, workflow, inline);
+async function skillsOfRun(
+  workspace: Workspace,
+  workflow: Workflow,
+  documents: Parameters<typeof gatherAll>[1],
+): Promise<SkillEntries> {
+  const found = await gatherAll(workspace.skills, documents);
   const { writes } = chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)]);
   return writes === "plan" ? plannableSkills(found) : found;
 }
@@ -152,9 +157,17 @@ async function probeAll(
 }
 
 /** With what was found where its skills are looked for; the rest is told skill by skill. */
+/** With the nodes of the workflows that its nodes run. */
 function soundWorkflow(workspace: Workspace, file: string) {
   const { workflow, inline, diagnostics } = readWorkflow(workspace, file);
-  if (workflow) return { workflow, inline, findings: diagnostics.filter(({ code }) => PLACES.has(code)) };
+  if (workflow) {
+    const { inner } = readInner(workspace, { workflow, document: file, inline });
+    return {
+      workflow: flatWorkflow(workflow, inner),
+      documents: [...inner.values(), { workflow, inline }],
+      findings: diagnostics.filter(({ code }) => PLACES.has(code)),
+    };
+  }
   throw new SkillflowError("workflow.invalid", `${file} cannot be examined`, { diagnostics });
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { readWorkflow } from "../../app/documents.ts";
 import { documentsOf } from "../../app/host.ts";
+import { readInner } from "../../app/runs/inner.ts";
 import { findRecording } from "../../app/stores.ts";
 import { taintOf } from "../../app/taint.ts";
 import { openWorkspace } from "../../app/workspace.ts";
@@ -24,11 +25,12 @@ export const graph: Action = async (io, [given = ""], flags) => {
   if (existsSync(path) && !given.endsWith(".jsonl")) {
     const { workflow, inline, diagnostics } = readWorkflow(workspace, given);
     if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });
-    const taint = await taintOf(workspace, workflow, inline);
+    const { inner } = readInner(workspace, { workflow, document: given, inline });
+    const taint = await taintOf(workspace, { workflow, inline, inner });
     await io.outText(
       await draw(
-        () => workflowMermaid(workflow, taint),
-        () => workflowDot(workflow, taint),
+        () => workflowMermaid(workflow, { inner, taint }),
+        () => workflowDot(workflow, { inner, taint }),
       ),
     );
     return 0;

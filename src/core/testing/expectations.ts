@@ -1,7 +1,7 @@
 import { deepEqual, type Json, type JsonObject, shorten } from "../values.ts";
 import { noFixture } from "./fixtures.ts";
 import { accepted, type Comparing, complaintAbout, sides } from "./matcher.ts";
-import { type CaseOutcome, checkData, valueAt } from "./outcome.ts";
+import { type CaseOutcome, checkData, splitPlace, valueAt } from "./outcome.ts";
 import type { Expected } from "./test-file.ts";
 
 /** An expectation that was not met. */
@@ -25,7 +25,7 @@ export function checkExpectations(expected: Expected, outcome: CaseOutcome): Cas
   return [
     ...compare(["status"], status, outcome.status, why),
     ...compare(["verdict"], verdict, outcome.verdict),
-    ...compare(["path"], path, [...outcome.path]),
+    ...compare(["path"], path, [...(namesInside(path) ? outcome.everyPath : outcome.path)]),
     ...Object.entries(data).flatMap(([at, wanted]) => checkMember(at, wanted, outcome)),
     ...checkCalled(expected, outcome),
     ...checkPlanned(expected, outcome),
@@ -37,6 +37,11 @@ export function checkExpectations(expected: Expected, outcome: CaseOutcome): Cas
     ...checkPrompts(expected, outcome),
     ...checkAnswers(expected, outcome),
   ];
+}
+
+/** A path that names a node of an inner run names them all. */
+function namesInside(path: Expected["path"]): boolean {
+  return Array.isArray(path) && path.some((node) => node.includes("/"));
 }
 
 function compare(keys: readonly string[], wanted: Json | undefined, came: Json | undefined, why = ""): CaseFailure[] {
@@ -60,10 +65,12 @@ function failure(keys: readonly string[], { wanted, came, message, comparing = "
   return isAccepted ? { ...told, accept: { keys, value: next } } : told;
 }
 
-function checkMember(path: string, wanted: Json, { data }: CaseOutcome): CaseFailure[] {
-  const complaint = checkData(path, data, (value) => complaintAbout(wanted, value));
+function checkMember(path: string, wanted: Json, { data: own, inside }: CaseOutcome): CaseFailure[] {
+  const { place, within } = splitPlace(path);
+  const data = place === undefined ? own : (inside.get(place) ?? {});
+  const complaint = checkData(within, data, (value) => complaintAbout(wanted, value));
   if (complaint === undefined) return [];
-  const came = valueAt(path, data);
+  const came = valueAt(within, data);
   const isOne = !Array.isArray(came) || !path.includes("[*]");
   if (isOne) return [failure(["data", path], { wanted, came, message: complaint })];
   return [{ path: `data.${path}`, expected: wanted, actual: came, message: complaint }];

@@ -1,4 +1,5 @@
 import type { RunError, RunEvent } from "../event.ts";
+import { nodePath } from "../inner/place.ts";
 import { checkPath, followPath, parsePath } from "../path.ts";
 import type { RunResult } from "../record/result.ts";
 import type { Json, JsonObject } from "../values.ts";
@@ -10,8 +11,12 @@ export interface CaseOutcome {
   readonly verdict: string | undefined;
   /** Every node, once a visit. */
   readonly path: readonly string[];
+  /** The same with the nodes of inner runs by their place, as they were entered: `each[fp-81]/look`. */
+  readonly everyPath: readonly string[];
   /** By node. */
   readonly data: JsonObject;
+  /** By the place of an inner run, then by node: the last data that each gave. */
+  readonly inside: ReadonlyMap<string, JsonObject>;
   /** Tools by their exposed names, once each, in the order of their first calls. */
   readonly called: readonly string[];
   /** Why a tool that the model asked for was not called. */
@@ -43,6 +48,8 @@ export function outcomeOf({ events, result, exposed, ...rest }: CaseRun): CaseOu
     status,
     verdict,
     path: visitsIn(result),
+    everyPath: events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])),
+    inside: dataInside(events),
     data: Object.fromEntries(Object.entries(results).map(([node, { data }]) => [node, data])),
     called: [...new Set(callsIn(events).map(({ tool }) => tool))],
     refused: new Map(refusalsIn(events).map(({ tool, error = "" }) => [tool, error])),
@@ -57,6 +64,23 @@ export function outcomeOf({ events, result, exposed, ...rest }: CaseRun): CaseOu
     unanswered: unansweredIn(events),
     error,
   };
+}
+
+function dataInside(events: readonly RunEvent[]): ReadonlyMap<string, JsonObject> {
+  const inside = new Map<string, JsonObject>();
+  for (const event of events) {
+    if (event.type !== "node:exit" || event.at === undefined) continue;
+    inside.set(event.at, { ...inside.get(event.at), [event.node]: event.result.data });
+  }
+  return inside;
+}
+
+/** `each[fp-81]/look.kind`: the place of the inner run, and the path in what its nodes gave. */
+export function splitPlace(path: string): { readonly place: string | undefined; readonly within: string } {
+  const place = /^(?:[^[\]/.]+(?:\[[^\]]*\])?\/)+/.exec(path)?.[0];
+  return place === undefined
+    ? { place, within: path }
+    : { place: place.slice(0, -1), within: path.slice(place.length) };
 }
 
 function visitsIn({ trace }: RunResult): string[] {
@@ -86,7 +110,8 @@ function unansweredIn(events: readonly RunEvent[]): CaseOutcome["unanswered"] {
   return events.flatMap((event, index) => {
     if (event.type !== "tool:result" || event.error !== noFixture(event.tool)) return [];
     const { tool, node, id } = event;
-    return isTakenOn(events.slice(index), node) ? [] : [{ tool, node, input: inputs.get(id) ?? null }];
+    const own = events.slice(index).filter(({ at }) => at === event.at);
+    return isTakenOn(own, node) ? [] : [{ tool, node, input: inputs.get(id) ?? null }];
   });
 }
 

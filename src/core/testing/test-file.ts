@@ -51,18 +51,36 @@ const matcher = lazy(() =>
 const amount = lazy(() => z.union([z.number(), matcher()]));
 const oneOrMatcher = <Value extends z.ZodType>(value: Value) => z.union([value, matcher()]);
 
+/** A path, behind the place of an inner run where it has one. */
+const PLACED_PATH = new RegExp(
+  `^(?:[^[\\]/.]+(?:\\[[^\\]]*\\])?/)*(?:${PATH_PATTERN.source.replace(/^\^|\$$/g, "")})$`,
+);
+
+const approvals = lazy(() =>
+  z
+    .record(text(), z.enum(["approve", "deny"]))
+    .describe("what a person says at an approval, by its node: sure, each[fp-81]/sure, each/sure for every item"),
+);
+
 const expected = lazy(() =>
   z.strictObject({
     status: oneOrMatcher(z.enum(RUN_STATUSES)).optional().describe("default: succeeded"),
     verdict: oneOrMatcher(z.string()).optional().describe("the run's verdict"),
-    path: oneOrMatcher(names()).optional().describe("every node, once a visit"),
+    path: oneOrMatcher(names())
+      .optional()
+      .describe("every node, once a visit; with those of inner runs where one is named: each[fp-81]/look"),
     data: z
       .record(
-        z.string().regex(PATH_PATTERN, "is no path: [all:|any:]node.key(.key)*, where a key may end in [*]"),
+        z
+          .string()
+          .regex(
+            PLACED_PATH,
+            "is no path: [all:|any:]node.key(.key)*, where a key may end in [*]; of an inner run each[KEY]/node.key",
+          ),
         json(),
       )
       .optional()
-      .describe("path in the nodes' data -> a value or a matcher"),
+      .describe("path in the nodes' data, inner ones as each[fp-81]/look.kind -> a value or a matcher"),
     called: names().optional().describe("tools, by the names that the model sees"),
     not_called: names().optional().describe("tools that nobody may ask for"),
     planned: z
@@ -104,6 +122,7 @@ const testCase = lazy(() =>
       .describe('the run\'s input: a map, or "@file"; default: empty'),
     writes: writes().optional().describe("in place of the file's"),
     fixtures: live().optional(),
+    approvals: approvals().optional(),
     expect: expected().optional().describe("what has to come of it"),
   }),
 );

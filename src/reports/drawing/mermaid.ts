@@ -1,29 +1,36 @@
 import type { RunRecord } from "../../core/event.ts";
+import { documentOf } from "../../core/inner/place.ts";
 import type { RunResult } from "../../core/record/result.ts";
 import type { Taint } from "../../core/taint/taint.ts";
 import { parseCondition, showCondition } from "../../core/workflow/condition.ts";
-import type { Condition, Workflow } from "../../core/workflow.ts";
+import type { Condition, Workflow, WorkflowNode } from "../../core/workflow.ts";
 import { dotLabel, mermaidLabel } from "../inert.ts";
 import { shortText } from "../preview.ts";
 import { isFlagged, type LegendRow, legendOf, type Mark, markOf, marksOf, type NodeMarks } from "./taint-marks.ts";
 
 /** The workflow as a Mermaid flowchart, with its taint where it is known and there is some. */
-export function workflowMermaid(workflow: Workflow, taint?: Taint): string {
-  return mermaidOf(draw(workflow, { taint }));
+export function workflowMermaid(workflow: Workflow, beside: Beside = {}): string {
+  return mermaidOf(draw(workflow, beside));
 }
 
 /** The workflow as a Graphviz document. */
-export function workflowDot(workflow: Workflow, taint?: Taint): string {
-  return dotOf(draw(workflow, { taint }));
+export function workflowDot(workflow: Workflow, beside: Beside = {}): string {
+  return dotOf(draw(workflow, beside));
 }
 
 /** The workflow with the path that the run took: outcomes, visits, and which edges were followed how often. */
-export function runMermaid({ workflow }: Pick<RunRecord, "workflow">, result: RunResult): string {
-  return mermaidOf(draw(workflow, { result }));
+export function runMermaid(record: Recorded, result: RunResult): string {
+  return mermaidOf(drawRun(record, result));
 }
 
-export function runDot({ workflow }: Pick<RunRecord, "workflow">, result: RunResult): string {
-  return dotOf(draw(workflow, { result }));
+export function runDot(record: Recorded, result: RunResult): string {
+  return dotOf(drawRun(record, result));
+}
+
+type Recorded = Pick<RunRecord, "workflow" | "inner">;
+
+function drawRun({ workflow, inner = {} }: Recorded, result: RunResult): Drawing {
+  return draw(workflow, { inner: new Map(Object.entries(inner)), result });
 }
 
 /** What Graphviz drew, as an element that can stand inside an HTML page and takes its colours from there. */
@@ -40,21 +47,40 @@ export function embedSvg(svg: string): string {
     .trim();
 }
 
+/** What nodes run, by the path of the node: `each`, `top/each`. */
+type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
+
 type Outcome = "success" | "degraded" | "failed" | "skipped" | "unvisited" | "plain";
 
 /** A graph whose ids are safe in every notation. */
-interface Drawing {
+interface Drawing extends Part {
+  readonly legend: readonly LegendRow[];
+}
+
+interface Part {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
-  readonly legend: readonly LegendRow[];
+  /** What nodes run, each beside its node. */
+  readonly inner: readonly Inner[];
+}
+
+interface Inner extends Part {
+  readonly id: string;
+  readonly label: string;
+  /** The node that runs it, and the first of its own. */
+  readonly from: string;
+  readonly to: string;
 }
 
 interface DrawnNode extends NodeMarks {
   readonly id: string;
   readonly label: string;
   readonly entry: boolean;
+  readonly kind: Kind;
   readonly look: Outcome | Mark;
 }
+
+type Kind = "instruction" | "map" | "call" | "approval";
 
 interface DrawnEdge {
   readonly from: string;
@@ -66,36 +92,73 @@ interface DrawnEdge {
 
 const LONGEST_LABEL = 90;
 
-interface Known {
-  readonly result?: RunResult | undefined;
+/** Of an inner workflow: more would hide the one around it. */
+const MOST_INNER = 40;
+
+/** What is known beside a workflow: those that its nodes run, and its taint. */
+interface Beside {
+  readonly inner?: InnerWorkflows;
   readonly taint?: Taint | undefined;
 }
 
-function draw(workflow: Workflow, { result, taint }: Known): Drawing {
-  const ids = new Map(Object.keys(workflow.nodes).map((node, index) => [node, `n${index}`]));
-  const visits = visitCounts(result);
-  const degraded = new Set(result?.degraded.map(({ node }) => node));
-  const follows = followCounts(result);
-  const nodes = Object.entries(workflow.nodes).map(([node, { name }]): DrawnNode => {
-    const times = visits.get(node) ?? 0;
-    const marks = marksOf(taint?.nodes.get(node));
-    const came = outcomeOf(node, result);
-    const isDegraded = came === "success" && degraded.has(node);
+interface Known extends Beside {
+  readonly result?: RunResult | undefined;
+}
+
+function draw(workflow: Workflow, known: Known): Drawing {
+  const part = drawPart(workflow, known, "", "n");
+  const { nodes, edges } = everything(part);
+  const isFound = [...nodes, ...edges].some(({ flagged }) => flagged);
+  return {
+    ...part,
+    legend: legendOf(
+      nodes.map(({ look }) => look),
+      isFound,
+    ),
+  };
+}
+
+/** With what stands in the workflows inside. */
+function everything(part: Part): Pick<Part, "nodes" | "edges"> {
+  const inside = part.inner.map(everything);
+  return {
+    nodes: [...part.nodes, ...inside.flatMap(({ nodes }) => nodes)],
+    edges: [...part.edges, ...inside.flatMap(({ edges }) => edges)],
+  };
+}
+
+/** A workflow at the path of the node that runs it; empty: the outermost. */
+function drawPart(workflow: Workflow, known: Known, path: string, prefix: string): Part {
+  const { result, taint } = known;
+  const shown = Object.entries(workflow.nodes).slice(0, path === "" ? undefined : MOST_INNER);
+  const ids = new Map(shown.map(([node], index) => [node, `${prefix}${index}`]));
+  const went = path === "" ? ownWay(result) : innerWay(result, path);
+  const nodes = shown.map(([node, { name, map, call, approval }]): DrawnNode => {
+    const own = path === "" ? node : `${path}/${node}`;
+    const times = went.visits.get(node) ?? 0;
+    const marks = marksOf(taint?.nodes.get(own));
+    const came = result ? (went.outcomes.get(node) ?? "unvisited") : "plain";
     return {
       id: ids.get(node) ?? "",
       label: shortText(name, LONGEST_LABEL) + (times > 1 ? ` ×${times}` : ""),
       entry: node === workflow.entry,
+      kind: map ? "map" : call !== undefined ? "call" : approval ? "approval" : "instruction",
       flagged: marks.flagged,
-      lines: isDegraded ? ["▲ degraded", ...marks.lines] : marks.lines,
-      look: markOf(taint?.nodes.get(node)) ?? (isDegraded ? "degraded" : came),
+      lines: [
+        ...kindLines({ map, call, approval }),
+        ...(came === "degraded" ? ["▲ degraded"] : []),
+        ...(result?.waiting?.some((waiting) => documentOf(waiting.node) === own) ? ["◆ waiting"] : []),
+        ...marks.lines,
+      ],
+      look: markOf(taint?.nodes.get(own)) ?? came,
     };
   });
   const edges = workflow.edges.flatMap(({ from, to, if: written, when, max_iterations }): DrawnEdge[] => {
     const [start, end] = [ids.get(from), ids.get(to)];
     if (start === undefined || end === undefined) return [];
     const condition = written === undefined ? undefined : shownCondition(written);
-    const times = follows.get(edgeKey(from, to, when ?? condition ?? "only path")) ?? 0;
-    const flagged = isFlagged({ when }, taint?.nodes.get(from));
+    const times = went.follows.get(edgeKey(from, to, when ?? condition ?? "only path")) ?? 0;
+    const flagged = isFlagged({ when }, taint?.nodes.get(path === "" ? from : `${path}/${from}`));
     const bound = max_iterations === undefined ? "" : `at most ${max_iterations}×`;
     const label = [
       times > 1 ? `${times}×` : "",
@@ -107,15 +170,24 @@ function draw(workflow: Workflow, { result, taint }: Known): Drawing {
       .join(" ");
     return [{ from: start, to: end, label, follows: times, flagged }];
   });
-  const isFound = [...nodes, ...edges].some(({ flagged }) => flagged);
-  return {
-    nodes,
-    edges,
-    legend: legendOf(
-      nodes.map(({ look }) => look),
-      isFound,
-    ),
-  };
+  return { nodes, edges, inner: shown.flatMap(([node]) => drawInner(node, ids.get(node) ?? "", known, path)) };
+}
+
+function drawInner(node: string, from: string, known: Known, path: string): Inner[] {
+  const own = path === "" ? node : `${path}/${node}`;
+  const workflow = known.inner?.get(own)?.workflow;
+  if (!workflow) return [];
+  const part = drawPart(workflow, known, own, `${from}_`);
+  const to = part.nodes.find(({ entry }) => entry)?.id ?? `${from}_0`;
+  const hidden = Object.keys(workflow.nodes).length - part.nodes.length;
+  const label = `${shortText(workflow.name, LONGEST_LABEL)}${hidden > 0 ? ` (${hidden} more nodes)` : ""}`;
+  return [{ ...part, id: `in_${from}`, label, from, to }];
+}
+
+function kindLines({ map, call, approval }: Pick<WorkflowNode, "map" | "call" | "approval">): string[] {
+  if (map) return [`for each ${map.as} of ${map.over}`];
+  if (call !== undefined) return [`runs ${call}`];
+  return approval ? ["asks a person"] : [];
 }
 
 function shownCondition(written: Condition): string {
@@ -128,22 +200,49 @@ function labelOf(condition: string | undefined, when: string | undefined): strin
   return [condition === undefined ? "" : `if ${condition}`, when?.trim() ? when : ""].filter(Boolean).join(", and ");
 }
 
-function outcomeOf(node: string, result: RunResult | undefined): Outcome {
-  if (!result) return "plain";
-  return result.trace.steps.findLast((step) => step.node === node)?.status ?? "unvisited";
+/** What a run did in a workflow, by node. */
+interface Way {
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly visits: ReadonlyMap<string, number>;
+  readonly follows: ReadonlyMap<string, number>;
 }
 
-function visitCounts(result: RunResult | undefined): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { node, iteration } of result?.trace.steps ?? []) {
-    counts.set(node, Math.max(iteration, counts.get(node) ?? 0));
+function ownWay(result: RunResult | undefined): Way {
+  const degraded = new Set(result?.degraded.map(({ node }) => node));
+  const outcomes = new Map<string, Outcome>();
+  const visits = new Map<string, number>();
+  for (const { node, status, iteration } of result?.trace.steps ?? []) {
+    outcomes.set(node, status === "success" && degraded.has(node) ? "degraded" : status);
+    visits.set(node, Math.max(iteration, visits.get(node) ?? 0));
   }
-  return counts;
+  return { outcomes, visits, follows: followsIn(result ? [result.trace] : []) };
 }
 
-function followCounts(result: RunResult | undefined): Map<string, number> {
+/** Of all the runs of a document together: one that failed among others leaves its node degraded. */
+function innerWay(result: RunResult | undefined, path: string): Way {
+  const traces = Object.entries(result?.trace.inner ?? {}).flatMap(([place, trace]) =>
+    documentOf(place) === path ? [trace] : [],
+  );
+  const came = new Map<string, Set<Outcome>>();
+  const visits = new Map<string, number>();
+  for (const { steps } of traces) {
+    for (const { node, status, retryAttempt } of steps) {
+      if (status !== "failed" || retryAttempt === undefined) came.set(node, (came.get(node) ?? new Set()).add(status));
+      visits.set(node, (visits.get(node) ?? 0) + 1);
+    }
+  }
+  const outcomes = new Map([...came].map(([node, all]): [string, Outcome] => [node, mixed(all)]));
+  return { outcomes, visits, follows: followsIn(traces) };
+}
+
+function mixed(all: ReadonlySet<Outcome>): Outcome {
+  if (all.has("failed")) return all.has("success") ? "degraded" : "failed";
+  return all.has("success") ? "success" : "skipped";
+}
+
+function followsIn(traces: readonly Pick<RunResult["trace"], "edges">[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { from, to, reason } of result?.trace.edges ?? []) {
+  for (const { from, to, reason } of traces.flatMap(({ edges }) => edges)) {
     const key = edgeKey(from, to, reason);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
@@ -169,22 +268,30 @@ const COLOURS: Readonly<
 };
 const FLAG = "#b3261e";
 
-function mermaidOf({ nodes, edges, legend }: Drawing): string {
+/** By kind: what opens and closes a node's text. */
+const SHAPES: Readonly<Record<Kind, readonly [string, string]>> = {
+  instruction: ["[", "]"],
+  map: ["[[", "]]"],
+  call: ["[[", "]]"],
+  approval: ["{{", "}}"],
+};
+
+function mermaidOf(drawing: Drawing): string {
+  const { nodes, edges } = everything(drawing);
+  const { legend } = drawing;
   const followed = edges.flatMap(({ follows }, index) => (follows > 0 ? [index] : []));
   const routes = edges.flatMap(({ flagged }, index) => (flagged ? [index] : []));
   const flags = nodes.flatMap(({ id, flagged }) => (flagged ? [id] : []));
   const used = [...new Set(nodes.map((node) => node.look))];
   return [
     "flowchart TD",
-    ...nodes.map(({ id, label, lines, entry, look }) => {
-      const told = lines.map((line) => `<br/>${mermaidLabel(line)}`).join("");
-      const text = `"${mermaidLabel(label)}${told}"`;
-      return `  ${id}${entry ? `([${text}])` : `[${text}]`}:::${look}`;
-    }),
+    ...drawing.nodes.map((node) => `  ${mermaidNode(node)}`),
+    ...drawing.inner.flatMap((inner) => mermaidInner(inner, "  ")),
     ...edges.map(({ from, to, label, follows }) => {
       const arrow = follows > 0 ? "==>" : "-->";
       return `  ${from} ${arrow}${label === "" ? "" : `|"${mermaidLabel(label)}"|`} ${to}`;
     }),
+    ...linksIn(drawing).map(({ from, to }) => `  ${from} -.-> ${to}`),
     ...(legend.length > 0 ? ['  subgraph legend ["Legend"]'] : []),
     ...legend.map(({ look, text }, index) => `  l${index}["${mermaidLabel(text)}"]:::${look}`),
     ...(legend.length > 0 ? ["  end"] : []),
@@ -201,28 +308,67 @@ function mermaidOf({ nodes, edges, legend }: Drawing): string {
   ].join("\n");
 }
 
-function dotOf({ nodes, edges, legend }: Drawing): string {
+function mermaidNode({ id, label, lines, entry, kind, look }: DrawnNode): string {
+  const told = lines.map((line) => `<br/>${mermaidLabel(line)}`).join("");
+  const [open, close] = entry && kind === "instruction" ? ["([", "])"] : SHAPES[kind];
+  return `${id}${open}"${mermaidLabel(label)}${told}"${close}:::${look}`;
+}
+
+function mermaidInner({ id, label, nodes, inner }: Inner, margin: string): string[] {
+  return [
+    `${margin}subgraph ${id} ["${mermaidLabel(label)}"]`,
+    ...nodes.map((node) => `${margin}  ${mermaidNode(node)}`),
+    ...inner.flatMap((each) => mermaidInner(each, `${margin}  `)),
+    `${margin}end`,
+  ];
+}
+
+/** From each node to what it runs. */
+function linksIn({ inner }: Part): Inner[] {
+  return inner.flatMap((each) => [each, ...linksIn(each)]);
+}
+
+function dotOf(drawing: Drawing): string {
   const font = 'fontname="Arial"';
   return [
     "digraph workflow {",
     `  graph [label="" rankdir=TB bgcolor=transparent nodesep=0.45 ranksep=0.5]`,
     `  node [shape=box style="rounded,filled" ${font} fontsize=12 margin="0.2,0.11"]`,
     `  edge [${font} fontsize=10 color="#9aa0ab" fontcolor="#5b616e" arrowsize=0.7]`,
-    ...nodes.map(dotNode),
-    ...edges.map(dotEdge),
-    ...dotLegend(legend),
+    ...drawing.nodes.map(dotNode),
+    ...drawing.inner.flatMap((inner) => dotInner(inner, "  ")),
+    ...everything(drawing).edges.map(dotEdge),
+    ...linksIn(drawing).map(({ from, to }) => `  ${from} -> ${to} [style="dashed" arrowhead="open" class="open"]`),
+    ...dotLegend(drawing.legend),
     "}",
     "",
   ].join("\n");
 }
 
-function dotNode({ id, label, lines, entry, look, flagged }: DrawnNode): string {
+function dotInner({ id, label, nodes, inner }: Inner, margin: string): string[] {
+  return [
+    `${margin}subgraph cluster_${id} {`,
+    `${margin}  graph [label="${wrapped(label, 40)}" fontname="Arial" fontsize=10 style="rounded" color="#b8bcc4" fontcolor="#5b616e"]`,
+    ...nodes.map((node) => `${margin}${dotNode(node)}`),
+    ...inner.flatMap((each) => dotInner(each, `${margin}  `)),
+    `${margin}}`,
+  ];
+}
+
+const DOT_SHAPES: Readonly<Record<Kind, string>> = {
+  instruction: "",
+  map: " peripheries=2",
+  call: " peripheries=2",
+  approval: ' shape="hexagon"',
+};
+
+function dotNode({ id, label, lines, entry, kind, look, flagged }: DrawnNode): string {
   const { fill, line, text } = COLOURS[look];
   const style = `rounded,filled${entry ? ",bold" : ""}${look === "unvisited" ? ",dashed" : ""}`;
   const outline = flagged ? `color="${FLAG}" penwidth=3` : `color="${line}"`;
   const paint = `fillcolor="${fill}" ${outline} fontcolor="${text}" style="${style}"`;
   const told = lines.map((line) => `\\n${wrapped(line, 40)}`).join("");
-  return `  ${id} [label="${wrapped(label, 24)}${told}" class="${look}" ${paint}]`;
+  return `  ${id} [label="${wrapped(label, 24)}${told}" class="${look}" ${paint}${DOT_SHAPES[kind]}]`;
 }
 
 /** A column of its own, beside the graph. */
@@ -232,7 +378,7 @@ function dotLegend(legend: Drawing["legend"]): string[] {
   const boxes = legend.map(({ look, text }, index) => {
     const flagged = look === "flagged";
     const shown = flagged ? "plain" : look;
-    return `  ${dotNode({ id: `l${index}`, label: text, lines: [], entry: false, look: shown, flagged })}`;
+    return `  ${dotNode({ id: `l${index}`, label: text, lines: [], entry: false, kind: "instruction", look: shown, flagged })}`;
   });
   return [
     "  subgraph cluster_legend {",

@@ -1,8 +1,18 @@
 import type { CallUsage, EvalResult, EventOf, EvidenceCounts, RunEvent } from "../../core/event.ts";
+import { nodePath, placeOf } from "../../core/inner/place.ts";
 import { openingTexts, type Part, type Prompt, type Turn } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import { deepEqual, defined, type Json, type JsonObject } from "../../core/values.ts";
-import { durationOf, type Report, statusOf, type Visit, type VisitStatus, visitsOf } from "../model/visits.ts";
+import { itemWord } from "../model/items.ts";
+import {
+  durationOf,
+  type InnerRun,
+  type Report,
+  statusOf,
+  type Visit,
+  type VisitStatus,
+  visitsOf,
+} from "../model/visits.ts";
 
 /** The visits of one node, with all that was said in them (`skillflow.node/1`). */
 export interface NodeVisits {
@@ -35,7 +45,27 @@ export interface VisitRecord {
   readonly evidence?: EvidenceCounts;
   readonly retries: readonly { readonly attempt: number; readonly reason: string; readonly preamble: string }[];
   readonly remarks: readonly { readonly kind: string; readonly text: string }[];
+  /** The runs inside it, in the order of a map's list. */
+  readonly inner?: readonly InnerSummary[];
+  /** How many items a map has left for the next run. */
+  readonly left?: number;
+  readonly approval?: {
+    readonly ask: string;
+    readonly approved: boolean | null;
+    readonly by: string | null;
+    readonly note: string | null;
+    readonly at: string | null;
+  };
   readonly route?: { readonly to: string; readonly reason: string };
+}
+
+export interface InnerSummary {
+  /** `each[fp-81]`: its nodes are named behind it. */
+  readonly place: string;
+  readonly status: string;
+  readonly verdict?: string;
+  readonly complaint?: string;
+  readonly nodes: readonly string[];
 }
 
 /** A question to the model, and what came of it. `seq` is the position of its answer in the run. */
@@ -82,14 +112,16 @@ export function nodeVisits(reading: Reading, node: string): NodeVisits {
   const { record, events } = reading;
   const said = groupByVisit(events);
   const promptOf = recordedPrompts({ record, events });
-  const visits = visitsOf(reading).visits.filter((visit) => visit.node === node);
+  const { every } = visitsOf(reading);
+  const visits = every.flatMap((visit, index) => {
+    return nodePath(visit.at, visit.node) === node ? [{ visit, own: said[index] ?? [] }] : [];
+  });
   return {
     schema: "skillflow.node/1",
     run: record.run,
     node,
-    name: record.workflow.nodes[node]?.name ?? node,
-    visits: visits.map((visit) => {
-      const own = said[visit.number - 1] ?? [];
+    name: visits[0]?.visit.name ?? node,
+    visits: visits.map(({ visit, own }) => {
       return describeVisit(
         visit,
         own,
@@ -109,9 +141,14 @@ type Answer = RunEvent & EventOf<"model:reply">;
 /** The events of each visit, those of its routing included. */
 function groupByVisit(events: readonly RunEvent[]): RunEvent[][] {
   const groups: RunEvent[][] = [];
+  const open = new Map<string | undefined, RunEvent[]>();
   for (const event of events) {
-    if (event.type === "node:enter") groups.push([]);
-    groups.at(-1)?.push(event);
+    if (event.type === "node:enter") {
+      const group: RunEvent[] = [];
+      groups.push(group);
+      open.set(event.at, group);
+    }
+    open.get(event.at)?.push(event);
   }
   return groups;
 }
@@ -163,8 +200,27 @@ function describeVisit(visit: Visit, events: readonly RunEvent[], asks: readonly
     ...defined("evidence", result?.evidence),
     retries: retries.map(({ attempt, reason, preamble }) => ({ attempt, reason, preamble })),
     remarks,
+    ...(visit.inner.length > 0 ? { inner: visit.inner.map((run) => describeInner(visit, run)) } : {}),
+    ...(visit.left > 0 ? { left: visit.left } : {}),
+    ...defined("approval", approvalOf(visit)),
     ...defined("route", route && { to: route.to, reason: route.reason }),
   };
+}
+
+function describeInner({ at, node }: Visit, run: InnerRun): InnerSummary {
+  return {
+    place: placeOf(at, node, run.key),
+    status: itemWord(run),
+    ...defined("verdict", run.verdict),
+    ...(run.complaint === "" ? {} : { complaint: run.complaint }),
+    nodes: [...new Set(run.visits.map((visit) => visit.node))],
+  };
+}
+
+function approvalOf({ asked, word }: Visit): VisitRecord["approval"] {
+  if (!asked) return undefined;
+  const { approved = null, by = null, note = null, time: at = null } = word ?? {};
+  return { ask: asked.ask, approved, by, note, at };
 }
 
 function describeCall(call: Visit["calls"][number], seq: number): CallRecord {

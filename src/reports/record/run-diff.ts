@@ -1,5 +1,6 @@
 import { diffArrays } from "diff";
 import type { NodeResult, RunEvent } from "../../core/event.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import type { Prompt } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import { deepEqual, defined, isObject, type Json } from "../../core/values.ts";
@@ -86,7 +87,7 @@ function comparedRun({ record, events, result }: Report): ComparedRun {
 }
 
 function pathOf({ events }: Report): string[] {
-  return events.flatMap((event) => (event.type === "node:enter" ? [event.node] : []));
+  return events.flatMap((event) => (event.type === "node:enter" && event.at === undefined ? [event.node] : []));
 }
 
 function firstApart(a: readonly string[], b: readonly string[]): string | null {
@@ -119,13 +120,23 @@ function nodesOf({ record, events, result }: Report): ReadonlyMap<string, NodePa
   const past = new Map<string, RunEvent[]>();
   for (const event of events) {
     if (!("node" in event) || event.node === undefined) continue;
-    if (event.type === "node:enter" && !past.has(event.node)) past.set(event.node, []);
-    past.get(event.node)?.push(event);
+    const path = nodePath(event.at, event.node);
+    if (event.type === "node:enter" && !past.has(path)) past.set(path, []);
+    past.get(path)?.push(event);
   }
   const nodes = [...past].map(([id, own]) => {
-    return [id, { result: result.results[id], calls: callsOf(own), prompts: begunWith(own, promptOf) }] as const;
+    return [
+      id,
+      { result: result.results[id] ?? resultIn(own), calls: callsOf(own), prompts: begunWith(own, promptOf) },
+    ] as const;
   });
   return new Map(nodes);
+}
+
+/** Of a node of an inner run: its last one. */
+function resultIn(own: readonly RunEvent[]): NodeResult | undefined {
+  const exit = own.findLast((event) => event.type === "node:exit");
+  return exit?.type === "node:exit" ? exit.result : undefined;
 }
 
 function callsOf(events: readonly RunEvent[]): Made[] {

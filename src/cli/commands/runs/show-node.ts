@@ -61,7 +61,37 @@ function describeVisit({ node, name }: NodeVisits, visit: Visit, view: View): st
     ...inOrder(visit).flatMap((step) => ("purpose" in step ? describeAsk(step, view) : describeCall(step, view))),
     ...visit.remarks.map(({ kind, text }) => `  ${paint("yellow", `! ${kind}:`)} ${plainLine(text)}`),
     ...visit.retries.map(({ attempt, reason }) => `  ${paint("yellow", `↻ retry ${attempt}:`)} ${plainLine(reason)}`),
+    ...describeInside(visit, view),
     ...describeOutcome(visit, view),
+  ];
+}
+
+const MOST_INSIDE = 40;
+
+/** What it ran, that which failed first, by the places that this command takes; and what a person was asked. */
+function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most }: View): string[] {
+  const ordered = [
+    ...inner.filter(({ status }) => status === "failed"),
+    ...inner.filter(({ status }) => status !== "failed"),
+  ];
+  const shown = Number.isFinite(most) ? ordered.slice(0, MOST_INSIDE) : ordered;
+  const rows = shown.map(({ place, status, verdict, complaint, nodes }) => {
+    const said = [verdict, complaint, nodes.length > 0 ? `at ${nodes.join(", ")}` : undefined];
+    const mark =
+      status === "failed" ? paint("red", "✘") : status === "succeeded" ? paint("green", "✔") : paint("yellow", "↷");
+    return `  ${mark} ${paint("bold", plainLine(place))} ${status}${said.map((part) => (part === undefined ? "" : ` · ${plainLine(part)}`)).join("")}`;
+  });
+  const more = ordered.length - shown.length;
+  const word =
+    approval &&
+    (approval.approved === null
+      ? "nobody has answered"
+      : `${approval.approved ? "approved" : "denied"} by ${approval.by}`);
+  return [
+    ...rows,
+    ...(more > 0 ? [`  ${paint("dim", `(${plural(more, "more")}: --verbose)`)}`] : []),
+    ...(left > 0 ? [`  ${plural(left, "item")} left for the next run`] : []),
+    ...(approval ? [`  ${paint("yellow", "◆")} ${plainLine(approval.ask)}`, `    ${plainLine(word ?? "")}`] : []),
   ];
 }
 
@@ -147,7 +177,8 @@ function quoted(text: string, { paint, most }: View): string[] {
   return left > 0 ? [...lines, more] : lines;
 }
 
-function describeOutcome({ data, evals, evidence, route }: Visit, { paint, width }: View): string[] {
+function describeOutcome({ data: given, inner, evals, evidence, route }: Visit, { paint, width }: View): string[] {
+  const data = given && inner ? Object.fromEntries(Object.entries(given).filter(([key]) => key !== "items")) : given;
   const judged = evals.map(({ name, kind, pass, reasoning }) => {
     const mark = pass ? paint("green", "✔") : paint("red", "✘");
     return `  ${mark} ${plainLine(name)} ${paint("dim", kind)}${reasoning ? `: ${plainLine(reasoning)}` : ""}`;
