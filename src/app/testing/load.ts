@@ -1,6 +1,8 @@
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { flatWorkflow } from "../../core/inner/flat.ts";
+import { documentOf } from "../../core/inner/place.ts";
 import { parseModel } from "../../core/model-name.ts";
 import { OWN_TOOLS } from "../../core/own/own-tools.ts";
 import { describeTools } from "../../core/skill.ts";
@@ -13,7 +15,8 @@ import { readRecording } from "../../stores/run-lines.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";
 import { openServing, ownPrefixes, type Serving } from "../models.ts";
-import { gatherSkills, type SkillEntries } from "../skills/entries.ts";
+import { readInner } from "../runs/inner.ts";
+import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import { rootOfTest, shownPath } from "./find.ts";
 import { bareName } from "./stage.ts";
 
@@ -78,7 +81,7 @@ async function loadTest(
     ...(named && "code" in named ? [{ severity: "error" as const, path: ["workflow"], ...named }] : []),
     ...(read?.diagnostics ?? []).filter((one) => hasErrors([one])),
     ...("models" in own ? [] : own.diagnostics),
-    ...(read && workflow ? await nameFindings(workspace, sketch, { ...read, workflow }) : []),
+    ...(read && workflow ? await nameFindings(workspace, sketch, { ...read, workflow, document: document ?? "" }) : []),
     ...(given.length > 0 ? [] : promptFindings(sketch)),
   ];
   if (found.length > 0 || !test || !workflow || document === undefined || !("models" in own)) return found.map(place);
@@ -145,15 +148,17 @@ function unknown(path: Diagnostic["path"], message: string, hint: string | undef
 
 /** Nodes and tools that the workflow does not have. */
 async function nameFindings(
-  { skills }: Workspace,
+  workspace: Workspace,
   { nodes, tools }: TestSketch,
-  { workflow, inline }: Pick<ReturnType<typeof readWorkflow>, "inline"> & { readonly workflow: Workflow },
+  read: Pick<ReturnType<typeof readWorkflow>, "inline"> & { readonly workflow: Workflow; readonly document: string },
 ): Promise<Diagnostic[]> {
-  const isKnownTool = toolsOf(await gatherSkills(skills, workflow, inline));
-  const known = Object.keys(workflow.nodes);
+  const { inner } = readInner(workspace, read);
+  const isKnownTool = toolsOf(await gatherAll(workspace.skills, [...inner.values(), read]));
+  const known = Object.keys(flatWorkflow(read.workflow, inner).nodes);
+  const names = new Set(known.flatMap((path) => [path, path.slice(path.lastIndexOf("/") + 1)]));
   return [
     ...nodes.flatMap(({ name, path }) => {
-      if (known.includes(name)) return [];
+      if (names.has(documentOf(name))) return [];
       const near = nearest(name, known);
       return [unknown(path, `the workflow has no node "${name}"`, near && `did you mean "${near}"?`)];
     }),

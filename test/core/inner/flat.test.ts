@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { flatWorkflow } from "../../../src/core/inner/flat.ts";
 import { findTaint } from "../../../src/core/taint/taint.ts";
-import { workflowOf } from "../../harness.ts";
+import type { DeclaredSkill } from "../../../src/core/taint/tools.ts";
+import { skillOf, toolOf, workflowOf } from "../../harness.ts";
 
 const INSIDE = workflowOf({ look: { skills: ["tickets"] }, say: { skills: ["chat"] } }, ["look -> say"]);
 const OUTSIDE = workflowOf({ before: {}, each: { call: "./inside.yml" }, after: {} }, [
@@ -30,17 +31,15 @@ describe("a workflow with those inside it laid flat", () => {
   });
 
   it("carries strangers' text from a node inside to what comes after, and not to what came before", () => {
-    const tool = (effect: "read" | "write") => ({
-      ...{ name: "x", description: "", input_schema: {}, effect, idempotent: true },
-      origin: "stranger" as const,
-    });
-    const skills = new Map(
-      (["tickets", "chat"] as const).map((id) => [
-        id,
-        { tools: [{ ...tool(id === "chat" ? "write" : "read"), skill: id, exposed: `${id}_x` }], unknown: [] },
-      ]),
-    );
-    const { nodes, findings } = findTaint({ workflow: flat, skills: skills as never, writes: "allow" });
+    const declare = (id: string, tool: ReturnType<typeof toolOf>): [string, DeclaredSkill] => {
+      const record = skillOf(id, [tool]);
+      return [id, { open: record, whole: record, unknown: [] }];
+    };
+    const skills = new Map([
+      declare("tickets", toolOf("tickets", "find")),
+      declare("chat", toolOf("chat", "post", { effect: "write" })),
+    ]);
+    const { nodes, findings } = findTaint({ workflow: { ...flat, inputs: {} }, skills, writes: "allow" });
     expect([...nodes].flatMap(([id, { tainted }]) => (tainted ? [id] : []))).toEqual(
       expect.arrayContaining(["each", "after", "each/look", "each/say"]),
     );
