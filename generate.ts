@@ -38,6 +38,7 @@ function exampleJobs(): [path: string, content: string][] {
     reads: ["GITHUB_TOKEN", "SENTRY_AUTH_TOKEN"],
     writes: ["GITHUB_TOKEN", "SLACK_WEBHOOK_URL"],
   };
+  const board = { ...triage, workflow: "workflows/board-triage.yml", state: "skillflow-state" };
   const review = { workflow: "workflows/review.yml", reads: [], writes: [] };
   return [
     ["examples/triage-on-github.yml", githubJob({ ...triage, action: "./", startedBy: "alert" })],
@@ -47,6 +48,8 @@ function exampleJobs(): [path: string, content: string][] {
       githubJob({ ...review, action: ACTION_TO_FILL_IN, startedBy: "pull request" }),
     ],
     ["examples/triage-on-gitlab.yml", gitlabJob(triage)],
+    ["examples/board-on-github.yml", githubJob({ ...board, action: "./", startedBy: "schedule" })],
+    ["examples/board-on-gitlab.yml", gitlabJob(board)],
   ];
 }
 

@@ -31,7 +31,7 @@ interface Document {
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (name: string) => parse(readFileSync(join(ROOT, name), "utf8"));
-const GITHUB = ["triage-on-github", "schedule-on-github", "pull-request-on-github"] as const;
+const GITHUB = ["triage-on-github", "schedule-on-github", "board-on-github", "pull-request-on-github"] as const;
 const documentOf = (name: (typeof GITHUB)[number]): Document => read(`examples/${name}.yml`);
 const isOurs = ({ uses }: Step) => uses === "./" || /^OWNER\/skillflow@0{40}$/.test(uses ?? "");
 const variablesOf = ({ steps }: Job) => steps.flatMap(({ env }) => Object.entries(env ?? {}));
@@ -82,10 +82,19 @@ describe.each(GITHUB)("the example %s", (name) => {
 
   it("may do no more than each job says, and leaves no credentials in a checkout", () => {
     expect(document.permissions).toEqual({});
-    for (const { permissions } of jobs) expect(permissions).toMatchObject({ contents: "read" });
-    for (const { uses, with: given } of steps) {
-      if (uses?.startsWith("actions/checkout@")) expect(given).toMatchObject({ "persist-credentials": false });
+    for (const [id, job] of Object.entries(document.jobs)) {
+      // It pushes the branch of the state, with what the checkout leaves.
+      const remembers = name === "board-on-github" && id === "analyse";
+      expect(job.permissions).toMatchObject({ contents: remembers ? "write" : "read" });
+      const checkout = job.steps.find(({ uses }) => uses?.startsWith("actions/checkout@"));
+      if (!remembers) expect(checkout?.with).toMatchObject({ "persist-credentials": false });
     }
+  });
+
+  it("remembers only where it says so", () => {
+    const told = JSON.stringify(document).includes("--state git:skillflow-state");
+    expect(told).toBe(name === "board-on-github");
+    if (told) expect(document).toMatchObject({ concurrency: "skillflow" });
   });
 });
 

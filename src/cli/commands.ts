@@ -256,7 +256,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       "write a workflow that runs without a key, its test, .skillflow.yml and .env.example (default name: triage)",
     details: "Looks at the project first; on a terminal it asks two questions. A file that is there stays as it is.",
     options: [
-      ["--from <workflow>", "start from a shipped workflow", { choices: ["triage"] }],
+      ["--from <workflow>", "start from a shipped workflow", { choices: ["triage", "board"] }],
       ["--ci <system>", "write the CI job too", { choices: ["github", "gitlab"] }],
       ...PROJECT,
     ],

@@ -85,8 +85,22 @@ describe("skillflow init", () => {
     expect(await start(cwd, ["checkout-triage", "--from", "triage"])).toMatchObject({ code: 0 });
     expect(parse(read(cwd, "workflows/checkout-triage.yml"))).toMatchObject({ id: "checkout-triage", entry: "gather" });
     await expectSound(cwd, "checkout-triage");
-    const other = await start(cwd, ["--from", "board"]);
+    const other = await start(cwd, ["--from", "nothing"]);
     expect([other.code, other.stderr.includes("triage")]).toEqual([2, true]);
+  });
+
+  it("starts from the triage of a board, whose job keeps what it has seen", async () => {
+    const cwd = makeProject();
+    const { code, stdout } = await start(cwd, ["errors", "--from", "board", "--ci", "github"]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/ test workflows\/errors\.test\.yml\n$/)]);
+    expect(parse(read(cwd, "workflows/errors.yml"))).toMatchObject({
+      id: "errors",
+      writes: "plan",
+      nodes: { each: { workflow: "./errors-issue.yml" } },
+    });
+    expect(read(cwd, ".github/workflows/skillflow.yml")).toContain("args: --state git:skillflow-state");
+    const tested = await runHere(["test"], { cwd });
+    expect(tested.code, tested.stderr).toBe(0);
   });
 
   it("keeps what is there, says so, and ends well", async () => {

@@ -24,7 +24,7 @@ const CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6
 const UPLOAD = "actions/upload-artifact@b7c566a772e6b6bfb58ed0dc250532a479d7789f # v6.0.0";
 const DOWNLOAD = "actions/download-artifact@37930b1c2abaa49bbe596cd826c3c89aef350131 # v7.0.0";
 
-function twoJobs({ workflow, model, key, reads, writes, action, startedBy }: GithubJob): string[] {
+function twoJobs({ workflow, model, key, reads, writes, state, action, startedBy }: GithubJob): string[] {
   const isAlert = startedBy === "alert";
   return [
     "# The first job asks the model and holds nothing that writes. The second writes what somebody has agreed to in the environment",
@@ -34,7 +34,7 @@ function twoJobs({ workflow, model, key, reads, writes, action, startedBy }: Git
           "# Alerts are sent as repository_dispatch, by a token that may write to the repository:",
           "#   jq '{event_type: \"alert\", client_payload: .}' alert.json | gh api repos/OWNER/REPO/dispatches --input -",
         ]
-      : ["# Nothing is remembered from one run to the next."]),
+      : rememberedWhere(state)),
     ...toFillIn(action),
     "name: Skillflow",
     "on:",
@@ -48,12 +48,12 @@ function twoJobs({ workflow, model, key, reads, writes, action, startedBy }: Git
     "  analyse:",
     "    runs-on: ubuntu-24.04",
     "    timeout-minutes: 40",
-    `    permissions: ${permissions(reads, "read")}`,
+    `    permissions: ${permissions(reads, "read", state)}`,
     "    outputs:",
     ...["plan-count", "plan-digest", "record-digest"].map((name) => `      ${name}: \${{ steps.run.outputs.${name} }}`),
     "    steps:",
     `      - uses: ${CHECKOUT}`,
-    "        with: { persist-credentials: false }",
+    ...(state === undefined ? ["        with: { persist-credentials: false }"] : []),
     "      - id: run",
     `        uses: ${action}`,
     "        with:",
@@ -63,6 +63,7 @@ function twoJobs({ workflow, model, key, reads, writes, action, startedBy }: Git
     "          writes: plan",
     "          out: triage/out",
     "          store: triage/runs",
+    ...(state === undefined ? [] : [`          args: --state git:${state} --report digest=triage/out/digest.md`]),
     ...environment([...(key === undefined ? [] : [key]), ...reads]),
     `      - uses: ${UPLOAD}`,
     "        if: always()",
@@ -138,9 +139,18 @@ function toFillIn(action: string): string[] {
     : [];
 }
 
+function rememberedWhere(state: string | undefined): string[] {
+  if (state === undefined) return ["# Nothing is remembered from one run to the next."];
+  return [
+    `# What was seen is kept on the branch ${state}, which the first job pushes: for that alone it may write contents. Protect the`,
+    "# other branches.",
+  ];
+}
+
 /** GITHUB_TOKEN is the job's own, and may do what the job says. */
-function permissions(variables: readonly string[], issues: "read" | "write"): string {
-  return variables.includes("GITHUB_TOKEN") ? `{ contents: read, issues: ${issues} }` : "{ contents: read }";
+function permissions(variables: readonly string[], issues: "read" | "write", state?: string): string {
+  const contents = `contents: ${state === undefined ? "read" : "write"}`;
+  return variables.includes("GITHUB_TOKEN") ? `{ ${contents}, issues: ${issues} }` : `{ ${contents} }`;
 }
 
 function environment(variables: readonly string[]): string[] {

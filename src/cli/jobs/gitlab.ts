@@ -5,10 +5,11 @@ import type { CiJob } from "./job.ts";
 /** Where `init` writes it; `.gitlab-ci.yml` includes it. */
 export const GITLAB_FILE = ".gitlab-ci.skillflow.yml";
 
-export function gitlabJob({ workflow, model, key, reads, writes }: CiJob): string {
+export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob): string {
   const flags = [
     "--writes plan --store triage/runs --out triage/out",
     ...(model === undefined ? [] : ['--model "$MODEL"']),
+    ...(state === undefined ? [] : [`--state git:${state} --report digest=triage/out/digest.md`]),
   ];
   const lines = [
     "# The first job asks the model and holds nothing that writes. The second is started by hand in the protected environment",
@@ -17,6 +18,12 @@ export function gitlabJob({ workflow, model, key, reads, writes }: CiJob): strin
     "# variable ALERT, or scheduled. The variables are masked and protected (Settings, CI/CD, Variables):",
     `#   of skillflow-analyse: ${namesOf([...(key === undefined ? [] : [key]), ...reads])}`,
     `#   of skillflow-apply, in the environment skillflow-writes: ${namesOf(writes)}`,
+    ...(state === undefined
+      ? []
+      : [
+          `# What was seen is kept on the branch ${state}: allow pushes by job tokens (Settings, CI/CD, Job token permissions) and`,
+          "# protect the other branches.",
+        ]),
     ".skillflow:",
     "  image: node:24-bookworm-slim",
     "  rules:",

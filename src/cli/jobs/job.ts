@@ -8,6 +8,8 @@ export interface CiJob {
   readonly key?: string;
   /** The variables that skills need to read, in the job that asks the model. */
   readonly reads: readonly string[];
+  /** The branch that keeps what runs remember; undefined where nothing is. */
+  readonly state?: string;
   /** Those that they need to write, in the job that applies the plan. */
   readonly writes: readonly string[];
 }

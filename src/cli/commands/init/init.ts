@@ -9,6 +9,7 @@ import { plainLine } from "../../../reports/inert.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal.ts";
+import { boardFiles } from "./board.ts";
 import { configText, environmentText, jobFile } from "./settings.ts";
 import { editorLine, pathsOf, type StarterFile, starterFiles } from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";
@@ -26,19 +27,32 @@ export const init: Action = async (io, [given], flags) => {
   const asked = text(flags, "ci") ?? (await ask(io, flags, `Write a CI job: github, gitlab or none? [${guess}]`));
   const ci = ciOf(asked === "" ? guess : (asked ?? "none"));
   const files: StarterFile[] = [
-    ...(flags.from === "triage" ? triageFiles(name, shippedTriage()) : starterFiles({ name, ...survey })),
+    ...workflowFiles(flags, name, survey),
     [".skillflow.yml", editorLine("config", "") + configText(survey)],
     [".env.example", environmentText(survey)],
-    ...(ci === undefined ? [] : [jobFile(ci, { name, survey })]),
+    ...(ci === undefined
+      ? []
+      : [jobFile(ci, { name, survey, state: flags.from === "board" ? STATE_BRANCH : undefined })]),
   ];
   for (const [path, content] of files) await put(io, flags, root, { path, content });
   await tellNext(io, flags, { root, name, ci });
   return 0;
 };
 
-function shippedTriage(): string {
-  return readFileSync(packagePath(join("workflows", "incident-triage.yml")), "utf8");
+function workflowFiles(flags: Flags, name: string, survey: Survey): StarterFile[] {
+  if (flags.from === "triage") return triageFiles(name, shipped("incident-triage.yml"));
+  if (flags.from === "board") {
+    return boardFiles(name, { board: shipped("board-triage.yml"), issue: shipped("one-issue.yml") });
+  }
+  return starterFiles({ name, ...survey });
 }
+
+function shipped(file: string): string {
+  return readFileSync(packagePath(join("workflows", file)), "utf8");
+}
+
+/** Where a board's job keeps what it has seen. */
+const STATE_BRANCH = "skillflow-state";
 
 const USUAL = "triage";
 
@@ -115,7 +129,9 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Prom
       await io.err("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");
     if (ci === "github")
       await io.err("\nName the action's repository and commit in the job where it says OWNER/skillflow\n");
-    await io.err(`\nTest it:  ${program} test ${at(test)}\nRun it without a key:\n`);
+    if (flags.from !== "board") await io.err(`\nTest it:  ${program} test ${at(test)}\nRun it without a key:\n`);
+    else await io.err("\nA run reads the board of a tracker. Test it without one, and without a key:\n");
   }
-  await io.outText(`${program} run ${at(workflow)} --model script:${at(script)}\n`);
+  const run = `run ${at(workflow)} --model script:${at(script)}`;
+  await io.outText(`${program} ${flags.from === "board" ? `test ${at(test)}` : run}\n`);
 }

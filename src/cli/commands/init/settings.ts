@@ -1,3 +1,4 @@
+import { defined } from "../../../core/values.ts";
 import { ACTION_TO_FILL_IN, GITHUB_FILE, githubJob } from "../../jobs/github.ts";
 import { GITLAB_FILE, gitlabJob } from "../../jobs/gitlab.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
@@ -39,7 +40,7 @@ export function environmentText({ variables }: Survey): string {
 /** Secrets of readers go to the job that asks the model, those of tellers to the one that applies. */
 export function jobFile(
   ci: "github" | "gitlab",
-  { name, survey }: { readonly name: string; readonly survey: Survey },
+  { name, survey, state }: { readonly name: string; readonly survey: Survey; readonly state?: string | undefined },
 ): StarterFile {
   const { readers, tellers, variables, key = "ANTHROPIC_API_KEY" } = survey;
   const namesOf = (ids: readonly string[]) => {
@@ -48,7 +49,11 @@ export function jobFile(
       .filter(({ isRequired, isSecret }) => isRequired || isSecret);
     return [...new Set(all.map((variable) => variable.name))];
   };
-  const job = { workflow: pathsOf(name).workflow, key, reads: namesOf(readers), writes: namesOf(tellers) };
+  const secrets = { key, reads: namesOf(readers), writes: namesOf(tellers) };
+  const job = { workflow: pathsOf(name).workflow, ...secrets, ...defined("state", state) };
   if (ci === "gitlab") return [GITLAB_FILE, gitlabJob(job)];
-  return [GITHUB_FILE, githubJob({ ...job, action: ACTION_TO_FILL_IN, startedBy: "alert" })];
+  return [
+    GITHUB_FILE,
+    githubJob({ ...job, action: ACTION_TO_FILL_IN, startedBy: state === undefined ? "alert" : "schedule" }),
+  ];
 }
