@@ -1,26 +1,25 @@
 import { fold } from "../core/engine/fold.ts";
 import { next } from "../core/engine/interpreter.ts";
-import { isUnder } from "../core/engine/limits.ts";
 import type { Program } from "../core/engine/program.ts";
 import { begin, type State } from "../core/engine/state.ts";
 import type { SingleStep, Step } from "../core/engine/step.ts";
-import { callEvents } from "../core/engine/turn-calls.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Entry, EventBody, RunEvent, StepKey } from "../core/event.ts";
+import type { Entry, EventBody, RunEvent } from "../core/event.ts";
 import { answerQuestion } from "../core/evidence/question.ts";
-import type { Call } from "../core/own/call.ts";
 import type { Journal, Observer, SkillLog } from "../core/ports.ts";
 import { redactDecision, redactOutcome } from "../core/record/content.ts";
 import type { Redactor } from "../core/redact/redact.ts";
-import type { Outcome } from "../core/skill.ts";
 import { cutText } from "../core/values.ts";
 import type { Ask } from "./ask.ts";
-import { type Budget, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
+import { type Beside, cutOffIn, nothingBeside, takeBeside } from "./beside.ts";
+import { type Alarm, type Budget, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
 import type { AskReach, CallTool } from "./call.ts";
+import { noCalls, performCalls, type Running } from "./calls.ts";
 import type { Suspect } from "./context.ts";
 import type { Afterwards, Recall } from "./recall.ts";
 import { Stop } from "./stop.ts";
 import { suspected } from "./stray.ts";
+import { nextTurn } from "./turns.ts";
 
 export interface Run {
   readonly program: Program;
@@ -52,8 +51,8 @@ export async function driveRun(run: Run): Promise<State> {
   if (run.signal.aborted) interrupt();
   else run.signal.addEventListener("abort", interrupt, { once: true });
   try {
-    const beside = { underWay: new Map(), running: new Map(), budgets: new Set<never>(), settling: createSettling() };
-    return await suspected(strays, () => driveSteps({ ...run, interrupted, alarm, untold: strays.untold, ...beside }));
+    const open = { interrupted, alarm, untold: strays.untold, running: new Map(), ...nothingBeside() };
+    return await suspected(strays, () => driveSteps({ ...run, ...open }));
   } finally {
     run.signal.removeEventListener("abort", interrupt);
     alarm.close();
@@ -61,12 +60,9 @@ export async function driveRun(run: Run): Promise<State> {
   }
 }
 
-interface Drive extends Run, Timed {
+interface Drive extends Run, Timed, Beside {
   /** To be told in the next record. */
   readonly untold: EventBody[];
-  /** What was begun side by side and is not recorded. */
-  readonly underWay: UnderWay;
-  readonly settling: ReturnType<typeof createSettling>;
   /** The calls of each run, the inner ones by their place. */
   readonly running: Map<string | undefined, Running>;
 }
@@ -95,7 +91,6 @@ async function driveSteps(run: Drive): Promise<State> {
 
 /** Signals and timers are heard so often whatever the steps are, after every call, and before the end. */
 const MOST_DEAF_MS = 1;
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function endsRun(step: Step): boolean {
   return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
@@ -155,60 +150,11 @@ function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly En
   return at === undefined ? bodies : bodies.map((body) => (isOfAll(body) ? body : { ...body, at }));
 }
 
-/** Steps of inner runs that were begun side by side, and what came of them so far. */
-type UnderWay = Map<StepKey, Begun>;
-interface Begun {
-  entries?: readonly Entry[];
-  defect?: { readonly error: unknown };
-}
-
 /** Begins what is not under way yet, waits until one is over, and takes all that are. */
-async function performBeside(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
+function performBeside(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
   const steps = step.kind === "together" ? step.steps : [step];
-  const keys = steps.map(({ key }) => key);
-  for (const each of steps) if (!run.underWay.has(each.key)) beginBeside(run, state, each);
-  const isOver = (key: StepKey) => isSettled(run.underWay.get(key));
-  // A replay takes what was recorded together, and nothing else.
-  await run.settling.until(() => (run.recall ? keys.every(isOver) : keys.some(isOver)));
-  await nextTurn();
-  const ending = [...run.budgets].filter(({ key, isEnded }) => keys.includes(key) && isEnded()).map(({ key }) => key);
-  await run.settling.until(() => ending.every(isOver));
-  return collect(run, keys.filter(isOver));
-}
-
-function isSettled(begun: Begun | undefined): boolean {
-  return begun?.entries !== undefined || begun?.defect !== undefined;
-}
-
-function beginBeside(run: Drive, state: State, step: SingleStep): void {
-  const alarm = createAlarm();
-  const begun: Begun = {};
-  run.underWay.set(step.key, begun);
-  const over = (how: Begun) => {
-    alarm.close();
-    Object.assign(begun, how);
-    run.settling.tell();
-  };
-  Promise.resolve(performOne({ ...run, alarm }, state, step)).then(
-    (entries) => over({ entries }),
-    (error: unknown) => over({ defect: { error } }),
-  );
-}
-
-/** What ended them all is said once, last. */
-function collect({ underWay }: Drive, keys: readonly StepKey[]): Entry[] {
-  const all = keys.flatMap((key) => {
-    const { entries = [], defect } = underWay.get(key) ?? {};
-    if (defect) throw defect.error;
-    underWay.delete(key);
-    return entries.map((entry): Entry => ({ ...entry, key }));
-  });
-  const endings = new Map(all.filter(isEnding).map((entry) => [JSON.stringify({ ...entry, key: "" }), entry]));
-  return [...all.filter((entry) => !isEnding(entry)), ...endings.values()];
-}
-
-function isEnding({ type }: EventBody): boolean {
-  return type === "run:interrupt" || type === "limit:reached";
+  const begin = (each: SingleStep, alarm: Alarm) => performOne({ ...run, alarm }, state, each);
+  return takeBeside(run, steps, { begin, takesAll: run.recall !== undefined });
 }
 
 /** A visit that is left takes what is under way in it along: what came of that so far is recorded with it. */
@@ -218,31 +164,6 @@ function endInside(run: Drive, step: Decision, position: number): readonly Entry
 }
 
 type Decision = Extract<SingleStep, { kind: "decide" }>;
-
-async function cutOffIn(run: Drive, exit: StepKey): Promise<readonly Entry[]> {
-  const prefix = exit.slice(0, exit.lastIndexOf("/exit/"));
-  const inside = [...run.underWay.keys()].filter((each) => isUnder(each, prefix));
-  for (const budget of run.budgets) if (inside.includes(budget.key)) budget.endWith(LEFT);
-  await run.settling.until(() => inside.every((each) => isSettled(run.underWay.get(each))));
-  return collect(run, inside).filter((entry) => !isEnding(entry));
-}
-
-const LEFT: Entry = { type: "run:interrupt", reason: "its node was left" };
-
-/** Tells whoever waits that something is over. */
-function createSettling() {
-  let wake: (() => void) | undefined;
-  return {
-    tell: () => wake?.(),
-    async until(isOver: () => boolean): Promise<void> {
-      while (!isOver()) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-  };
-}
 
 function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
   return bodies.map((body) => {
@@ -346,93 +267,4 @@ async function performExamine(run: Run, { question }: Extract<SingleStep, { kind
     if (text !== undefined) texts.set(blob_id, text);
   }
   return answerQuestion(question, texts);
-}
-
-/** Calls started and not yet recorded. */
-interface Running {
-  /** By step key. */
-  readonly calls: Map<StepKey, RunningCall>;
-  /** What ends them all; in its place stands another once it did. */
-  stop: Stop;
-  /** Told when one of them is over. */
-  onOver: () => void;
-}
-
-interface RunningCall {
-  readonly call: Call;
-  isBegun: boolean;
-  outcome?: Outcome;
-  /** What the call itself never throws. */
-  defect?: { readonly error: unknown };
-}
-
-function noCalls(): Running {
-  return { calls: new Map(), stop: new Stop(), onOver: () => undefined };
-}
-
-/** Starts what is not running yet, waits until at least one is done, gives all that are. */
-async function performCalls(
-  run: Run,
-  step: Extract<SingleStep, { kind: "call" }>,
-  running: Running,
-  budget: Budget,
-): Promise<readonly Entry[]> {
-  if (!budget.ended()) for (const call of step.calls) if (!running.calls.has(call.key)) startCall(run, call, running);
-  try {
-    await budget.orEnd(oneOver(running));
-  } catch (error) {
-    if (!budget.ended()) throw error;
-  }
-  const finished = [...running.calls.values()].filter((entry) => entry.outcome !== undefined);
-  for (const { call } of finished) running.calls.delete(call.key);
-  const bodies: Entry[] = finished.flatMap(({ call, outcome }) =>
-    outcome ? callEvents(step.node, call, outcome) : [],
-  );
-  if (!budget.ended()) return bodies;
-  const ending = budget.event();
-  const isLimit = ending.type === "limit:reached";
-  const endsNode = isLimit && (ending.limit === "node_timeout" || ending.at !== undefined);
-  const code = isLimit ? "limit.reached" : "run.interrupted";
-  const cutOff = step.calls.filter(({ key }) => !finished.some(({ call }) => call.key === key));
-  running.stop.abort(() => new Error(budget.reason()));
-  for (const call of cutOff) {
-    const { isBegun = false } = running.calls.get(call.key) ?? {};
-    // What was announced and not begun is not in doubt.
-    const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
-    const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
-    if (isSettled) bodies.push(...callEvents(step.node, call, { error, code }));
-  }
-  Object.assign(running, noCalls());
-  return [...bodies, ending];
-}
-
-function startCall(run: Run, call: Call, running: Running): void {
-  const entry: RunningCall = { call, isBegun: false };
-  const { stop, calls } = running;
-  calls.set(call.key, entry);
-  const over = (how: Pick<RunningCall, "outcome" | "defect">) => {
-    Object.assign(entry, how);
-    running.onOver();
-  };
-  const begun = () => {
-    entry.isBegun = true;
-  };
-  run.callTool(call, stop, begun).then(
-    (outcome) => over({ outcome }),
-    (error: unknown) => over({ defect: { error } }),
-  );
-}
-
-/** Those that are over within one turn of the process are recorded as one. */
-async function oneOver(running: Running): Promise<void> {
-  const entries = [...running.calls.values()];
-  const isOver = () => entries.some(({ outcome, defect }) => outcome || defect);
-  if (!isOver()) {
-    await new Promise<void>((resolve) => {
-      running.onOver = resolve;
-    });
-  }
-  await nextTurn();
-  const broken = entries.find(({ defect }) => defect);
-  if (broken) throw broken.defect?.error;
 }

@@ -1,0 +1,104 @@
+import type { SingleStep } from "../core/engine/step.ts";
+import { callEvents } from "../core/engine/turn-calls.ts";
+import type { Entry, StepKey } from "../core/event.ts";
+import type { Call } from "../core/own/call.ts";
+import type { Outcome } from "../core/skill.ts";
+import type { Budget } from "./budget.ts";
+import type { CallTool } from "./call.ts";
+import { Stop } from "./stop.ts";
+import { nextTurn } from "./turns.ts";
+
+/** The calls of a turn, side by side. */
+
+interface Calling {
+  readonly callTool: CallTool;
+}
+
+/** Calls started and not yet recorded. */
+export interface Running {
+  /** By step key. */
+  readonly calls: Map<StepKey, RunningCall>;
+  /** What ends them all; in its place stands another once it did. */
+  stop: Stop;
+  /** Told when one of them is over. */
+  onOver: () => void;
+}
+
+interface RunningCall {
+  readonly call: Call;
+  isBegun: boolean;
+  outcome?: Outcome;
+  /** What the call itself never throws. */
+  defect?: { readonly error: unknown };
+}
+
+export function noCalls(): Running {
+  return { calls: new Map(), stop: new Stop(), onOver: () => undefined };
+}
+
+/** Starts what is not running yet, waits until at least one is done, gives all that are. */
+export async function performCalls(
+  run: Calling,
+  step: Extract<SingleStep, { kind: "call" }>,
+  running: Running,
+  budget: Budget,
+): Promise<readonly Entry[]> {
+  if (!budget.ended()) for (const call of step.calls) if (!running.calls.has(call.key)) startCall(run, call, running);
+  try {
+    await budget.orEnd(oneOver(running));
+  } catch (error) {
+    if (!budget.ended()) throw error;
+  }
+  const finished = [...running.calls.values()].filter((entry) => entry.outcome !== undefined);
+  for (const { call } of finished) running.calls.delete(call.key);
+  const bodies: Entry[] = finished.flatMap(({ call, outcome }) =>
+    outcome ? callEvents(step.node, call, outcome) : [],
+  );
+  if (!budget.ended()) return bodies;
+  const ending = budget.event();
+  const isLimit = ending.type === "limit:reached";
+  const endsNode = isLimit && (ending.limit === "node_timeout" || ending.at !== undefined);
+  const code = isLimit ? "limit.reached" : "run.interrupted";
+  const cutOff = step.calls.filter(({ key }) => !finished.some(({ call }) => call.key === key));
+  running.stop.abort(() => new Error(budget.reason()));
+  for (const call of cutOff) {
+    const { isBegun = false } = running.calls.get(call.key) ?? {};
+    // What was announced and not begun is not in doubt.
+    const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
+    const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
+    if (isSettled) bodies.push(...callEvents(step.node, call, { error, code }));
+  }
+  Object.assign(running, noCalls());
+  return [...bodies, ending];
+}
+
+function startCall(run: Calling, call: Call, running: Running): void {
+  const entry: RunningCall = { call, isBegun: false };
+  const { stop, calls } = running;
+  calls.set(call.key, entry);
+  const over = (how: Pick<RunningCall, "outcome" | "defect">) => {
+    Object.assign(entry, how);
+    running.onOver();
+  };
+  const begun = () => {
+    entry.isBegun = true;
+  };
+  run.callTool(call, stop, begun).then(
+    (outcome) => over({ outcome }),
+    (error: unknown) => over({ defect: { error } }),
+  );
+}
+
+/** Those that are over within one turn of the process are recorded as one. */
+async function oneOver(running: Running): Promise<void> {
+  const entries = [...running.calls.values()];
+  const isOver = () => entries.some(({ outcome, defect }) => outcome || defect);
+  if (!isOver()) {
+    await new Promise<void>((resolve) => {
+      running.onOver = resolve;
+    });
+  }
+  await nextTurn();
+  const broken = entries.find(({ defect }) => defect);
+  if (broken) throw broken.defect?.error;
+}
