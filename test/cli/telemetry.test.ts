@@ -42,6 +42,26 @@ const plain = (spans: readonly ReceivedSpan[]) =>
   JSON.parse(JSON.stringify(spans, (_, value) => (typeof value === "bigint" ? String(value) : value)));
 
 describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
+  it("nests the runs inside it below the visits that ran them, whatever stood side by side", async () => {
+    const collector = await collect();
+    const look = { nodes: { look: { name: "Look", instruction: "Look." } }, edges: [], entry: "look" };
+    const each = { name: "Each", map: { over: "input.list", as: "it", key: "it", concurrency: 2 }, ...look };
+    const after = { name: "After", instruction: "Sum up." };
+    const flow = { id: "w", name: "W", entry: "each", nodes: { each, after }, edges: [{ from: "each", to: "after" }] };
+    const replies = ["a", "b", "c"].map((text) => ({ text }));
+    const cwd = makeProject({ "w.json": flow, "s.json": { replies } });
+    const run = ["run", "w.json", "--model", "script:s.json", "--input", '{"list":["x","y"]}'];
+    const { code } = await runHere(run, { cwd, env: { SKILLFLOW_OTLP_URL: collector.url } });
+    expect([code, collector.faults]).toEqual([0, []]);
+    expect(treeOf(collector.spans)).toEqual([
+      [
+        "invoke_workflow W",
+        ["invoke_agent Each", ["invoke_agent Look", "chat s.json"], ["invoke_agent Look", "chat s.json"]],
+        ["invoke_agent After", "chat s.json"],
+      ],
+    ]);
+  });
+
   it("is told as spans that nest, by the GenAI conventions", async () => {
     const collector = await collect();
     const cwd = makeProject(files);

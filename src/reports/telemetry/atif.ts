@@ -49,15 +49,15 @@ function stepsOf({ record, events }: Pick<Report, "record" | "events">): Step[] 
   const steps: Step[] = [
     { source: "user", timestamp: record.at, message: JSON.stringify(record.input), extra: { part: "input" } },
   ];
-  let visit: EventOf<"node:enter"> | undefined;
+  const visits = new Map<string | undefined, EventOf<"node:enter">>();
   for (const event of events) {
-    if (event.type === "node:enter") visit = event;
+    if (event.type === "node:enter") visits.set(event.at, event);
     if (event.type === "reply:rejected") steps.push(said("user", event, event.reason));
     if (event.type === "model:error") steps.push(said("system", event, `the model failed: ${event.message}`));
     if (event.type !== "model:reply") continue;
     const prompt = promptOf(event);
     if (prompt && isOpening(event, prompt)) steps.push(...openingSteps(event, prompt));
-    steps.push(agentStep(event, visit, results.get(event.seq) ?? []));
+    steps.push(agentStep(event, visits.get(event.at), results.get(event.seq) ?? []));
   }
   return steps;
 }
@@ -88,13 +88,15 @@ type Result = RunEvent & EventOf<"tool:result">;
 /** The results of the calls of each reply, by its position. */
 function resultsOf(events: readonly RunEvent[]): ReadonlyMap<number, readonly Result[]> {
   const results = new Map<number, Result[]>();
-  let reply: Result[] = [];
+  /** The latest of the run, and of each inner run by its place. */
+  const replies = new Map<string | undefined, Result[]>();
   for (const event of events) {
     if (event.type === "model:reply" && event.purpose === "work") {
-      reply = [];
+      const reply: Result[] = [];
+      replies.set(event.at, reply);
       results.set(event.seq, reply);
     }
-    if (event.type === "tool:result") reply.push(event);
+    if (event.type === "tool:result") replies.get(event.at)?.push(event);
   }
   return results;
 }
@@ -104,7 +106,7 @@ function agentStep(
   visit: EventOf<"node:enter"> | undefined,
   results: readonly Result[],
 ): Step {
-  const { parts, model, usage, time, node, purpose, stop, key } = event;
+  const { parts, model, usage, time, node, at, purpose, stop, key } = event;
   const calls = callsOf(parts);
   const reasoning = parts.flatMap(reasoningOf).join("\n");
   const observed = results.map((result) => observation(result, calls));
@@ -118,7 +120,7 @@ function agentStep(
     ...(observed.length === 0 ? {} : { observation: { results: observed } }),
     ...(usage ? { metrics: metricsOf(usage) } : {}),
     llm_call_count: 1,
-    extra: { node, visit: visit?.iteration ?? 1, purpose, stop, key },
+    extra: { node, ...defined("at", at), visit: visit?.iteration ?? 1, purpose, stop, key },
   };
 }
 

@@ -1,6 +1,7 @@
 import { fold } from "../../core/engine/fold.ts";
 import { begin, type State } from "../../core/engine/state.ts";
 import type { CallUsage, EventOf, RunEvent, RunRecord } from "../../core/event.ts";
+import { documentOf } from "../../core/inner/place.ts";
 import { parseModel } from "../../core/model-name.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/own/own-tools.ts";
 import type { StoredRun } from "../../core/ports.ts";
@@ -72,8 +73,9 @@ interface Walk {
   state: State;
   part: number;
   root: Draft | undefined;
-  visit: (Draft & { readonly node: string }) | undefined;
-  /** Of each node, the key of its last visit. */
+  /** The latest of the run, and of each inner run by its place. */
+  readonly visits: Map<string | undefined, Draft & { readonly node: string }>;
+  /** Of each node, by its place, the key of its last visit. */
   readonly visitKeys: Map<string, string>;
   readonly open: Map<string, Draft>;
   costUsd: number | undefined;
@@ -92,7 +94,7 @@ function startWalk({ record, events, content }: Telling): Walk {
     state: begin(record),
     part: 0,
     root: undefined,
-    visit: undefined,
+    visits: new Map(),
     visitKeys: new Map(),
     open: new Map(),
     costUsd: 0,
@@ -106,14 +108,14 @@ function take(walk: Walk, event: RunEvent): void {
       openPart(walk, event.key, event.time);
       break;
     case "run:resume":
+    case "approval:given":
       finishPart(walk);
       walk.part += 1;
       openPart(walk, event.key, event.time);
       break;
     case "node:enter":
-      walk.visitKeys.set(event.node, event.key);
-      openVisit(walk, event.node, event.key, event.time);
-      if (walk.visit) walk.visit.attributes = { ...walk.visit.attributes, "skillflow.visit": { int: event.iteration } };
+      walk.visitKeys.set(pathOf(event), event.key);
+      openVisit(walk, event, event.key, { "skillflow.visit": { int: event.iteration } });
       break;
     case "model:reply":
     case "model:error":
@@ -126,12 +128,14 @@ function take(walk: Walk, event: RunEvent): void {
       takeResult(walk, event);
       break;
     case "node:retry":
-      visitAt(walk, event)?.events.push(
+      visitAt(walk, event).events.push(
         eventOf(event, "skillflow.retry", { "skillflow.attempt": { int: event.attempt } }),
       );
       break;
     case "limit:reached":
-      (walk.visit ?? walk.root)?.events.push(eventOf(event, "skillflow.limit", { "skillflow.limit": event.limit }));
+      (walk.visits.get(event.at) ?? walk.root)?.events.push(
+        eventOf(event, "skillflow.limit", { "skillflow.limit": event.limit }),
+      );
       break;
     case "node:exit":
       takeExit(walk, event);
@@ -152,11 +156,16 @@ function take(walk: Walk, event: RunEvent): void {
 }
 
 /** What stands before the end lies in its parents' time. */
-function extend({ root, visit }: Walk, event: RunEvent): void {
+function extend({ root, visits }: Walk, event: RunEvent): void {
   if (!root || isApplying(event)) return;
   root.endedAt = later(root.endedAt, event.time);
   const node = event.type === "route" ? event.from : "node" in event ? event.node : undefined;
+  const visit = visits.get(event.at);
   if (visit && node === visit.node) visit.endedAt = later(visit.endedAt, event.time);
+  for (let { at } = event; at !== undefined; at = outerOf(at)) {
+    const outer = visits.get(outerOf(at));
+    if (outer) outer.endedAt = later(outer.endedAt, event.time);
+  }
 }
 
 function later(a: string, b: string): string {
@@ -200,16 +209,17 @@ function openPart(walk: Walk, key: string, time: string): void {
 function finishPart(walk: Walk): void {
   const { root, record, spans, part, costUsd } = walk;
   for (const call of walk.open.values()) {
-    call.endedAt = later(call.endedAt, walk.visit?.endedAt ?? call.endedAt);
+    call.endedAt = later(call.endedAt, walk.root?.endedAt ?? call.endedAt);
     call.error = { type: "run.interrupted" };
   }
   walk.open.clear();
-  walk.visit = undefined;
+  walk.visits.clear();
   if (!root) return;
   const degraded = new Set(describeResult(record, walk.state).degraded.map(({ node }) => node));
   for (const span of spans) {
     if (span.part !== part || span.attributes["gen_ai.operation.name"] !== "invoke_agent") continue;
-    const isDegraded = degraded.has(String(span.attributes["skillflow.node"]));
+    const isOuter = span.attributes["skillflow.at"] === undefined;
+    const isDegraded = isOuter && degraded.has(String(span.attributes["skillflow.node"]));
     span.attributes = { ...span.attributes, "skillflow.degraded": isDegraded };
   }
   root.attributes = {
@@ -225,13 +235,33 @@ function rounded(usd: number): number {
   return Math.round(usd * 1e6) / 1e6;
 }
 
-function openVisit(walk: Walk, node: string, key: string, time: string): void {
-  const { record, root, part } = walk;
-  const name = record.workflow.nodes[node]?.name ?? node;
-  walk.visit = push(walk, {
+/** Where something happened: a node, of the run or of an inner one. */
+type Place = Pick<RunEvent, "at"> & { readonly node: string; readonly time: string };
+
+function pathOf({ at, node }: Pick<Place, "at" | "node">): string {
+  return at === undefined ? node : `${at}/${node}`;
+}
+
+/** The place that an inner run is inside of; undefined for the run itself. */
+function outerOf(at: string): string | undefined {
+  const end = at.lastIndexOf("/");
+  return end === -1 ? undefined : at.slice(0, end);
+}
+
+function nameOf({ workflow, inner = {} }: RunRecord, { at, node }: Pick<Place, "at" | "node">): string {
+  const document = at === undefined ? workflow : inner[documentOf(at)]?.workflow;
+  return document?.nodes[node]?.name ?? node;
+}
+
+function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Draft {
+  const { record, root, part, visits } = walk;
+  const { at, node, time } = place;
+  const name = nameOf(record, place);
+  const outer = at === undefined ? undefined : visits.get(outerOf(at));
+  const visit = push(walk, {
     key,
     node,
-    parent: root?.key,
+    parent: outer?.key ?? root?.key,
     name: `invoke_agent ${name}`,
     kind: "internal",
     startedAt: time,
@@ -242,25 +272,36 @@ function openVisit(walk: Walk, node: string, key: string, time: string): void {
       "gen_ai.conversation.id": record.run,
       "skillflow.run": record.run,
       "skillflow.node": node,
+      ...defined("skillflow.at", at),
+      ...attributes,
     },
     events: [],
     error: undefined,
     part,
   });
+  visits.set(at, visit);
+  return visit;
 }
 
-/** The visit that an event is of: a run that was resumed inside one goes on with a span of its own. */
-function visitAt(walk: Walk, { node, time }: { readonly node: string; readonly time: string }): Draft | undefined {
-  if (walk.visit?.node !== node) {
-    openVisit(walk, node, `${walk.visitKeys.get(node) ?? node}~${walk.part}`, time);
-  }
-  return walk.visit;
+/** The visit that an event is of: a run that was taken up inside one goes on with a span of its own, and so do those around it. */
+function visitAt(walk: Walk, place: Place): Draft {
+  const { at, node } = place;
+  const open = walk.visits.get(at);
+  if (open?.node === node) return open;
+  if (at !== undefined) openAround(walk, at, place.time);
+  return openVisit(walk, place, `${walk.visitKeys.get(pathOf(place)) ?? node}~${walk.part}`);
+}
+
+function openAround(walk: Walk, at: string, time: string): void {
+  const outer = outerOf(at);
+  const node = documentOf(at).split("/").at(-1) ?? "";
+  visitAt(walk, { node, time, ...defined("at", outer) });
 }
 
 function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
   const { record, content } = walk;
   const { key, node, purpose, model, time, epoch } = event;
-  const parent = visitAt(walk, event)?.key;
+  const parent = visitAt(walk, event).key;
   const { name } = parseModel(model);
   const usage = event.type === "model:reply" ? event.usage : null;
   if (event.type === "model:reply") addCost(walk, usage);
@@ -278,9 +319,10 @@ function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | Even
       "gen_ai.provider.name": providerOf(model, record),
       "gen_ai.request.model": name,
       "gen_ai.conversation.id": record.run,
-      "gen_ai.agent.name": record.workflow.nodes[node]?.name ?? node,
+      "gen_ai.agent.name": nameOf(record, event),
       "skillflow.run": record.run,
       "skillflow.node": node,
+      ...defined("skillflow.at", event.at),
       "skillflow.purpose": purpose,
       ...usageOf(usage),
       ...(event.type === "model:reply" ? { "gen_ai.response.finish_reasons": [finishReason(event)] } : {}),
@@ -325,6 +367,7 @@ function finishReason({ stop, parts }: { readonly stop: string; readonly parts: 
 }
 
 interface Made {
+  readonly at?: string | undefined;
   readonly node: string;
   readonly tool: string;
   readonly id: string;
@@ -332,9 +375,10 @@ interface Made {
   readonly input?: Json;
 }
 
-function openCall(walk: Walk, { node, tool, id, time, input }: Made): Draft {
+function openCall(walk: Walk, { node, tool, id, time, input, at }: Made): Draft {
   const { record, content, skillOf, part } = walk;
-  const parent = visitAt(walk, { node, time })?.key;
+  const place = { node, time, ...defined("at", at) };
+  const parent = visitAt(walk, place).key;
   const skill = skillOf.get(tool);
   const loaded = input === undefined ? undefined : loadedSkill(record, tool, input);
   const about = [loaded?.["gen_ai.skill.name"], loaded?.["gen_ai.skill.resource.name"]].filter(
@@ -353,9 +397,10 @@ function openCall(walk: Walk, { node, tool, id, time, input }: Made): Draft {
       "gen_ai.tool.type": "function",
       "gen_ai.tool.call.id": id,
       "gen_ai.conversation.id": record.run,
-      "gen_ai.agent.name": record.workflow.nodes[node]?.name ?? node,
+      "gen_ai.agent.name": nameOf(record, place),
       "skillflow.run": record.run,
       "skillflow.node": node,
+      ...defined("skillflow.at", at),
       ...defined("skillflow.skill", skill),
       ...loaded,
       ...(content && input !== undefined ? { "gen_ai.tool.call.arguments": JSON.stringify(input) } : {}),
@@ -394,7 +439,6 @@ function takeResult(walk: Walk, event: RunEvent & EventOf<"tool:result">): void 
 
 function takeExit(walk: Walk, event: RunEvent & EventOf<"node:exit">): void {
   const visit = visitAt(walk, event);
-  if (!visit) return;
   const { result, time } = event;
   visit.attributes = { ...visit.attributes, "skillflow.status": event.unfinished ? "unfinished" : result.status };
   for (const { name, pass, score, reasoning } of result.evals ?? []) {
