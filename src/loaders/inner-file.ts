@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isWithin } from "../files.ts";
 
@@ -6,7 +6,8 @@ import { isWithin } from "../files.ts";
 export function locateInner(written: string, baseDir: string, root: string): { readonly real: string } | string {
   try {
     const real = realpathSync(join(baseDir, written));
-    return isWithin(realpathSync(root), real) ? { real } : `${written} lies outside the project`;
+    if (!isWithin(realpathSync(root), real)) return `${written} lies outside the project`;
+    return statSync(real).isFile() ? { real } : `${written} is no file`;
   } catch {
     return `there is no file ${written}`;
   }

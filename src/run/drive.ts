@@ -146,7 +146,7 @@ function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly En
     ? came.map((body) => redactDecision(body, run.redactor))
     : heard(run, came);
   const { at } = step;
-  const isOfAll = (body: Entry) => body.type === "run:interrupt" || body.type === "run:fail" || "at" in body;
+  const isOfAll = (body: Entry) => body.type === "run:interrupt" || "at" in body;
   return at === undefined ? bodies : bodies.map((body) => (isOfAll(body) ? body : { ...body, at }));
 }
 

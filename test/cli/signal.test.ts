@@ -113,6 +113,15 @@ describe("signal", () => {
     expect(stderr).toMatch(/approved by kim@/);
   });
 
+  it.each([[[]], [["--no-run"]]])("keeps secrets out of what is recorded of a word, with %j too", async (flags) => {
+    const { cwd } = await waitingRun();
+    const env = { ...ENV, PAGER_TOKEN: "canary-0123456789" };
+    const said = ["signal", "r", "each[a]/ask", "--approve", "--note", "with canary-0123456789"];
+    await runHere([...said, ...flags], { cwd, env });
+    const words = readEvents(cwd, "r").filter(({ type }) => type === "approval:given");
+    expect(words).toMatchObject([{ note: "with [redacted:PAGER_TOKEN]" }]);
+  });
+
   it("does not go on with a run whose record was altered", async () => {
     const { cwd, signal } = await waitingRun();
     const file = join(cwd, ".skillflow/runs/r.jsonl");
@@ -179,6 +188,20 @@ describe("an approval of the plan", () => {
   it("that was denied is not applied by itself", async () => {
     const { cwd, apply } = await planned("--deny");
     expect(await apply()).toMatchObject({ code: 2 });
+    expect(linesOf(cwd)).toEqual([]);
+  });
+
+  it("is not applied by itself once a later word has denied it", async () => {
+    const twice = PLANNING.replace(
+      "b: { name: B, instruction: File more., skills: [sink] }",
+      "b: { name: B, approval: { ask: Sure?, of: plan } }",
+    );
+    const cwd = makeProject({ "w.yml": twice, "s.json": scriptOf([{ title: "one" }]), "skills/sink/skill.ts": SINK });
+    const here = (...args: string[]) => runHere(args, { cwd, env: ENV });
+    expect(await here("run", "w.yml", "--model", "script:s.json", "--run-id", "r")).toMatchObject({ code: 7 });
+    expect(await here("signal", "r", "ask", "--approve")).toMatchObject({ code: 7 });
+    expect(await here("signal", "r", "b", "--deny")).toMatchObject({ code: 0 });
+    expect(await here("apply", "r", "--json")).toMatchObject({ code: 2 });
     expect(linesOf(cwd)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
@@ -149,5 +150,19 @@ describe("a run that remembers", () => {
     const ended = await runProgram([...RUN, "--run-id", "r2"], { cwd });
     expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("board.jsonl:1")]);
     expect(existsSync(join(cwd, ".skillflow", "runs", "r2.jsonl"))).toBe(false);
+  });
+});
+
+describe("a state that came with the checkout", () => {
+  it("does not count by itself, for it could keep runs from looking; one that the operator names does", async () => {
+    const cwd = await filled();
+    rmSync(join(cwd, ".git"), { recursive: true, force: true });
+    execFileSync("git", ["init", "-q"], { cwd });
+    expect((await runHere([...RUN, "--run-id", "r2"], { cwd })).code).toBe(0);
+    execFileSync("git", ["add", "--force", ".skillflow/state/board.jsonl"], { cwd });
+    const { code, stderr } = await runHere([...RUN, "--run-id", "r3"], { cwd });
+    expect(code).toBe(4);
+    expect(stderr).toContain('the state was committed to the checkout: ".skillflow/state/board.jsonl"');
+    expect((await runHere([...RUN, "--run-id", "r4", "--state", ".skillflow/state"], { cwd })).code).toBe(0);
   });
 });

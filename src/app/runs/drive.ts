@@ -5,6 +5,7 @@ import type { RunEvent, RunRecord, Settings } from "../../core/event.ts";
 import { isOffline } from "../../core/model-name.ts";
 import type { Journal, Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
+import { redactDecision } from "../../core/record/content.ts";
 import { memoryOfEnd } from "../../core/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/record/result.ts";
 import { endOf, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
@@ -24,6 +25,7 @@ import { openFetch } from "../fetch.ts";
 import type { Workspace } from "../host.ts";
 import { modelFinder, ownPrefixes } from "../models.ts";
 import { ownHandler } from "../own-tools.ts";
+import { environmentRedactor } from "../secrets.ts";
 import { exportEnded } from "../telemetry/otlp.ts";
 import { configFiles } from "../workspace.ts";
 
@@ -132,7 +134,8 @@ export async function recordWord(workspace: Workspace, run: string, said: Said):
   try {
     const { key, body, at } = wordOf(events, said, { now: Date.now(), settings: {} });
     for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
-    await journal.record(key, async () => [{ ...body, ...defined("at", at) }]);
+    const word = redactDecision(body, environmentRedactor(workspace));
+    await journal.record(key, async () => [{ ...word, ...defined("at", at) }]);
   } finally {
     await journal.close();
   }
@@ -272,12 +275,12 @@ function blobsAt({ storeDirectory }: Workspace, { run }: RunRecord): string | un
   return storeDirectory && blobsOfRun(storeDirectory, run);
 }
 
-/** What the latest resume changes. */
+/** What those change that took the run up, the latest last. */
 function changedLast(afterwards: readonly Afterwards[]): Partial<Settings> {
   const changes = afterwards.flatMap(({ body }) =>
     body.type === "run:resume" || body.type === "approval:given" ? body.settings : [],
   );
-  return changes.at(-1) ?? {};
+  return Object.assign({}, ...changes);
 }
 
 const MOST_PROGRESS = 2000;

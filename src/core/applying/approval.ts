@@ -55,15 +55,13 @@ export function approvedIn(operations: readonly Operation[], approved: Approved,
   return new Set(approved.map(({ id }) => id));
 }
 
-/** What a person's word during the run approved: the operations planned by then, and exactly those (extensions 7, Approval). */
+/** What the last word during the run approved: the operations planned by then, and exactly those (extensions 7, Approval). */
 export function approvedByWord(
   planned: readonly Pick<PlannedOperation, "operation" | "withdrawn">[],
   events: readonly RunEvent[],
 ): { readonly by: string; readonly operations: readonly ApprovedOperation[] } | undefined {
-  const word = events.findLast((event) => {
-    return event.type === "approval:given" && event.approved && event.digest !== undefined;
-  });
-  if (word?.type !== "approval:given") return undefined;
+  const word = events.findLast((event) => event.type === "approval:given" && event.digest !== undefined);
+  if (word?.type !== "approval:given" || !word.approved) return undefined;
   const standing = planned.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation);
   const count = [...standing.keys(), standing.length].find(
     (length) => planDigest(standing.slice(0, length)) === word.digest,

@@ -4,7 +4,15 @@ import { touchOf } from "../own/state.ts";
 import { standAfter, UNTOUCHED } from "../plan/standing.ts";
 import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
 import { defined } from "../values.ts";
-import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./inner/fold-inner.ts";
+import {
+  foldAsked,
+  foldInnerEnd,
+  foldInnerStart,
+  foldMap,
+  foldWord,
+  forgetInner,
+  outermost,
+} from "./inner/fold-inner.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import {
   type Leaving,
@@ -88,7 +96,7 @@ function foldInto(state: State, event: RunEvent): void {
       state.halt = { status: "interrupted", reason: event.reason };
       break;
     case "run:fail":
-      foldFail(state, event);
+      foldFail(outermost(state), event);
       break;
     case "warning":
       state.run.warned.add(event.message);

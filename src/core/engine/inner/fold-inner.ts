@@ -121,6 +121,7 @@ export function foldWord(state: State, event: EventOf<"approval:given">): void {
   if (visit?.asked) visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
 }
 
-function outermost(state: State): State {
+/** The run itself, around all that is inside it. */
+export function outermost(state: State): State {
   return state.inside ? outermost(state.inside.parent) : state;
 }
