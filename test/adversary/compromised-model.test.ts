@@ -22,9 +22,9 @@ import { attacker, choicesOf, disguises, FORGERIES, type Knowledge } from "./att
  */
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const SHIPPED = readdirSync(join(ROOT, "workflows")).filter(
-  (name) => name.endsWith(".yml") && !/\.(script|test)\./.test(name),
-);
+const shipped = (name: string) => readFileSync(join(ROOT, "workflows", name), "utf8");
+const TRIAGE = shipped("incident-triage.yml");
+const BOARD = { workflow: shipped("board-triage.yml"), files: { "one-issue.yml": shipped("one-issue.yml") } };
 const TREE = join(ROOT, "test", "formats", "tree");
 const FOREIGN = [
   "review-text",
@@ -235,7 +235,7 @@ async function attack({
 /** What each file holds, but for those of the run and its outputs. */
 function snapshot(...roots: readonly string[]): ReadonlyMap<string, string> {
   const found = roots.flatMap((root) => filesBelow(root).map((file) => [file, relative(root, file)] as const));
-  const watched = found.filter(([, name]) => !/^(\.skillflow\/runs|o|out|\.git)\//.test(name));
+  const watched = found.filter(([, name]) => !/^(\.skillflow\/(runs|state)|o|out|\.git)\//.test(name));
   return new Map(
     watched.map(([file, name]) => [name, lstatSync(file).isFile() ? readFileSync(file, "latin1") : "link"]),
   );
@@ -402,22 +402,23 @@ const FORKED = JSON.stringify({
   ],
 });
 
-describe.each(SHIPPED)("a compromised model at %s", (name) => {
-  const workflow = readFileSync(join(ROOT, "workflows", name), "utf8");
-
+describe.each([
+  ["the triage of an incident", { workflow: TRIAGE, args: ALERT, least: 3 }],
+  ["the triage of a board", { ...BOARD, args: [], least: 1 }],
+])("a compromised model at %s", (_, { least, ...shown }) => {
   it.each(sliceOf([["deny"], ["plan"]]))(
     "writes nothing with --writes %s, on whatever way it takes",
     async (mode) => {
       for (const end of sliceOf([0, -1])) {
         const attacked = await attack({
-          workflow,
-          args: [...ALERT, "--writes", mode],
+          ...shown,
+          args: [...shown.args, "--writes", mode],
           texts: "one",
           route: (choices) => choices.at(end) ?? "",
         });
         expect([0, 1], attacked.ended.stderr.slice(-2000)).toContain(attacked.ended.code);
         expect(attacked.result.exitCode).toBe(attacked.ended.code);
-        expect(attacked.result.trace.steps.length).toBeGreaterThan(2);
+        expect(attacked.result.trace.steps.length).toBeGreaterThanOrEqual(least);
         if (mode === "deny") expect([...offered(attacked)].filter((tool) => WRITES.has(tool))).toEqual([]);
         expect(mode === "deny" ? attacked.result.plan : []).toEqual([]);
         expect(unplanned(attacked)).toEqual([]);
@@ -445,8 +446,8 @@ describe.each(SHIPPED)("a compromised model at %s", (name) => {
   );
 });
 
-describe.each(SHIPPED)("a model that never stops, at %s", (name) => {
-  const workflow = readFileSync(join(ROOT, "workflows", name), "utf8");
+describe("a model that never stops, at the triage of an incident", () => {
+  const workflow = TRIAGE;
   const usage = (input: number) => ({ input, cached: 0, output: 0 });
   const again = (input: number): Scripted => ({ calls: [{ tool: "logs_files", input: {} }], usage: usage(input) });
 

@@ -113,8 +113,9 @@ edges:
     what: "The workflow that a node runs cannot be used: its file is missing or broken, lies outside the project, runs itself, or is nested more than eight deep.",
     mend: "Give the path from the document's own folder, and keep the file inside the project. What the file itself lacks is told with its own place.",
     example: {
-      wrong: "ask: { name: Ask, call: ../../elsewhere/expert.yml }",
-      right: "ask: { name: Ask, call: ./expert.yml }",
+      wrong: "nodes:\n  file: { name: File, map: { over: input.list, as: it }, workflow: ../elsewhere/file.yml }",
+      right:
+        "nodes:\n  file:\n    name: File\n    map: { over: input.list, as: it }\n    entry: each\n    nodes: { each: { name: Each, instruction: File it. } }\n    edges: []",
     },
   },
   UNKNOWN_PATH_ROOT: {
