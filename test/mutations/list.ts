@@ -44,7 +44,7 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 2,
     harm: "carries out what is to be planned",
     file: "src/core/engine/planning.ts",
-    before: 'return tool.effect === "write" && (scene.state.settings.writes === "plan" ||',
+    before: 'return tool.effect === "write" && (writesHere(scene) === "plan" ||',
     after: 'return tool.effect === "write" && (',
     tests: ["test/core/engine/planning.test.ts"],
   },
@@ -267,7 +267,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 11,
     harm: "asks once more when the money is spent",
-    file: "src/core/engine/step.ts",
+    file: "src/core/engine/limits.ts",
     before: "costUsd >= max_cost_usd",
     after: "costUsd > max_cost_usd * 2",
     tests: ["test/core/engine/interpreter.test.ts", "test/run"],
@@ -275,9 +275,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 11,
     harm: "asks once more when the tokens are spent",
-    file: "src/core/engine/step.ts",
-    before: "inputTokens + outputTokens >= max_tokens",
-    after: "inputTokens >= max_tokens",
+    file: "src/core/engine/limits.ts",
+    before: "max_tokens !== undefined && used >= max_tokens",
+    after: "max_tokens !== undefined && inputTokens >= max_tokens",
     tests: ["test/core/engine/interpreter.test.ts", "test/run"],
   },
   {
