@@ -4,19 +4,12 @@ import { touchOf } from "../own/state.ts";
 import { standAfter, UNTOUCHED } from "../plan/standing.ts";
 import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
 import { defined } from "../values.ts";
-import {
-  foldAsked,
-  foldInnerEnd,
-  foldInnerStart,
-  foldMap,
-  foldWord,
-  forgetInner,
-  outermost,
-} from "./inner/fold-inner.ts";
+import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./inner/fold-inner.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import {
   type Leaving,
   type Lesson,
+  outermost,
   type PendingCall,
   prefixOf,
   type State,
@@ -31,13 +24,14 @@ export function fold(run: State, event: RunEvent): State {
   foldTime(run, event);
   const state = event.at === undefined ? run : run.run.inner.get(event.at);
   if (state?.inside) state.inside.waits = undefined;
-  if (state) foldInto(state, event);
+  if (event.type === "approval:given") foldWord(run, state, event);
+  else if (state) foldInto(state, event);
   else if (event.type === "model:reply") addUsage(run.usage, event.usage);
   return run;
 }
 
 /** Into the run, or the inner run, that the event belongs to. */
-function foldInto(state: State, event: RunEvent): void {
+function foldInto(state: State, event: Exclude<RunEvent, EventOf<"approval:given">>): void {
   switch (event.type) {
     case "workflow:start":
       state.started = true;
@@ -130,9 +124,6 @@ function foldInto(state: State, event: RunEvent): void {
       break;
     case "approval:asked":
       foldAsked(state, event);
-      break;
-    case "approval:given":
-      foldWord(state, event);
       break;
     case "sources:resolved":
       break;

@@ -1,7 +1,7 @@
 import type { EventBody, StepKey } from "../event.ts";
 import { parseDuration } from "../values.ts";
 import type { InnerLimits, Program } from "./program.ts";
-import { type State, withOuter } from "./state.ts";
+import { outermost, type State } from "./state.ts";
 import type { AskStep, SingleStep } from "./step.ts";
 
 /** What a run, an inner run and an attempt may spend (O8, O10; extensions 7, Map and call). */
@@ -44,10 +44,6 @@ function dayReached(state: State): Pick<Reached, "limit" | "message"> | undefine
   if (cost === undefined || spent < cost) return undefined;
   const message = `the limit of $${cost} a day was reached ($${spent.toFixed(4)} spent on ${day.date}, UTC)`;
   return { limit: "max_cost_usd_per_day", message };
-}
-
-function outermost(state: State): State {
-  return withOuter(state).at(-1) ?? state;
 }
 
 /** Whether a step ends with what a prefix names. */

@@ -1,7 +1,7 @@
 import type { EventOf } from "../event.ts";
 import type { ContextEntry } from "../prompt.ts";
 import { isUnder } from "./limits.ts";
-import { type PathStep, type PlacedTouch, type PlannedOperation, type State, type Visit, withOuter } from "./state.ts";
+import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State, type Visit } from "./state.ts";
 
 /** What is redone: visits that are taken back, with their results and what they planned. */
 
@@ -85,8 +85,7 @@ export function keepResult(state: State, { node, result, cited = [] }: PathStep)
 
 /** What the visits that count have put into states, over all that was written already. */
 export function touchesOf(state: State): PlacedTouch[] {
-  const outermost = withOuter(state).at(-1) ?? state;
-  const counting = outermost.path.map(({ key }) => key);
+  const counting = outermost(state).path.map(({ key }) => key);
   const { touches, written } = state.run;
   return touches.filter(({ visit }, index) => {
     return index < written.touches || counting.some((key) => isUnder(visit, key));

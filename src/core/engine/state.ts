@@ -395,6 +395,11 @@ export function withOuter(state: State): State[] {
   return inside === undefined ? [state] : [state, ...withOuter(inside.parent)];
 }
 
+/** The run itself, around all that is inside it. */
+export function outermost(state: State): State {
+  return state.inside ? outermost(state.inside.parent) : state;
+}
+
 export function toolCallOf({ ref, tool, input, announced, planned, outcome }: PendingCall): ToolCall {
   const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
   return { ...defined("ref", ref), tool, input, ...(outcome ?? { error }), ...(planned ? { planned } : {}) };

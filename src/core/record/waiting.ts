@@ -5,11 +5,13 @@ import { defined, nearest } from "../values.ts";
 /** A run that waits for somebody's word, and the word (extensions G25). */
 
 /** How a run ended; undefined while it goes on. */
-export function endOf(events: readonly RunEvent[]): EventOf<"workflow:end"> | undefined {
+export function endOf<Event extends { readonly type: string }>(
+  events: readonly Event[],
+): Extract<Event, { readonly type: "workflow:end" }> | undefined {
   const last = events.findLast(
     ({ type }) => type === "workflow:end" || type === "run:resume" || type === "approval:given",
   );
-  return last?.type === "workflow:end" ? last : undefined;
+  return last?.type === "workflow:end" ? (last as Extract<Event, { readonly type: "workflow:end" }>) : undefined;
 }
 
 /** What a run waits for; empty where it does not wait. */

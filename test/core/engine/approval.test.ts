@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { fold } from "../../../src/core/engine/fold.ts";
 import type { EventOf } from "../../../src/core/event.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import {
@@ -30,6 +31,18 @@ const waiting = (record: Record, { state }: Played) => describeResult(record, st
 
 const LISTED = { input: { list: ["a", "b", "c"] } };
 const gated = inline({ ask: { approval: { ask: "Shall it?" } }, go: {} }, ["ask -> go"]);
+
+test("a word to an inner run that is not there changes nothing but that the run goes on", () => {
+  const record = recordOf(workflowOf({ ask: { approval: { ask: "Go on?" } } }));
+  const { events, state } = play(record);
+  const word = { type: "approval:given", node: "ask", approved: true, by: "kim", settings: {} } as const;
+  const before = state.run.afterwards;
+  const at = { seq: events.length, time: new Date(0).toISOString(), epoch: 0, key: "signal/1" };
+  const after = fold(state, { ...at, ...word, at: "each[gone]" });
+  expect([after.run.afterwards, after.end, after.visit?.asked?.word]).toEqual([before + 1, undefined, undefined]);
+  expect(fold(after, { ...at, ...word, node: "other" }).visit?.asked?.word).toBeUndefined();
+  expect(fold(after, { ...at, ...word }).visit?.asked?.word).toEqual({ approved: true, by: "kim" });
+});
 
 describe("an approval", () => {
   const plain = recordOf(

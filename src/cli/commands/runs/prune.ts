@@ -1,7 +1,9 @@
 import { openWorkspace } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/errors.ts";
 import type { Store } from "../../../core/ports.ts";
+import { endOf } from "../../../core/record/waiting.ts";
 import { durationOf } from "../../../core/settings/bounds.ts";
+import type { SkimmedRun } from "../../../core/skim.ts";
 import { flagValue, integer, projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, describeFailure, jsonText } from "../../terminal.ts";
@@ -37,11 +39,8 @@ export const pruneRuns: Action = async (io, _args, flags) => {
 
 /** What cannot be read waits for nobody. */
 async function isWaiting(store: Store, run: string): Promise<boolean> {
-  const { events } = await store.skim(run).catch(() => ({ events: [] }));
-  const last = events.findLast(
-    ({ type }) => type === "workflow:end" || type === "run:resume" || type === "approval:given",
-  );
-  return last?.type === "workflow:end" && last.status === "waiting";
+  const { events } = await store.skim(run).catch((): Pick<SkimmedRun, "events"> => ({ events: [] }));
+  return endOf(events)?.status === "waiting";
 }
 
 async function beganBefore(store: Store, run: string, time: number): Promise<boolean> {

@@ -109,19 +109,16 @@ export function foldAsked({ visit }: State, event: EventOf<"approval:asked"> & P
   visit.asked = { ask, since, until, digest, word: undefined };
 }
 
-/** The run goes on with it, as it does when it is resumed. */
-export function foldWord(state: State, event: EventOf<"approval:given">): void {
-  const { approved, by, note, late, settings } = event;
-  const { run, visit } = state;
+/** The run goes on, as it does when it is resumed: also where nobody is there any more whom the word is to. */
+export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given">): void {
+  const { node, approved, by, note, late, settings } = event;
+  const { run } = whole;
   run.settings = { ...run.settings, ...settings };
   run.resumes += 1;
   run.afterwards += 1;
   run.timeFrom = run.activeMs;
-  outermost(state).end = undefined;
-  if (visit?.asked) visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
-}
-
-/** The run itself, around all that is inside it. */
-export function outermost(state: State): State {
-  return state.inside ? outermost(state.inside.parent) : state;
+  whole.end = undefined;
+  if (to?.visit?.asked && to.visit.node === node) {
+    to.visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
+  }
 }
