@@ -78,9 +78,10 @@ type Placing = Pick<Envelope, "seq" | "time" | "epoch" | "key">;
 
 function envelop(entries: readonly Entry[], { seq, time, epoch, key }: Placing): RunEvent[] {
   const last = entries.length - 1;
-  return entries.map(({ key: own = key, at, ...body }, index) => {
+  return entries.map((entry, index) => {
+    const { key: own = key, at } = entry;
     const envelope = { seq: seq + index, time, epoch, key: own, ...defined("at", at) };
-    return Object.assign(index < last ? { ...envelope, more: true as const } : envelope, body);
+    return Object.assign(index < last ? { ...envelope, more: true as const } : envelope, entry);
   });
 }
 

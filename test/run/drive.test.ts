@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { linkProgram } from "../../src/core/engine/link.ts";
+import type { Program } from "../../src/core/engine/program.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { RunEvent, RunRecord } from "../../src/core/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
@@ -29,6 +30,7 @@ interface DriveOptions {
   readonly redactor?: Redactor;
   readonly store?: ReturnType<typeof memoryStore>;
   readonly again?: boolean;
+  readonly program?: Program;
 }
 
 /** Drives a record with real parts; what nobody scripted is answered with "done". */
@@ -41,7 +43,7 @@ async function drive(record: RunRecord, options: DriveOptions = {}) {
   const model = options.model ?? scriptModel({ replies: options.script ?? [] }, past);
   const seen = recordingObserver();
   const state = await driveRun({
-    program: linkProgram(record),
+    program: options.program ?? linkProgram(record),
     journal,
     ask: createAsk({
       findModel: async (name) => ({ model, name }),
@@ -74,6 +76,29 @@ const one = (node = {}, parts: Parameters<typeof recordOf>[1] = {}) =>
 const never = () => new Promise<never>(() => undefined);
 
 describe("a run", () => {
+  test("looks no more often at what came before when it is long", async () => {
+    const looksOf = async (length: number) => {
+      const ids = Array.from({ length }, (_, index) => `n${index}`);
+      const nodes = Object.fromEntries(ids.map((id) => [id, { skills: ["ops"] }]));
+      const edges = ids.slice(1).map((to, index) => `n${index} -> ${to}`);
+      const record = recordOf(workflowOf(nodes, edges), { skills: [OPS] });
+      const program = linkProgram(record);
+      let looks = 0;
+      const counted = <Look extends (...given: never[]) => unknown>(look: Look) =>
+        ((...given) => {
+          looks += 1;
+          return look(...given);
+        }) as Look;
+      const watched = { ...program, tools: counted(program.tools), inside: counted(program.inside) };
+      const asks = ids.flatMap(() => [{ calls: [{ tool: "ops_look", input: {} }] }, { text: "done" }]);
+      const { state } = await drive(record, { program: watched, script: asks });
+      expect(state.run.calls.size).toBe(length);
+      return looks;
+    };
+
+    expect(await looksOf(60)).toBeLessThan(2.1 * (await looksOf(30)));
+  });
+
   test("is recorded, observed and folded as one list", async () => {
     const { events, seen, state } = await drive(one(), {
       script: [{ calls: [{ tool: "ops_look", input: { q: 1 } }] }, { text: "found" }],

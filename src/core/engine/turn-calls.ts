@@ -2,7 +2,7 @@ import type { EventBody } from "../event.ts";
 import type { Call, RecordedCall } from "../own/call.ts";
 import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from "../own/disclosure.ts";
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../own/results.ts";
-import { puttingProblem, recall } from "../own/state.ts";
+import { isStateTool, puttingProblem, recall } from "../own/state.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
 import { checkedAs, deepEqual, defined, type Json } from "../values.ts";
@@ -55,7 +55,7 @@ export function carryOut(scene: Scene): SingleStep {
       ...defined("made", made),
       ...defined("again", readAgain(scene, call, tools)),
       ...defined("reading", tool && instructionRead(tool, call.input, program.skills(visit.node), tools.all)),
-      ...defined("recalled", tool && recall(tool, call.input, memoryOf(scene))),
+      ...defined("recalled", tool && isStateTool(tool) ? recall(tool, call.input, memoryOf(scene)) : undefined),
     };
     return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
   });
