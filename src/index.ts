@@ -47,10 +47,12 @@ export { type Inside, openInside, type Refused, resolveInside } from "./loaders/
 export {
   callDigest,
   clip,
+  firstOf,
   jsonSize,
   markerOf,
   type Patience,
   patiently,
+  plainMarkerOf,
   resultSchema,
   retryAfter,
   type Shape,

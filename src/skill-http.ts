@@ -93,6 +93,11 @@ export function jsonSize(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** What is shown of a list, and how many were not. */
+export function firstOf<Item>(items: readonly Item[], most: number) {
+  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+}
+
 /** Text cut to a number of characters, saying how many are missing. */
 export function clip(text: string, cap: number): string {
   if (text.length <= cap) return text;
@@ -168,13 +173,18 @@ export function markerOf({ callId }: Pick<ToolContext, "callId">, input: unknown
   return `<!-- skillflow:${call}:${digest(isOperation(callId) ? callId : input, 12)} -->`;
 }
 
+/** As `markerOf`, for text that is shown as it was written. */
+export function plainMarkerOf(context: Pick<ToolContext, "callId">, input: unknown): string {
+  return `(skillflow call ${callDigest(context, input)})`;
+}
+
 /** The id of a planned operation is a digest of what it writes, or of the finding that it tells of. */
 function isOperation(callId: string): boolean {
   return /^[0-9a-f]{64}(?:~|$)/.test(callId);
 }
 
 export function withoutMarkers(text: string): string {
-  return text.replace(/\n*<!-- skillflow:[^\s>]+ -->/g, "");
+  return text.replace(/\n*<!-- skillflow:[^\s>]+ -->|\s*\(skillflow call [0-9a-f]{24}\)/g, "");
 }
 
 function digest(value: unknown, length: number): string {

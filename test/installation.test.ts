@@ -15,6 +15,7 @@ import { startChat } from "./services/chat.ts";
 import * as datadog from "./services/datadog.ts";
 import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
+import * as grafana from "./services/grafana.ts";
 import * as kubernetes from "./services/kubernetes.ts";
 import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
@@ -231,6 +232,7 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
       env: { LOKI_URL: onLoki.url, LOKI_TOKEN: loki.TOKEN },
     },
     ...(await databaseCalls()),
+    ...(await operationCalls()),
     { tool: "http_check", input: { urls: [rows.url] }, env: { HTTP_HOSTS: new URL(rows.url).host } },
     {
       tool: "elasticsearch_list_indices",
@@ -263,6 +265,18 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
   const onLinear = await start(linear.startLinear());
   const env = { LINEAR_API_KEY: linear.KEY, LINEAR_API_URL: `${onLinear.url}/graphql` };
   return [...skills, { tool: "linear_list_teams", input: {}, env }];
+}
+
+/** Of the skills that tell of alerts, incidents and deliveries. */
+async function operationCalls(): Promise<readonly SkillCall[]> {
+  const [onGrafana] = await Promise.all([start(grafana.startGrafana())]);
+  return [
+    {
+      tool: "grafana_list_alerts",
+      input: {},
+      env: { GRAFANA_URL: onGrafana.url, GRAFANA_TOKEN: grafana.TOKEN },
+    },
+  ];
 }
 
 const sayHello = () => ({ text: "Hello there." });

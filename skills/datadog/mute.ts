@@ -1,4 +1,4 @@
-import { callDigest, defineTool, resultSchema, type ToolContext } from "skillflow";
+import { defineTool, plainMarkerOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { type Ask, withDatadog } from "./client.ts";
@@ -34,7 +34,7 @@ export const muteTools = [
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const monitor = wholeNumber(input.monitor_id);
-        const marker = callMark(context, input);
+        const marker = plainMarkerOf(context, input);
         const known = await findDowntime(ask, monitor, marker);
         const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor, marker }));
         const { scope, schedule } = downtime.attributes;
@@ -171,9 +171,4 @@ async function createDowntime(
 /** Datadog notifies whom a message names with @ and fills in what stands in double braces. */
 function plain(reason: string): string {
   return reason.replaceAll("@", "(at)").replaceAll("{{", "{ {");
-}
-
-/** Names the call that made a downtime: the same call, made again, finds its own work. */
-function callMark(context: ToolContext, input: unknown): string {
-  return `(skillflow call ${callDigest(context, input)})`;
 }

@@ -1,6 +1,6 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { firstOf, index, MONITOR, withElasticsearch } from "./service.ts";
+import { index, MONITOR, withElasticsearch } from "./service.ts";
 
 export const clusterTools = [
   defineTool({

@@ -1,6 +1,6 @@
-import { clip, defineTool, isoTime, periodOf, resultSchema, timeField } from "skillflow";
+import { clip, defineTool, firstOf, isoTime, periodOf, resultSchema, timeField } from "skillflow";
 import * as z from "zod";
-import { firstOf, index, READ, withElasticsearch } from "./service.ts";
+import { index, READ, withElasticsearch } from "./service.ts";
 
 const query = z
   .string()

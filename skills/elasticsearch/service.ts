@@ -26,8 +26,3 @@ export const index = z
   .max(300)
   .regex(/^[a-z0-9.*][a-z0-9_.*,:-]*$/)
   .describe("Names or patterns: logs-*, app-2026.01.31.");
-
-/** What is shown of a list, and how many were not. */
-export function firstOf<Item>(items: readonly Item[], most: number) {
-  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
-}

@@ -1,6 +1,6 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { firstOf, listOf, name, namespace, number, PAGE, pathOf, text, unreadNote, withKubernetes } from "./service.ts";
+import { listOf, name, namespace, number, PAGE, pathOf, text, unreadNote, withKubernetes } from "./service.ts";
 
 export const eventTools = [
   defineTool({

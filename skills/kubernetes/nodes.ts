@@ -1,6 +1,6 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { firstOf, listOf, PAGE, pathOf, selector, text, unreadNote, withKubernetes } from "./service.ts";
+import { listOf, PAGE, pathOf, selector, text, unreadNote, withKubernetes } from "./service.ts";
 
 export const nodeTools = [
   defineTool({

@@ -1,7 +1,6 @@
-import { clip, defineTool, resultSchema } from "skillflow";
+import { clip, defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import {
-  firstOf,
   listOf,
   name,
   namespace,

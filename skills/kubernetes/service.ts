@@ -84,7 +84,3 @@ export function unreadNote({ metadata }: Listed): string | undefined {
   if (!metadata?.continue) return undefined;
   return `Only the first ${PAGE} were looked at${metadata.remainingItemCount ? `, ${metadata.remainingItemCount} were not` : ""}: name a namespace or a selector.`;
 }
-
-export function firstOf<Item>(items: readonly Item[], most: number) {
-  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
-}

@@ -1,7 +1,6 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import {
-  firstOf,
   listOf,
   name,
   namespace,

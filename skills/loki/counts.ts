@@ -1,6 +1,16 @@
-import { clip, defineTool, isoTime, type Period, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
+import {
+  clip,
+  defineTool,
+  firstOf,
+  isoTime,
+  type Period,
+  periodOf,
+  resultSchema,
+  seriesSummary,
+  summarise,
+} from "skillflow";
 import * as z from "zod";
-import { firstOf, from, nanoseconds, query, selector, to } from "./fields.ts";
+import { from, nanoseconds, query, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, sample, stats, withLoki } from "./service.ts";
 
 const COUNTS = {

@@ -26,8 +26,3 @@ export function isoNanoseconds(text: string): string | undefined {
   const moment = new Date(Number(BigInt(text) / 1_000_000n));
   return moment.toISOString().replace(/\d{3}Z$/, `${text.slice(-9)}Z`);
 }
-
-/** What is shown of a list, and how many were not. */
-export function firstOf<Item>(items: readonly Item[], most: number) {
-  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
-}

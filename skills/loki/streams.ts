@@ -1,6 +1,6 @@
-import { defineTool, periodOf, resultSchema } from "skillflow";
+import { defineTool, firstOf, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { firstOf, from, nanoseconds, selector, to } from "./fields.ts";
+import { from, nanoseconds, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
 
 interface Span {

@@ -1,6 +1,6 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { contains, firstOf, limit } from "./fields.ts";
+import { contains, limit } from "./fields.ts";
 import { answered, labels, text, withPrometheus } from "./service.ts";
 
 const NEEDS = "the right to read rules: in Grafana Cloud the scope rules:read";

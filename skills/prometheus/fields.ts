@@ -15,11 +15,6 @@ export const selector = z.string().min(1).max(1000).optional().describe('Such as
 
 export const limit = z.int().min(1).max(200).optional();
 
-/** What is shown of a list, and how many were not. */
-export function firstOf<Item>(items: readonly Item[], most: number) {
-  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
-}
-
 /** Seconds since 1970, as Prometheus takes times. */
 export function seconds(milliseconds: number): number {
   return Math.round(milliseconds) / 1000;

@@ -1,6 +1,6 @@
-import { defineTool, periodOf, resultSchema } from "skillflow";
+import { defineTool, firstOf, periodOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { contains, firstOf, from, limit, seconds, selector, to } from "./fields.ts";
+import { contains, from, limit, seconds, selector, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
 
 export const nameTools = [

@@ -1,5 +1,6 @@
 import {
   defineTool,
+  firstOf,
   isoTime,
   momentOf,
   type Point,
@@ -10,7 +11,7 @@ import {
   timeField,
 } from "skillflow";
 import * as z from "zod";
-import { firstOf, from, query, seconds, to } from "./fields.ts";
+import { from, query, seconds, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, withPrometheus } from "./service.ts";
 
 const COUNTS = { series_total: "number", left_out: "number", remarks: ["text"], note: "text" } as const;

@@ -1,6 +1,6 @@
-import { defineTool, resultSchema } from "skillflow";
+import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { contains, firstOf, limit } from "./fields.ts";
+import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
 
 const INSTEAD = "Mimir, Thanos and Grafana Cloud scrape nothing themselves: ask query for `up == 0`.";

@@ -5,6 +5,7 @@ import * as betterstack from "../services/betterstack.ts";
 import * as datadog from "../services/datadog.ts";
 import * as elasticsearch from "../services/elasticsearch.ts";
 import * as github from "../services/github.ts";
+import * as grafana from "../services/grafana.ts";
 import * as kubernetes from "../services/kubernetes.ts";
 import * as linear from "../services/linear.ts";
 import * as loki from "../services/loki.ts";
@@ -111,6 +112,16 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     inputs: {
       kubernetes_list_events: { namespace: "shop", object: null },
       kubernetes_list_pods: { namespace: "shop", selector: null },
+    },
+  },
+  grafana: {
+    start: (next) => poisoned(grafana.startGrafana(), next),
+    env: (url) => ({ GRAFANA_URL: url, GRAFANA_TOKEN: grafana.TOKEN }),
+    secrets: [grafana.TOKEN],
+    isWrite: isNoRead,
+    inputs: {
+      grafana_list_annotations: { from: null, to: null },
+      grafana_silence_alerts: { labels: [{ name: "alertname", value: "CheckoutErrors" }] },
     },
   },
   supabase: {

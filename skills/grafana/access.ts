@@ -1,0 +1,13 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { withGrafana } from "./service.ts";
+
+/** Searches, which every role may. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withGrafana(context, async (ask) => {
+    const answer = z.array(z.object({ uid: z.string() }));
+    const found = await ask({ path: ["api", "search"], query: { type: "dash-db", limit: 1 }, answer });
+    return found.length > 0 ? "it shows dashboards" : "it answers, and shows this token no dashboard";
+  });
+  return String(told);
+}

@@ -1,0 +1,170 @@
+import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { ALERTMANAGER, contains, holds, labels, NO_ALERTING, number, ownOf, text, withGrafana } from "./service.ts";
+
+const ALERT = {
+  name: "text",
+  state: "text",
+  since: "text",
+  folder: "text",
+  rule_uid: "text",
+  labels: "any",
+  annotations: "any",
+  values: "text",
+  dashboard: "text",
+  panel: "text",
+  silenced_by: ["text"],
+} as const;
+
+const RULE = {
+  name: "text",
+  uid: "text",
+  folder: "text",
+  group: "text",
+  state: "text",
+  health: "text",
+  last_error: "text",
+  query: "text",
+  for_seconds: "number",
+  labels: "any",
+  annotations: "any",
+  instances: "any",
+} as const;
+
+export const alertTools = [
+  defineTool({
+    name: "list_alerts",
+    description:
+      "Lists alerts that fire now, longest first: labels, measured values, since when, whether a silence holds them back, dashboard and panel. The first thing to ask. How one is computed, and rules that fail or lack data: list_rules.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      contains: contains.describe("In the labels or annotations, case aside."),
+      silenced: z.boolean().optional().describe("Only those (not) held back by a silence; default both."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      { alerts: [ALERT], active: "number", suppressed: "number", matching: "number", left_out: "number", note: "text" },
+      "alerts",
+      "active",
+      "suppressed",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const all = await ask({
+          path: [...ALERTMANAGER, "alerts"],
+          query: { active: true, silenced: true, inhibited: true },
+          needs: "the permission alert.instances:read",
+          instead: NO_ALERTING,
+          answer: z.array(alert),
+        });
+        const isHeld = ({ status }: z.infer<typeof alert>) => status.state === "suppressed";
+        const matching = all
+          .filter((one) => input.silenced === undefined || isHeld(one) === input.silenced)
+          .filter((one) => holds([one.labels, one.annotations], input.contains))
+          .sort((a, b) => ((a.startsAt ?? "") < (b.startsAt ?? "") ? -1 : 1));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+        return {
+          alerts: shown.map(({ labels: own, annotations, status, startsAt }) => ({
+            name: own["alertname"],
+            state: status.state,
+            since: startsAt,
+            folder: own["grafana_folder"],
+            rule_uid: own["__alert_rule_uid__"],
+            labels: ownOf(own, "alertname", "grafana_folder"),
+            annotations: ownOf(annotations),
+            values: annotations?.["__value_string__"] && clip(annotations["__value_string__"], 500),
+            dashboard: annotations?.["__dashboardUid__"],
+            panel: annotations?.["__panelId__"],
+            silenced_by: status.silencedBy?.length ? status.silencedBy : undefined,
+          })),
+          active: all.filter((one) => !isHeld(one)).length,
+          suppressed: all.filter(isHeld).length,
+          matching: matching.length,
+          left_out,
+          note: all.length === 0 ? "Grafana's rules are evaluated, and no alert of theirs fires." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_rules",
+    description:
+      "Lists alert rules, firing first, then those that fail or lack data: the query that is checked, for how long it must hold, how many instances are in which state. Give `contains`: all rules may be hundreds. What fires now: list_alerts, which is cheaper.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      contains: contains.describe("In the name, folder, query, labels or annotations."),
+      state: z.enum(["firing", "pending", "inactive"]).optional(),
+      health: z.enum(["ok", "error", "nodata"]).optional().describe("How the last evaluation went."),
+      limit: z.int().min(1).max(100).optional().describe("Default 10."),
+    }),
+    output_schema: resultSchema(
+      { rules: [RULE], rules_total: "number", matching: "number", left_out: "number" },
+      "rules",
+      "rules_total",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const { data } = await ask({
+          path: ["api", "prometheus", "grafana", "api", "v1", "rules"],
+          query: { limit_alerts: 1 },
+          needs: "the permission alert.rules:read",
+          instead: NO_ALERTING,
+          answer: rulesAnswer,
+        });
+        const all = data.groups.flatMap(({ name: group, file: folder, rules }) =>
+          rules.map((rule) => ({ ...rule, group, folder })),
+        );
+        const matching = all
+          .filter((rule) => !input.state || rule.state === input.state)
+          .filter(({ health }) => !input.health || (health ?? "").startsWith(input.health.slice(0, 3)))
+          .filter((rule) => holds(rule, input.contains))
+          .sort((a, b) => rank(a) - rank(b));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 10);
+        return {
+          rules: shown.map(({ query, duration, lastError, totals, ...rule }) => ({
+            ...rule,
+            labels: ownOf(rule.labels),
+            annotations: ownOf(rule.annotations),
+            query: query && clip(query, 1500),
+            for_seconds: duration,
+            last_error: lastError || undefined,
+            instances: totals,
+          })),
+          rules_total: all.length,
+          matching: matching.length,
+          left_out,
+        };
+      }),
+  }),
+];
+
+const alert = z.object({
+  labels,
+  annotations: labels.nullish(),
+  startsAt: text,
+  status: z.object({ state: z.string(), silencedBy: z.array(z.string()).nullish().catch(undefined) }),
+});
+
+const rule = z.object({
+  name: z.string(),
+  uid: text,
+  query: text,
+  state: text,
+  health: text,
+  lastError: text,
+  duration: number,
+  labels: labels.nullish(),
+  annotations: labels.nullish(),
+  totals: z.record(z.string(), z.number()).nullish().catch(undefined),
+});
+type Rule = z.infer<typeof rule>;
+const rulesAnswer = z.object({
+  data: z.object({ groups: z.array(z.object({ name: z.string(), file: text, rules: z.array(rule) })) }),
+});
+
+function rank({ state, health }: Rule): number {
+  if (state === "firing") return 0;
+  if (health && health !== "ok") return 1;
+  return state === "pending" ? 2 : 3;
+}

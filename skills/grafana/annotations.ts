@@ -1,0 +1,91 @@
+import { defineTool, isoTime, periodOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { from, number, text, to, uid, withGrafana } from "./service.ts";
+
+export const annotationTools = [
+  defineTool({
+    name: "list_annotations",
+    description:
+      "Lists annotations of a period, newest first: deploys and notes that people or pipelines marked, and alerts that changed their state. What changed before the first sign, in one cheap call.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      from,
+      to,
+      type: z
+        .enum(["annotation", "alert"])
+        .optional()
+        .describe("Marked by people and pipelines, or by alerts; default both."),
+      tags: z.array(z.string().min(1).max(100)).max(10).optional().describe("All of them: deploy, checkout."),
+      dashboard: uid.optional().describe("Its uid."),
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      {
+        annotations: [
+          {
+            at: "text",
+            until: "text",
+            text: "text",
+            tags: ["text"],
+            by: "text",
+            alert: "text",
+            state: "text",
+            dashboard: "text",
+            panel: "number",
+          },
+        ],
+        from: "text",
+        to: "text",
+        note: "text",
+      },
+      "annotations",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const period = periodOf(input);
+        const limit = input.limit ?? 30;
+        const found = await ask({
+          path: ["api", "annotations"],
+          query: { ...period, type: input.type, tags: input.tags, dashboardUID: input.dashboard, limit },
+          needs: "the permission annotations:read",
+          answer: z.array(annotation),
+        });
+        return {
+          annotations: found.map((one) => ({
+            at: isoTime(one.time),
+            until: one.timeEnd && one.timeEnd !== one.time ? isoTime(one.timeEnd) : undefined,
+            text: one.text,
+            tags: one.tags?.length ? one.tags : undefined,
+            by: one.login || undefined,
+            alert: one.alertName || undefined,
+            state: one.newState ? `${one.prevState || "unknown"} → ${one.newState}` : undefined,
+            dashboard: one.dashboardUID || undefined,
+            panel: one.panelId || undefined,
+          })),
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          note: noteOf(found.length, limit),
+        };
+      }),
+  }),
+];
+
+function noteOf(count: number, limit: number): string | undefined {
+  if (count === 0)
+    return "Nothing was marked in this period that fits; that a deploy is not marked does not mean that there was none.";
+  return count >= limit ? "There may be older ones: shorten the period, or raise `limit`." : undefined;
+}
+
+const annotation = z.object({
+  time: number,
+  timeEnd: number,
+  text,
+  tags: z.array(z.string()).nullish().catch(undefined),
+  login: text,
+  alertName: text,
+  prevState: text,
+  newState: text,
+  dashboardUID: text,
+  panelId: number,
+});

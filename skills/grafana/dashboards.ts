@@ -1,0 +1,230 @@
+import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { contains, holds, number, text, uid, withGrafana } from "./service.ts";
+
+export const dashboardTools = [
+  defineTool({
+    name: "search_dashboards",
+    description:
+      "Finds dashboards by words of their title or by tag: uid, title, folder, tags, address. A large Grafana has thousands: give a word. What one shows: get_dashboard.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      query: z.string().min(1).max(200).optional().describe("Part of the title, such as checkout."),
+      tag: z.string().min(1).max(100).optional(),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+      page: z.int().min(1).max(100).optional(),
+    }),
+    output_schema: resultSchema(
+      {
+        dashboards: [{ uid: "text", title: "text", folder: "text", tags: ["text"], url: "text" }],
+        next_page: "number",
+        note: "text",
+      },
+      "dashboards",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const limit = input.limit ?? 20;
+        const page = input.page ?? 1;
+        const found = await ask({
+          path: ["api", "search"],
+          query: { type: "dash-db", query: input.query, tag: input.tag, limit, page },
+          needs: "the permission dashboards:read",
+          answer: z.array(hit),
+        });
+        return {
+          dashboards: found.map(({ folderTitle, ...one }) => ({ ...one, folder: folderTitle })),
+          next_page: found.length >= limit ? page + 1 : undefined,
+          note:
+            found.length === 0 ? "None that this token may see has it in its title: try one shorter word." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_dashboard",
+    description:
+      "Reads one dashboard: its panels with the queries behind them and the data source of each, and its variables. The queries are what to ask the skills prometheus, loki or elasticsearch; values are not read here. Give `contains` where a dashboard is large.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      dashboard: uid.describe("Its uid, from search_dashboards or an alert."),
+      panel: z.int().min(0).max(1_000_000).optional().describe("The id of one panel."),
+      contains: contains.describe("In a panel's title or queries."),
+      limit: z.int().min(1).max(50).optional().describe("Panels; default 20."),
+    }),
+    output_schema: resultSchema(
+      {
+        title: "text",
+        folder: "text",
+        updated: "text",
+        updated_by: "text",
+        variables: ["any"],
+        panels: [{ id: "number", title: "text", type: "text", source: "text", queries: ["text"] }],
+        matching: "number",
+        left_out: "number",
+      },
+      "title",
+      "panels",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const { dashboard, meta } = await ask({
+          path: ["api", "dashboards", "uid", input.dashboard],
+          needs: "the permission dashboards:read",
+          instead: "search_dashboards finds uids.",
+          answer: dashboardAnswer,
+        });
+        const matching = flat(dashboard.panels)
+          .filter((panel) => input.panel === undefined || panel.id === input.panel)
+          .map(panelOf)
+          .filter((panel) => holds([panel.title, panel.queries], input.contains));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+        return {
+          title: dashboard.title,
+          folder: meta?.folderTitle,
+          updated: meta?.updated,
+          updated_by: meta?.updatedBy,
+          variables: dashboard.templating?.list?.slice(0, 20).map(({ name, type, query, current }) => {
+            return { name, type, query: clip(wordsOf(query), 200) || undefined, value: current?.value };
+          }),
+          panels: shown,
+          matching: matching.length,
+          left_out,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_datasources",
+    description:
+      "Lists data sources: name, kind, uid, address. Which Prometheus, Loki or database a panel or an alert reads. Their data is read by the skill of each kind.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({ contains: contains.describe("In the name, kind or address.") }),
+    output_schema: resultSchema(
+      {
+        datasources: [{ name: "text", type: "text", uid: "text", url: "text", database: "text", is_default: "flag" }],
+        left_out: "number",
+      },
+      "datasources",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const all = await ask({
+          path: ["api", "datasources"],
+          needs: "the permission datasources:read",
+          answer: z.array(datasource),
+        });
+        const { shown, left_out } = firstOf(
+          all
+            .map(({ isDefault, url, database, ...source }) => {
+              return {
+                ...source,
+                url: plainUrl(url),
+                database: database || undefined,
+                is_default: isDefault || undefined,
+              };
+            })
+            .filter((source) => holds(source, input.contains)),
+          50,
+        );
+        return { datasources: shown, left_out };
+      }),
+  }),
+];
+
+const hit = z.object({
+  uid: z.string(),
+  title: text,
+  folderTitle: text,
+  tags: z.array(z.string()).nullish().catch(undefined),
+  url: text,
+});
+
+const source = z
+  .union([z.string(), z.object({ type: text, uid: text })])
+  .nullish()
+  .catch(undefined);
+const panel = z.object({
+  id: number,
+  title: text,
+  type: text,
+  datasource: source,
+  targets: z.array(z.record(z.string(), z.unknown())).nullish().catch(undefined),
+  get panels() {
+    return z.array(panel).nullish();
+  },
+});
+type Panel = z.infer<typeof panel>;
+
+const variable = z.object({
+  name: text,
+  type: text,
+  query: z.unknown(),
+  current: z.object({ value: z.unknown() }).nullish().catch(undefined),
+});
+const dashboardAnswer = z.object({
+  dashboard: z.object({
+    title: z.string(),
+    panels: z.array(panel).nullish(),
+    templating: z
+      .object({ list: z.array(variable).nullish() })
+      .nullish()
+      .catch(undefined),
+  }),
+  meta: z.object({ folderTitle: text, updated: text, updatedBy: text }).nullish(),
+});
+
+const datasource = z.object({
+  name: z.string(),
+  type: text,
+  uid: text,
+  url: text,
+  database: text,
+  isDefault: z.boolean().nullish(),
+});
+
+/** Panels of collapsed rows are within these; rows themselves show nothing. */
+function flat(panels: readonly Panel[] | null | undefined): readonly Panel[] {
+  return (panels ?? []).flatMap((one) => (one.type === "row" ? flat(one.panels) : [one]));
+}
+
+function panelOf({ id, title, type, datasource: from, targets }: Panel) {
+  return {
+    id,
+    title,
+    type,
+    source: typeof from === "string" ? from : [from?.type, from?.uid].filter(Boolean).join(" ") || undefined,
+    queries: (targets ?? []).map(queryOf).filter((query) => query !== ""),
+  };
+}
+
+const QUERIES = ["expr", "rawSql", "query", "expression", "target"] as const;
+const OWN = new Set([
+  "refId",
+  "datasource",
+  "hide",
+  "key",
+  "intervalMs",
+  "maxDataPoints",
+  "legendFormat",
+  "editorMode",
+]);
+
+/** A query in its own language; of a source that builds it from parts, the parts. */
+function queryOf(target: Readonly<Record<string, unknown>>): string {
+  const told = QUERIES.map((key) => target[key]).find((value) => typeof value === "string" && value !== "");
+  if (typeof told === "string") return clip(told, 1500);
+  const parts = Object.entries(target).filter(([key]) => !OWN.has(key));
+  return parts.length > 0 ? clip(JSON.stringify(Object.fromEntries(parts)), 500) : "";
+}
+
+function wordsOf(query: unknown): string {
+  return typeof query === "string" ? query : query === undefined || query === null ? "" : JSON.stringify(query);
+}
+
+/** An address may hold a password, or a key in its parameters. */
+function plainUrl(address: string | null | undefined): string | undefined {
+  if (!address) return undefined;
+  return address.replace(/[?#].*$/s, "").replace(/\/\/[^/@]*@/, "//");
+}

@@ -1,0 +1,46 @@
+import { type Ask, authorization, keyOf, type Service, type ToolContext, timeField, withService } from "skillflow";
+import * as z from "zod";
+
+const GRAFANA: Service = {
+  name: "Grafana",
+  address: "GRAFANA_URL",
+  keys: ["GRAFANA_TOKEN"],
+  headers: (config) => authorization(undefined, keyOf(config, "GRAFANA_TOKEN")),
+};
+
+/** Does a tool's work on Grafana. */
+export function withGrafana(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(GRAFANA, context, work);
+}
+
+/** Where the Alertmanager is that Grafana itself runs. */
+export const ALERTMANAGER = ["api", "alertmanager", "grafana", "api", "v2"] as const;
+
+export const NO_ALERTING =
+  "This Grafana evaluates no alert rules itself: alerts of a Prometheus are read by the skill prometheus.";
+
+export const contains = z.string().min(1).max(200).optional();
+
+export const uid = z
+  .string()
+  .max(40)
+  .regex(/^[A-Za-z0-9_-]+$/);
+
+export const from = timeField.optional();
+
+export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+
+export const labels = z.record(z.string(), z.string());
+export const text = z.string().nullish().catch(undefined);
+export const number = z.number().nullish().catch(undefined);
+
+/** Whether a word is anywhere in a value, case aside. */
+export function holds(value: unknown, words: string | undefined): boolean {
+  if (words === undefined) return true;
+  return JSON.stringify(value).toLowerCase().includes(JSON.stringify(words).slice(1, -1).toLowerCase());
+}
+
+/** Labels and annotations that people gave, without those by which Grafana finds its way. */
+export function ownOf(all: Readonly<Record<string, string>> | null | undefined, ...taken: readonly string[]) {
+  return Object.fromEntries(Object.entries(all ?? {}).filter(([key]) => !/^__.*__$/.test(key) && !taken.includes(key)));
+}

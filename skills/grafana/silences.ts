@@ -1,0 +1,145 @@
+import { defineTool, firstOf, plainMarkerOf, resultSchema, ServiceFault, withoutMarkers } from "skillflow";
+import * as z from "zod";
+import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
+
+const READS = "the permission alert.silences:read";
+const WRITES = "the permissions alert.silences:create and alert.silences:write";
+
+export const silenceTools = [
+  defineTool({
+    name: "list_silences",
+    description:
+      "Lists silences that hold back alerts now or are to come: which labels, until when, who made them and why. Whether an alert that nobody was told of was silenced.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      expired: z.boolean().optional().describe("Those that ended too; default false."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      {
+        silences: [
+          { id: "text", state: "text", matchers: ["text"], from: "text", until: "text", by: "text", comment: "text" },
+        ],
+        left_out: "number",
+      },
+      "silences",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const all = await ask({ path: LIST, needs: READS, instead: NO_ALERTING, answer: z.array(silence) });
+        const matching = all
+          .filter(({ status }) => input.expired || status?.state !== "expired")
+          .sort((a, b) => ((a.endsAt ?? "") > (b.endsAt ?? "") ? -1 : 1));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+        return { silences: shown.map(briefOf), left_out };
+      }),
+  }),
+  defineTool({
+    name: "silence_alerts",
+    description:
+      "Holds back notifications of the alerts that bear all the given labels, for a bounded time. They go on firing, and list_alerts goes on telling of them. A repeat adds no second silence.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      labels: z
+        .array(z.strictObject({ name: z.string().min(1).max(200), value: z.string().min(1).max(500) }))
+        .min(1)
+        .max(10)
+        .describe("Each must equal: alertname and what tells one instance from the others."),
+      minutes: z.int().min(5).max(1440),
+      reason: z.string().min(1).max(500).describe("For the people who find it silenced."),
+    }),
+    output_schema: resultSchema({ silence_id: "text", until: "text", existing: "flag" }, "silence_id"),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const mark = plainMarkerOf(context, input);
+        const all = await ask({ path: LIST, needs: READS, instead: NO_ALERTING, answer: z.array(silence) });
+        const known = all.find(({ comment, status }) => comment?.includes(mark) && status?.state !== "expired");
+        if (known) return { silence_id: known.id, until: known.endsAt, existing: true };
+        const now = Date.now();
+        const until = new Date(now + input.minutes * 60_000).toISOString();
+        const { silenceID } = await ask({
+          path: LIST,
+          body: {
+            matchers: input.labels.map((label) => ({ ...label, isRegex: false, isEqual: true })),
+            startsAt: new Date(now).toISOString(),
+            endsAt: until,
+            createdBy: "skillflow",
+            comment: `${input.reason} ${mark}`,
+          },
+          effect: "write",
+          needs: WRITES,
+          answer: z.object({ silenceID: z.string() }),
+        });
+        return { silence_id: silenceID, until };
+      }),
+  }),
+  defineTool({
+    name: "end_silence",
+    description: "Ends a silence that silence_alerts made; one that people made is left as it is, and told.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      silence_id: z
+        .string()
+        .max(40)
+        .regex(/^[A-Za-z0-9-]+$/),
+    }),
+    output_schema: resultSchema({ silence_id: "text", ended: "flag", existing: "flag" }, "silence_id", "ended"),
+    handler: ({ silence_id }, context) =>
+      withGrafana(context, async (ask) => {
+        const path = [...ALERTMANAGER, "silence", silence_id];
+        const known = await ask({ path, needs: READS, instead: "list_silences tells ids.", answer: silence });
+        if (known.status?.state === "expired") return { silence_id, ended: true, existing: true };
+        if (!MARK.test(known.comment ?? ""))
+          throw new Error(`Silence ${silence_id} was made by ${known.createdBy ?? "people"}, and is theirs to end.`);
+        await endOnce(() =>
+          ask({ path, method: "DELETE", effect: "write", needs: WRITES, isText: true, answer: z.string() }),
+        );
+        return { silence_id, ended: true };
+      }),
+  }),
+];
+
+const LIST = [...ALERTMANAGER, "silences"];
+const MARK = /\(skillflow call [0-9a-f]{24}\)/;
+
+const matcher = z.object({
+  name: z.string(),
+  value: z.string(),
+  isRegex: z.boolean().nullish(),
+  isEqual: z.boolean().nullish(),
+});
+const silence = z.object({
+  id: z.string(),
+  matchers: z.array(matcher).nullish(),
+  startsAt: text,
+  endsAt: text,
+  createdBy: text,
+  comment: text,
+  status: z.object({ state: text }).nullish(),
+});
+
+function briefOf({ id, matchers, startsAt, endsAt, createdBy, comment, status }: z.infer<typeof silence>) {
+  return {
+    id,
+    state: status?.state,
+    matchers: matchers?.map(({ name, value, isRegex, isEqual }) => {
+      return `${name}${isEqual === false ? "!" : "="}${isRegex ? "~" : isEqual === false ? "=" : ""}${JSON.stringify(value)}`;
+    }),
+    from: startsAt,
+    until: endsAt,
+    by: createdBy,
+    comment: withoutMarkers(comment ?? ""),
+  };
+}
+
+/** Somebody may have been faster, or it ended by itself. */
+async function endOnce(end: () => Promise<unknown>): Promise<void> {
+  try {
+    await end();
+  } catch (error) {
+    if (!(error instanceof ServiceFault && error.status === 404)) throw error;
+  }
+}

@@ -1,0 +1,31 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { alertTools } from "./alerts.ts";
+import { annotationTools } from "./annotations.ts";
+import { dashboardTools } from "./dashboards.ts";
+import { silenceTools } from "./silences.ts";
+
+export default defineSkill({
+  id: "grafana",
+  name: "Grafana",
+  description:
+    "Alerts, alert rules and silences of Grafana's own alerting; annotations, dashboards with their queries, data sources.",
+  category: "observability",
+  config: {
+    GRAFANA_URL: {
+      description:
+        "https://example.grafana.net, or where it is served. A Prometheus or Loki behind it answers those skills at /api/datasources/proxy/uid/UID below this address, with this token.",
+      required: true,
+      env: "GRAFANA_URL",
+      secret: false,
+    },
+    GRAFANA_TOKEN: {
+      description:
+        "A service account's token: the role Viewer reads; list_datasources takes the permission datasources:read, silences take alert.silences:create and alert.silences:write.",
+      required: true,
+      env: "GRAFANA_TOKEN",
+    },
+  },
+  probe: describeAccess,
+  tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools],
+});
