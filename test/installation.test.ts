@@ -21,6 +21,7 @@ import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
 import { startMail } from "./services/mail.ts";
 import { startOpenai } from "./services/openai.ts";
+import * as pagerduty from "./services/pagerduty.ts";
 import { startPostgres, whyNoPostgres } from "./services/postgres.ts";
 import * as prometheus from "./services/prometheus.ts";
 import type { ModelService } from "./services/script.ts";
@@ -269,12 +270,20 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
 
 /** Of the skills that tell of alerts, incidents and deliveries. */
 async function operationCalls(): Promise<readonly SkillCall[]> {
-  const [onGrafana] = await Promise.all([start(grafana.startGrafana())]);
+  const [onGrafana, onPagerduty] = await Promise.all([
+    start(grafana.startGrafana()),
+    start(pagerduty.startPagerDuty()),
+  ]);
   return [
     {
       tool: "grafana_list_alerts",
       input: {},
       env: { GRAFANA_URL: onGrafana.url, GRAFANA_TOKEN: grafana.TOKEN },
+    },
+    {
+      tool: "pagerduty_list_incidents",
+      input: {},
+      env: { PAGERDUTY_API_URL: onPagerduty.url, PAGERDUTY_API_KEY: pagerduty.KEY, PAGERDUTY_FROM: pagerduty.FROM },
     },
   ];
 }

@@ -11,6 +11,7 @@ import * as linear from "../services/linear.ts";
 import * as loki from "../services/loki.ts";
 import { startMail } from "../services/mail.ts";
 import { httpServer } from "../services/mcp.ts";
+import * as pagerduty from "../services/pagerduty.ts";
 import * as prometheus from "../services/prometheus.ts";
 import * as sentry from "../services/sentry.ts";
 import * as slack from "../services/slack.ts";
@@ -123,6 +124,13 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
       grafana_list_annotations: { from: null, to: null },
       grafana_silence_alerts: { labels: [{ name: "alertname", value: "CheckoutErrors" }] },
     },
+  },
+  pagerduty: {
+    start: (next) => poisoned(pagerduty.startPagerDuty(), next),
+    env: (url) => ({ PAGERDUTY_API_URL: url, PAGERDUTY_API_KEY: pagerduty.KEY, PAGERDUTY_FROM: pagerduty.FROM }),
+    secrets: [pagerduty.KEY],
+    isWrite: isNoRead,
+    inputs: { pagerduty_list_incidents: { from: null, to: null }, pagerduty_list_changes: { from: null, to: null } },
   },
   supabase: {
     start: (next) => poisoned(startProject(), next),

@@ -13,7 +13,7 @@ export interface RestService extends Loopback {
 
 export interface Route {
   readonly id: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: RegExp;
   /** Every parameter the route takes, as text. */
   readonly query?: z.ZodType;

@@ -1,0 +1,13 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { READS, withPagerDuty } from "./service.ts";
+
+/** Asks for one incident of any. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withPagerDuty(context, async (ask) => {
+    const answer = z.object({ incidents: z.array(z.object({ id: z.string() })) });
+    await ask({ path: ["incidents"], query: { limit: 1 }, needs: READS, answer });
+    return context.config["PAGERDUTY_FROM"] ? "it shows incidents" : "it shows incidents; PAGERDUTY_FROM is not set";
+  });
+  return String(told);
+}

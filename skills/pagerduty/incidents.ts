@@ -1,0 +1,328 @@
+import { clip, defineTool, isoTime, momentOf, periodOf, resultSchema, withoutMarkers } from "skillflow";
+import * as z from "zod";
+import {
+  from,
+  id,
+  incidentId,
+  limit,
+  nextOffset,
+  number,
+  offset,
+  paged,
+  READS,
+  reference,
+  text,
+  to,
+  withPagerDuty,
+} from "./service.ts";
+
+const NOT_FOUND = "list_incidents tells ids.";
+
+export const INCIDENT = {
+  id: "text",
+  number: "number",
+  title: "text",
+  status: "text",
+  urgency: "text",
+  priority: "text",
+  service: "text",
+  service_id: "text",
+  escalation_policy_id: "text",
+  assigned_to: ["text"],
+  acknowledged_by: ["text"],
+  alerts: "number",
+  created_at: "text",
+  resolved_at: "text",
+  url: "text",
+} as const;
+
+const PAGED = { next_offset: "number", note: "text" } as const;
+
+export const incidentTools = [
+  defineTool({
+    name: "list_incidents",
+    description:
+      "Lists incidents, newest first: title, service, urgency, who has it. Open ones unless `statuses` says otherwise, of the last month unless `from` does. The first thing to ask. One with its notes: get_incident.",
+    effect: "read",
+    input_schema: z.strictObject({
+      statuses: z
+        .array(z.enum(["triggered", "acknowledged", "resolved"]))
+        .min(1)
+        .max(3)
+        .optional()
+        .describe("Default triggered and acknowledged."),
+      service: id.optional().describe("A service's id."),
+      urgency: z.enum(["high", "low"]).optional(),
+      from: from.describe("now-2d or ISO 8601; at most six months before `to`."),
+      to,
+      limit: limit.describe("Default 20."),
+      offset,
+    }),
+    output_schema: resultSchema({ incidents: [INCIDENT], ...PAGED }, "incidents"),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const page = await ask({
+          path: ["incidents"],
+          query: {
+            "statuses[]": input.statuses ?? ["triggered", "acknowledged"],
+            "service_ids[]": input.service,
+            "urgencies[]": input.urgency,
+            since: input.from && isoTime(momentOf(input.from)),
+            until: input.to && isoTime(momentOf(input.to)),
+            sort_by: "created_at:desc",
+            limit: input.limit ?? 20,
+            offset: input.offset,
+          },
+          needs: READS,
+          answer: z.object({ incidents: z.array(incident), ...paged }),
+        });
+        return {
+          incidents: page.incidents.map(briefOf),
+          next_offset: nextOffset(page.incidents, page, input.offset),
+          note: page.incidents.length === 0 ? "No incident of these statuses in this period." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_incident",
+    description:
+      "Reads one incident with the notes of responders, newest first. What the monitors sent: list_alerts; who was called when: get_timeline; what was deployed before: list_changes.",
+    effect: "read",
+    input_schema: z.strictObject({ incident: incidentId }),
+    output_schema: resultSchema(
+      {
+        ...INCIDENT,
+        escalation_policy: "text",
+        teams: ["text"],
+        last_changed_at: "text",
+        notes: [{ at: "text", by: "text", text: "text" }],
+        notes_left_out: "number",
+      },
+      "id",
+      "notes",
+    ),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const place = ["incidents", input.incident];
+        const told = await ask({ path: place, needs: READS, instead: NOT_FOUND, answer: incidentAnswer });
+        const { notes } = await ask({ path: [...place, "notes"], needs: READS, answer: notesAnswer });
+        const shown = notes.slice(0, MOST_NOTES);
+        return {
+          ...briefOf(told.incident),
+          escalation_policy: told.incident.escalation_policy?.summary,
+          teams: told.incident.teams?.map((team) => team?.summary ?? ""),
+          last_changed_at: told.incident.last_status_change_at,
+          notes: shown.map(({ created_at, user, content }) => {
+            return { at: created_at, by: user?.summary, text: withoutMarkers(content ?? "") };
+          }),
+          notes_left_out: notes.length - shown.length || undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_timeline",
+    description:
+      "Reads what happened in an incident, newest first: triggered, who was notified and how, acknowledged, escalated, noted, resolved. Whether anybody is on it. Its facts are cheaper: get_incident.",
+    effect: "read",
+    input_schema: z.strictObject({
+      incident: incidentId,
+      every: z.boolean().optional().describe("Each notification too; default the turns alone."),
+      limit: limit.describe("Default 30."),
+      offset,
+    }),
+    output_schema: resultSchema(
+      { entries: [{ at: "text", kind: "text", what: "text", by: "text", via: "text" }], ...PAGED },
+      "entries",
+    ),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const page = await ask({
+          path: ["incidents", input.incident, "log_entries"],
+          query: { is_overview: !input.every, limit: input.limit ?? 30, offset: input.offset },
+          needs: READS,
+          instead: NOT_FOUND,
+          answer: z.object({ log_entries: z.array(entry), ...paged }),
+        });
+        return {
+          entries: page.log_entries.map((one) => ({
+            at: one.created_at,
+            kind: one.type.replace(/_log_entry$/, ""),
+            what: one.summary,
+            by: one.agent?.summary,
+            via: one.channel?.type,
+          })),
+          next_offset: nextOffset(page.log_entries, page, input.offset),
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_alerts",
+    description:
+      "Lists what the monitors sent for an incident, newest first: severity, summary and the details of each, such as the query and the value. Grouped incidents have hundreds: `limit`.",
+    effect: "read",
+    input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 10."), offset }),
+    output_schema: resultSchema(
+      {
+        alerts: [
+          { id: "text", status: "text", severity: "text", summary: "text", at: "text", from: "text", details: "text" },
+        ],
+        ...PAGED,
+      },
+      "alerts",
+    ),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const page = await ask({
+          path: ["incidents", input.incident, "alerts"],
+          query: { sort_by: "created_at:desc", limit: input.limit ?? 10, offset: input.offset },
+          needs: READS,
+          instead: NOT_FOUND,
+          answer: z.object({ alerts: z.array(alert), ...paged }),
+        });
+        return {
+          alerts: page.alerts.map(({ id: own, status, severity, summary, created_at, integration, body }) => {
+            const details = body?.details === undefined ? undefined : clip(wordsOf(body.details), LONGEST_DETAILS);
+            return { id: own, status, severity, summary, at: created_at, from: integration?.summary, details };
+          }),
+          next_offset: nextOffset(page.alerts, page, input.offset),
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_changes",
+    description:
+      "Lists changes that pipelines told PagerDuty of, newest first: those that it holds for related to an incident, or all of a period. What was deployed before the first sign, if pipelines tell it.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      incident: incidentId.optional(),
+      from,
+      to: to.describe("`from` and `to`: now-2h or ISO 8601; default the last hour. Without an incident."),
+      limit: limit.describe("Default 20."),
+      offset,
+    }),
+    output_schema: resultSchema(
+      { changes: [{ at: "text", summary: "text", source: "text", reason: "text", links: ["text"] }], ...PAGED },
+      "changes",
+    ),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const most = input.limit ?? 20;
+        const period = periodOf(input);
+        const page = await ask({
+          ...(input.incident
+            ? { path: ["incidents", input.incident, "related_change_events"], query: { limit: most } }
+            : {
+                path: ["change_events"],
+                query: {
+                  since: isoTime(period.from),
+                  until: isoTime(period.to),
+                  limit: most,
+                  offset: input.offset,
+                },
+              }),
+          needs: "an API key, or the scopes incidents.read and change_events.read",
+          instead: NOT_FOUND,
+          answer: z.object({ change_events: z.array(change), ...paged }),
+        });
+        return {
+          changes: page.change_events.map(({ timestamp, summary, source, correlation_reason, links }) => ({
+            at: timestamp,
+            summary,
+            source,
+            reason: correlation_reason?.reason,
+            links: links?.flatMap(({ href }) => (href ? [href] : [])).slice(0, 3),
+          })),
+          next_offset: input.incident ? undefined : nextOffset(page.change_events, page, input.offset),
+          note:
+            page.change_events.length === 0 ? "None was told: pipelines may not send changes to PagerDuty." : undefined,
+        };
+      }),
+  }),
+];
+
+const MOST_NOTES = 20;
+const LONGEST_DETAILS = 1500;
+
+const incident = z.object({
+  id: z.string(),
+  incident_number: number,
+  title: text,
+  status: z.string(),
+  urgency: text,
+  priority: reference,
+  service: reference,
+  escalation_policy: reference,
+  teams: z.array(reference).nullish().catch(undefined),
+  assignments: z
+    .array(z.object({ assignee: reference }))
+    .nullish()
+    .catch(undefined),
+  acknowledgements: z
+    .array(z.object({ acknowledger: reference }))
+    .nullish()
+    .catch(undefined),
+  alert_counts: z.object({ all: number }).nullish().catch(undefined),
+  created_at: text,
+  last_status_change_at: text,
+  resolved_at: text,
+  html_url: text,
+});
+export type Incident = z.infer<typeof incident>;
+export const incidentAnswer = z.object({ incident });
+
+const note = z.object({ content: text, created_at: text, user: reference });
+export const notesAnswer = z.object({ notes: z.array(note.extend({ id: z.string() })) });
+
+const entry = z.object({
+  type: z.string(),
+  created_at: text,
+  summary: text,
+  agent: reference,
+  channel: z.object({ type: text }).nullish().catch(undefined),
+});
+
+const alert = z.object({
+  id: text,
+  status: text,
+  severity: text,
+  summary: text,
+  created_at: text,
+  integration: reference,
+  body: z.object({ details: z.unknown() }).nullish().catch(undefined),
+});
+
+const change = z.object({
+  timestamp: text,
+  summary: text,
+  source: text,
+  correlation_reason: z.object({ reason: text }).nullish().catch(undefined),
+  links: z
+    .array(z.object({ href: text }))
+    .nullish()
+    .catch(undefined),
+});
+
+export function briefOf(told: Incident) {
+  return {
+    id: told.id,
+    number: told.incident_number,
+    title: told.title,
+    status: told.status,
+    urgency: told.urgency,
+    priority: told.priority?.summary,
+    service: told.service?.summary,
+    service_id: told.service?.id,
+    escalation_policy_id: told.escalation_policy?.id,
+    assigned_to: told.assignments?.map(({ assignee }) => assignee?.summary ?? ""),
+    acknowledged_by: told.acknowledgements?.map(({ acknowledger }) => acknowledger?.summary ?? ""),
+    alerts: told.alert_counts?.all,
+    created_at: told.created_at,
+    resolved_at: told.resolved_at,
+    url: told.html_url,
+  };
+}
+
+function wordsOf(details: unknown): string {
+  return typeof details === "string" ? details : (JSON.stringify(details) ?? "");
+}

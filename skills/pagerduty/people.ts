@@ -1,0 +1,126 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { id, limit, nextOffset, number, offset, paged, reference, text, withPagerDuty } from "./service.ts";
+
+export const peopleTools = [
+  defineTool({
+    name: "list_on_call",
+    description:
+      "Lists who is on call now, by escalation policy and level: whom to turn to. Give the policy of a service or of an incident: an account has dozens.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      escalation_policy: id.optional().describe("Its id, as list_services and incidents tell it."),
+      limit: limit.describe("Default 30."),
+      offset,
+    }),
+    output_schema: resultSchema(
+      {
+        on_call: [{ person: "text", level: "number", policy: "text", schedule: "text", until: "text" }],
+        next_offset: "number",
+        note: "text",
+      },
+      "on_call",
+    ),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const page = await ask({
+          path: ["oncalls"],
+          query: {
+            "escalation_policy_ids[]": input.escalation_policy,
+            earliest: true,
+            limit: input.limit ?? 30,
+            offset: input.offset,
+          },
+          needs: "an API key, or the scope oncalls.read",
+          answer: z.object({ oncalls: z.array(onCall), ...paged }),
+        });
+        return {
+          on_call: page.oncalls
+            .map(({ user, escalation_level, escalation_policy, schedule, end }) => ({
+              person: user?.summary,
+              level: escalation_level,
+              policy: escalation_policy?.summary,
+              schedule: schedule?.summary,
+              until: end,
+            }))
+            .sort((a, b) => (a.policy ?? "").localeCompare(b.policy ?? "") || (a.level ?? 0) - (b.level ?? 0)),
+          next_offset: nextOffset(page.oncalls, page, input.offset),
+          note: page.oncalls.length === 0 ? "Nobody is on call there now." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_services",
+    description:
+      "Lists services by name: id, state (critical: an incident is open; maintenance, disabled: nobody is called), escalation policy, team, last incident. Ids for list_incidents and list_on_call.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      query: z.string().min(1).max(100).optional().describe("Part of the name."),
+      limit: limit.describe("Default 30."),
+      offset,
+    }),
+    output_schema: resultSchema(
+      {
+        services: [
+          {
+            id: "text",
+            name: "text",
+            description: "text",
+            status: "text",
+            escalation_policy: "text",
+            escalation_policy_id: "text",
+            teams: ["text"],
+            last_incident_at: "text",
+            url: "text",
+          },
+        ],
+        next_offset: "number",
+      },
+      "services",
+    ),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const page = await ask({
+          path: ["services"],
+          query: { query: input.query, sort_by: "name:asc", limit: input.limit ?? 30, offset: input.offset },
+          needs: "an API key, or the scope services.read",
+          answer: z.object({ services: z.array(service), ...paged }),
+        });
+        return {
+          services: page.services.map((one) => ({
+            id: one.id,
+            name: one.name,
+            description: one.description,
+            status: one.status,
+            escalation_policy: one.escalation_policy?.summary,
+            escalation_policy_id: one.escalation_policy?.id,
+            teams: one.teams?.map((team) => team?.summary ?? ""),
+            last_incident_at: one.last_incident_timestamp,
+            url: one.html_url,
+          })),
+          next_offset: nextOffset(page.services, page, input.offset),
+        };
+      }),
+  }),
+];
+
+const onCall = z.object({
+  user: reference,
+  escalation_level: number,
+  escalation_policy: reference,
+  schedule: reference,
+  end: text,
+});
+
+const service = z.object({
+  id: z.string(),
+  name: text,
+  description: text,
+  status: text,
+  escalation_policy: reference,
+  teams: z.array(reference).nullish().catch(undefined),
+  last_incident_timestamp: text,
+  html_url: text,
+});

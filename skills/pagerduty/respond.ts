@@ -1,0 +1,87 @@
+import { type Ask, defineTool, plainMarkerOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { briefOf, INCIDENT, type Incident, incidentAnswer, notesAnswer } from "./incidents.ts";
+import { incidentId, READS, withPagerDuty } from "./service.ts";
+
+const WRITES = "an API key that may write, or the scope incidents.write, and PAGERDUTY_FROM unless the key is a user's";
+const SETTLED = resultSchema({ ...INCIDENT, existing: "flag" }, "id", "status");
+
+export const respondTools = [
+  defineTool({
+    name: "acknowledge_incident",
+    description:
+      "Says that somebody is on an incident, which stops its escalation. One that is resolved is not reopened.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ incident: incidentId }),
+    output_schema: SETTLED,
+    handler: ({ incident }, context) =>
+      withPagerDuty(context, async (ask) => {
+        const now = await read(ask, incident);
+        if (now.status === "acknowledged") return { ...briefOf(now), existing: true };
+        if (now.status === "resolved")
+          throw new Error(`Incident ${incident} is resolved: to acknowledge it would open it again.`);
+        return briefOf(await settle(ask, incident, { status: "acknowledged" }));
+      }),
+  }),
+  defineTool({
+    name: "resolve_incident",
+    description:
+      "Ends an incident for everybody: nobody is called for it any more. Only when measurements show that it is over; what was found belongs in add_note.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      incident: incidentId,
+      resolution: z.string().min(1).max(1000).optional().describe("What ended it; kept in its timeline."),
+    }),
+    output_schema: SETTLED,
+    handler: ({ incident, ...rest }, context) =>
+      withPagerDuty(context, async (ask) => {
+        const now = await read(ask, incident);
+        if (now.status === "resolved") return { ...briefOf(now), existing: true };
+        return briefOf(await settle(ask, incident, { status: "resolved", ...rest }));
+      }),
+  }),
+  defineTool({
+    name: "add_note",
+    description:
+      "Notes on an incident what was found, with its evidence, as plain text. It calls nobody. A repeat adds no second note.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ incident: incidentId, text: z.string().min(1).max(20_000) }),
+    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    handler: (input, context) =>
+      withPagerDuty(context, async (ask) => {
+        const marker = plainMarkerOf(context, input);
+        const path = ["incidents", input.incident, "notes"];
+        const { notes } = await ask({ path, needs: READS, instead: "list_incidents tells ids.", answer: notesAnswer });
+        const known = notes.find(({ content }) => content?.includes(marker));
+        if (known) return { id: known.id, created_at: known.created_at, existing: true };
+        const { note } = await ask({
+          path,
+          body: { note: { content: `${input.text}\n\n${marker}` } },
+          effect: "write",
+          needs: WRITES,
+          answer: z.object({ note: z.object({ id: z.string(), created_at: z.string().nullish() }) }),
+        });
+        return { id: note.id, created_at: note.created_at };
+      }),
+  }),
+];
+
+async function read(ask: Ask, id: string): Promise<Incident> {
+  const path = ["incidents", id];
+  return (await ask({ path, needs: READS, instead: "list_incidents tells ids.", answer: incidentAnswer })).incident;
+}
+
+async function settle(ask: Ask, id: string, changes: object): Promise<Incident> {
+  const { incident } = await ask({
+    path: ["incidents", id],
+    method: "PUT",
+    body: { incident: { type: "incident_reference", ...changes } },
+    effect: "write",
+    needs: WRITES,
+    answer: incidentAnswer,
+  });
+  return incident;
+}

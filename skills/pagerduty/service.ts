@@ -1,0 +1,61 @@
+import { type Ask, keyOf, type Service, type ToolContext, timeField, withService } from "skillflow";
+import * as z from "zod";
+
+const PAGERDUTY: Service = {
+  name: "PagerDuty",
+  address: "PAGERDUTY_API_URL",
+  usual: "https://api.pagerduty.com",
+  keys: ["PAGERDUTY_API_KEY"],
+  headers: (config) => {
+    const from = keyOf(config, "PAGERDUTY_FROM");
+    return {
+      accept: "application/vnd.pagerduty+json;version=2",
+      ...letIn(keyOf(config, "PAGERDUTY_API_KEY")),
+      ...(from ? { from } : {}),
+    };
+  },
+};
+
+/** Access tokens of OAuth are told by how they begin; API keys have a scheme of their own. */
+function letIn(key: string | undefined): Record<string, string> {
+  if (!key) return {};
+  return { authorization: /^pd[a-z]{2}\+/.test(key) ? `Bearer ${key}` : `Token token=${key}` };
+}
+
+/** Does a tool's work on PagerDuty. */
+export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(PAGERDUTY, context, work);
+}
+
+export const READS = "an API key, or the scope incidents.read";
+
+export const id = z
+  .string()
+  .max(40)
+  .regex(/^[A-Z0-9]+$/);
+
+export const incidentId = id.describe("Its id, such as PT4KHLK; not its number.");
+
+export const from = timeField.optional();
+export const to = timeField.optional();
+
+export const limit = z.int().min(1).max(100).optional();
+export const offset = z.int().min(0).max(9999).optional();
+
+export const text = z.string().nullish().catch(undefined);
+export const number = z.number().nullish().catch(undefined);
+
+/** A thing of PagerDuty's that is named within another. */
+export const reference = z.object({ id: text, summary: text, type: text }).nullish().catch(undefined);
+
+/** What each page of a list says beside it. */
+export const paged = { more: z.boolean().nullish().catch(undefined) };
+
+/** Where the next page begins. */
+export function nextOffset(
+  shown: readonly unknown[],
+  { more }: { readonly more?: boolean | null | undefined },
+  offset = 0,
+) {
+  return more ? offset + shown.length : undefined;
+}

@@ -1,0 +1,34 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { incidentTools } from "./incidents.ts";
+import { peopleTools } from "./people.ts";
+import { respondTools } from "./respond.ts";
+
+export default defineSkill({
+  id: "pagerduty",
+  name: "PagerDuty",
+  description:
+    "Incidents of PagerDuty with their alerts, timeline, notes and changes; who is on call; services. Acknowledges, notes, resolves.",
+  category: "observability",
+  config: {
+    PAGERDUTY_API_KEY: {
+      description:
+        "A REST API key, read-only where nothing is written; or an OAuth token (pdus+…) with the scopes incidents.read, oncalls.read, services.read, change_events.read, and incidents.write to write.",
+      required: true,
+      env: "PAGERDUTY_API_KEY",
+    },
+    PAGERDUTY_FROM: {
+      description:
+        "The e-mail address of the PagerDuty user in whose name is written; needed unless the key is a user's.",
+      env: "PAGERDUTY_FROM",
+      secret: false,
+    },
+    PAGERDUTY_API_URL: {
+      description: "https://api.eu.pagerduty.com for accounts in the EU. https://api.pagerduty.com when absent.",
+      env: "PAGERDUTY_API_URL",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  tools: [...incidentTools, ...peopleTools, ...respondTools],
+});
