@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { longer } from "../long.ts";
+import { type Grounds, openGrounds } from "./grounds.ts";
+import { runGroup } from "./group.ts";
+import { emptyTally } from "./tally.ts";
+
+/** A slice of `npm run test:chaos`. */
+describe("random workflows, killed at random places", () => {
+  let grounds: Grounds;
+  beforeAll(async () => {
+    grounds = await openGrounds();
+  });
+  afterAll(() => grounds.close());
+
+  it(
+    "end as if nothing had happened: nothing is lost, and no write is repeated",
+    async () => {
+      const tally = emptyTally();
+      await runGroup(grounds, { seed: 4, together: 4, mostDeaths: 4 }, tally);
+      expect(tally.failures).toEqual([]);
+      expect(tally).toMatchObject({ runs: 4, deaths: 4 });
+      expect(tally.kills).toBeGreaterThan(4);
+    },
+    longer(60_000),
+  );
+});

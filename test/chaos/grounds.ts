@@ -1,0 +1,31 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeInstallation } from "../installed-program.ts";
+import { buildDriver, type Place } from "./life.ts";
+
+/** Where runs are killed: an installation of the built program, and a folder. */
+export interface Grounds extends Place {
+  readonly home: string;
+  folderOf(seed: number): string;
+  clear(seed: number): void;
+  close(): void;
+}
+
+export async function openGrounds(): Promise<Grounds> {
+  const installation = makeInstallation(join(import.meta.dirname, "ledger"));
+  // In memory, where the machine has such a folder: a process that is killed loses nothing of what it has written there.
+  const cwd = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "chaos-"));
+  const folderOf = (seed: number) => join(cwd, `group-${seed}`);
+  return {
+    cwd,
+    folderOf,
+    home: join(installation, "home"),
+    program: join(installation, "dist", "load.js"),
+    driver: await buildDriver(cwd),
+    clear: (seed) => rmSync(folderOf(seed), { recursive: true, force: true }),
+    close() {
+      for (const folder of [installation, cwd]) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
