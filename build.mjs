@@ -44,7 +44,8 @@ writeFileSync("dist/types/package.json", JSON.stringify({ type: "module" }));
 const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const code = readFileSync("dist/program.js", "utf8")
   .replace(/[^\0-\x7f]/g, escaped)
-  .replace(/(?<![\w.$])import\(/g, "__import(");
+  // Not the types that the text of a new skill names.
+  .replace(/(?<![\w.$])import\((?!"skillflow"\))/g, "__import(");
 writeFileSync("dist/program.js", code);
 await build({
   ...shape,

@@ -87,6 +87,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "settings",
     "state",
     "formats",
+    "openapi",
     "plan",
     "own",
     "evidence",

@@ -325,10 +325,20 @@ export const COMMANDS: readonly CommandSpec[] = [
         load: async () => (await import("./commands/lint.ts")).lintSkills,
       },
       {
-        usage: "new <id>",
+        usage: "new [id] [file]",
         summary: "begin a skill in skills/ of the project",
-        options: [["--format <label>", `how it is written: ${FORMATS.join(", ")} (default: agent-skills)`]],
-        load: async () => (await import("./commands/new-skill.ts")).newSkill,
+        details:
+          "--from openapi makes one that reads by an API's description (JSON or YAML): skills new ID --from openapi FILE.",
+        options: [
+          ["--format <label>", `how it is written: ${FORMATS.join(", ")} (default: agent-skills)`],
+          ["--from <kind>", "make it from the API description FILE", { choices: ["openapi"] }],
+          [
+            "--operation <name>",
+            "of the description: an operation's id, its path, or list_* (default: all that read, up to 20)",
+            { repeatable: true },
+          ],
+        ],
+        load: async () => (await import("./commands/skills/new.ts")).newSkill,
       },
     ],
   },

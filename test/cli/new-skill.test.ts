@@ -35,6 +35,13 @@ describe("skills new", () => {
     expect(filesIn(join(cwd, "skills/word-count"))).toEqual(["SKILL.md", "references/checklist.md"]);
   });
 
+  it("names the program's types in a module, as an editor finds them", async () => {
+    const cwd = makeProject();
+    await runProgram(["skills", "new", "word-count", "--format", "module"], { cwd });
+    const code = readFileSync(join(cwd, "skills/word-count/skill.mjs"), "utf8");
+    expect(code).toMatch(/^\/\*\* @type \{import\("skillflow"\)\.SkillDefinition\} \*\/\n/);
+  });
+
   it.each([
     ["contract", "contract.yml", "id: text.words.count\n"],
     ["skills-protocol", "skill.toml", 'name = "text.words.count"\n'],
@@ -78,7 +85,7 @@ describe("skills new", () => {
     [["../evil"], /is no id/],
     [["a--b", "--format", "contract"], /is no id/],
     [["x".repeat(65)], /is no id/],
-    [[], /missing required argument 'id'/],
+    [[], /name the skill: skills new ID/],
   ])("refuses %j", async (args, says) => {
     const cwd = makeProject();
     const { code, stderr } = await runHere(["skills", "new", ...args], { cwd });

@@ -1,18 +1,30 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { openWorkspace, projectFolder } from "../../app/workspace.ts";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
-import { FORMATS, type Format } from "../../core/skill.ts";
-import { nearest } from "../../core/values.ts";
-import { makeFolder } from "../../files.ts";
-import { projectOptions, text } from "../flags.ts";
-import type { Action, Flags, Io } from "../io.ts";
-import { painter, programName } from "../terminal.ts";
-import { fillTemplate, SKILL_TEMPLATES } from "./skill-templates.ts";
+import { openWorkspace, projectFolder } from "../../../app/workspace.ts";
+import { messageOf, SkillflowError } from "../../../core/errors.ts";
+import { FORMATS, type Format } from "../../../core/skill.ts";
+import { nearest } from "../../../core/values.ts";
+import { makeFolder } from "../../../files.ts";
+import { list, projectOptions, text } from "../../flags.ts";
+import type { Action, Flags, Io } from "../../io.ts";
+import { painter, programName } from "../../terminal.ts";
+import { fillTemplate, SKILL_TEMPLATES } from "./templates.ts";
 
-export const newSkill: Action = async (io, [given = ""], flags) => {
-  const format = formatOf(text(flags, "format") ?? "agent-skills");
-  const { id, folder } = nameSkill(given, format);
+/** A skill to be written. */
+export interface Begun {
+  readonly id: string;
+  readonly format: Format;
+  /** By their paths in the skill's folder, whose name is given. */
+  readonly files: (folder: string) => readonly (readonly [path: string, text: string])[];
+  /** What to change first. */
+  readonly advice: string;
+  /** The variables that it reads. */
+  readonly sets?: readonly string[];
+}
+
+export const newSkill: Action = async (io, args, flags) => {
+  const begun = text(flags, "from") === undefined ? fromTemplate(args, flags) : await fromDescription(io, args, flags);
+  const { id, folder } = nameSkill(begun.id, begun.format);
   const directory = join(projectFolder(io.host), "skills", folder);
   await refuseBuiltin(io, id, flags);
   const shown = relative(io.host.cwd, directory) || ".";
@@ -20,19 +32,43 @@ export const newSkill: Action = async (io, [given = ""], flags) => {
     const hint = "take another id, or remove what is there";
     throw new SkillflowError("usage.invalid", `${shown} is there already; nothing was written`, { hint });
   }
-  const files = fillTemplate(format, { id, folder });
+  const files = begun.files(folder);
   writeFiles(projectFolder(io.host), directory, files);
   const paint = painter(io, flags);
-  const program = programName(io);
-  const next = runsCode(format) ? `${program} skills show ${id} --trust-skill ${id}` : `${program} skills show ${id}`;
   for (const [path] of files) await io.err(`${paint("green", "+")} ${join(shown, path)}\n`);
   if (flags.quiet === true) return 0;
-  await io.err(`\n${paint("bold", id)} is a skill of the format ${format}: ${SKILL_TEMPLATES[format].advice}.\n`);
+  const program = programName(io);
+  const next = runsCode(begun.format)
+    ? `${program} skills show ${id} --trust-skill ${id}`
+    : `${program} skills show ${id}`;
+  await io.err(`\n${paint("bold", id)} is a skill of the format ${begun.format}: ${begun.advice}.\n`);
+  if (begun.sets && begun.sets.length > 0) await io.err(`Set:       ${begun.sets.join(", ")}\n`);
   await io.err(`Check it:  ${program} skills lint ${shown}\n`);
   await io.err(`See it:    ${next}\n`);
   await io.err(`Use it:    list ${id} under skills: of a node\n`);
   return 0;
 };
+
+function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
+  if (id === undefined) throw new SkillflowError("usage.invalid", "name the skill: skills new ID");
+  if (extra !== undefined) throw new SkillflowError("usage.invalid", `${extra} is of use with --from openapi alone`);
+  if (list(flags, "operation").length > 0)
+    throw new SkillflowError("usage.invalid", "--operation chooses of an API description: --from openapi FILE");
+  const format = formatOf(text(flags, "format") ?? "agent-skills");
+  const files = (folder: string) => fillTemplate(format, { id: nameSkill(id, format).id, folder });
+  return { id, format, files, advice: SKILL_TEMPLATES[format].advice };
+}
+
+/** `skills new [ID] --from openapi FILE` */
+async function fromDescription(io: Io, args: readonly string[], flags: Flags): Promise<Begun> {
+  const file = args.at(-1);
+  if (file === undefined)
+    throw new SkillflowError("usage.invalid", "name the API description: skills new ID --from openapi FILE");
+  if (flags.format !== undefined && flags.format !== "module")
+    throw new SkillflowError("usage.invalid", "--from openapi writes a skill of the format module");
+  const { skillFromOpenapi } = await import("./from-openapi.ts");
+  return skillFromOpenapi(io, { id: args.length > 1 ? args[0] : undefined, file, chosen: list(flags, "operation") });
+}
 
 /** Its tools would never be offered: those of the built-in skill stay. */
 async function refuseBuiltin({ host }: Io, id: string, flags: Flags): Promise<void> {

@@ -1,0 +1,36 @@
+import { readFileSync, statSync } from "node:fs";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { type ApiDescription, describeApi } from "../../core/openapi/description.ts";
+import { parseJson } from "../../core/values.ts";
+import { parseYaml } from "../../loaders/text/yaml-text.ts";
+
+/** The largest that are published have about 12 MB. */
+const LARGEST = 40_000_000;
+
+/** The description of an API in a file of JSON or YAML. Throws `usage.invalid` where there is none. */
+export function readApiDescription(path: string, shown: string): ApiDescription {
+  const described = describeApi(readDocument(path, shown));
+  if (typeof described !== "string") return described;
+  throw new SkillflowError("usage.invalid", `${shown} is no API description: ${described}`);
+}
+
+function readDocument(path: string, shown: string): unknown {
+  const text = readText(path, shown);
+  const json = parseJson(text);
+  if (json !== undefined) return json;
+  const { value, problems } = parseYaml(text);
+  const [problem] = problems;
+  if (!problem) return value;
+  const place = problem.line === undefined ? shown : `${shown}:${problem.line}`;
+  throw new SkillflowError("usage.invalid", `${place}: ${problem.message}`);
+}
+
+function readText(path: string, shown: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size <= LARGEST) return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new SkillflowError("usage.invalid", `${shown} cannot be read: ${messageOf(error)}`);
+  }
+  throw new SkillflowError("usage.invalid", `${shown} is larger than ${LARGEST / 1e6} MB`);
+}
