@@ -72,6 +72,7 @@ export {
 } from "./skill-service.ts";
 export {
   isoTime,
+  lastLines,
   momentOf,
   type Period,
   type Point,

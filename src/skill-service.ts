@@ -39,8 +39,8 @@ export interface Asking<Answer extends z.ZodType> {
   readonly needs?: string;
   /** What to ask in place of it where the service does not know it. */
   readonly instead?: string;
-  /** The answer is plain text. */
-  readonly isText?: boolean;
+  /** The answer is plain text: all of it, or of one that is as long as it likes the end. */
+  readonly isText?: true | "end";
   readonly answer: Answer;
 }
 
@@ -167,7 +167,7 @@ async function send(
   try {
     const fetching = (await service.fetchWith?.(context)) ?? context.fetch;
     const response = await fetching(url, { ...init, signal: AbortSignal.any([context.signal, ending.signal]) });
-    const text = await boundedText(response);
+    const text = await (asking.isText === "end" && response.ok ? endOf(response) : boundedText(response));
     if (text === undefined) throw new ServiceFault(tooLarge(service, asking));
     return { status: response.status, headers: response.headers, text };
   } catch (error) {
@@ -190,6 +190,21 @@ async function boundedText(response: Response): Promise<string | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Of a text of any length so much of its end. */
+const LONGEST_END = 1_000_000;
+
+/** Memory stays small however long the text is: only its end is held, from the first whole line on. */
+async function endOf(response: Response): Promise<string> {
+  let end = Buffer.alloc(0);
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    end = Buffer.concat([end, chunk]).subarray(-LONGEST_END);
+  }
+  const text = end.toString("utf8");
+  return size > LONGEST_END ? text.slice(text.indexOf("\n") + 1) : text;
 }
 
 /** Encoding does not protect `..`: a URL parser takes it for a step to another folder. */

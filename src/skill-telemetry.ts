@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Shape } from "./skill-http.ts";
+import { clip, jsonSize, type Shape } from "./skill-http.ts";
 
 /** Times and series, as skills that read telemetry take and give them. */
 
@@ -107,4 +107,18 @@ function mean(points: readonly Point[]): number {
 
 export function rounded(value: number): number {
   return Number(value.toPrecision(6));
+}
+
+const LONGEST_LINE = 1500;
+
+/** The newest lines of a log, as many as fit into so many bytes of a result, and how many were not shown. */
+export function lastLines(lines: readonly string[], most = 16_000) {
+  const shown: string[] = [];
+  let size = 0;
+  for (const line of lines.toReversed().map((each) => clip(each, LONGEST_LINE))) {
+    size += jsonSize(line) + 1;
+    if (size > most) break;
+    shown.unshift(line);
+  }
+  return { shown, left_out: lines.length > shown.length ? lines.length - shown.length : undefined };
 }

@@ -15,6 +15,7 @@ import { startChat } from "./services/chat.ts";
 import * as datadog from "./services/datadog.ts";
 import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
+import * as gitlab from "./services/gitlab.ts";
 import * as grafana from "./services/grafana.ts";
 import * as kubernetes from "./services/kubernetes.ts";
 import * as linear from "./services/linear.ts";
@@ -270,9 +271,10 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
 
 /** Of the skills that tell of alerts, incidents and deliveries. */
 async function operationCalls(): Promise<readonly SkillCall[]> {
-  const [onGrafana, onPagerduty] = await Promise.all([
+  const [onGrafana, onPagerduty, onGitlab] = await Promise.all([
     start(grafana.startGrafana()),
     start(pagerduty.startPagerDuty()),
+    start(gitlab.startGitLab()),
   ]);
   return [
     {
@@ -284,6 +286,11 @@ async function operationCalls(): Promise<readonly SkillCall[]> {
       tool: "pagerduty_list_incidents",
       input: {},
       env: { PAGERDUTY_API_URL: onPagerduty.url, PAGERDUTY_API_KEY: pagerduty.KEY, PAGERDUTY_FROM: pagerduty.FROM },
+    },
+    {
+      tool: "gitlab_list_pipelines",
+      input: {},
+      env: { GITLAB_URL: onGitlab.url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT },
     },
   ];
 }

@@ -1,4 +1,4 @@
-import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { clip, defineTool, firstOf, lastLines, resultSchema } from "skillflow";
 import * as z from "zod";
 import {
   listOf,
@@ -143,29 +143,16 @@ export const podTools = [
         const read = log.split("\n").filter((line) => line !== "");
         const words = input.contains?.toLowerCase() ?? "";
         const lines = read.filter((line) => line.toLowerCase().includes(words));
+        const { shown, left_out } = lastLines(lines);
         return {
-          // The newest matter most, where not all can be shown.
-          ...newest(lines),
+          lines: shown,
+          left_out,
           lines_read: read.length,
           note: logNote(read.length, lines.length, most),
         };
       }),
   }),
 ];
-
-const MOST_SHOWN = 16_000;
-const LONGEST_LINE = 1500;
-
-function newest(lines: readonly string[]) {
-  const shown: string[] = [];
-  let size = 0;
-  for (const line of lines.toReversed().map((each) => clip(each, LONGEST_LINE))) {
-    size += Buffer.byteLength(JSON.stringify(line)) + 1;
-    if (size > MOST_SHOWN) break;
-    shown.unshift(line);
-  }
-  return { lines: shown, left_out: lines.length > shown.length ? lines.length - shown.length : undefined };
-}
 
 function logNote(read: number, fitting: number, most: number): string | undefined {
   if (read === 0) return "The log is empty: nothing was written in this time, or the container has not run.";

@@ -5,6 +5,7 @@ import * as betterstack from "../services/betterstack.ts";
 import * as datadog from "../services/datadog.ts";
 import * as elasticsearch from "../services/elasticsearch.ts";
 import * as github from "../services/github.ts";
+import * as gitlab from "../services/gitlab.ts";
 import * as grafana from "../services/grafana.ts";
 import * as kubernetes from "../services/kubernetes.ts";
 import * as linear from "../services/linear.ts";
@@ -131,6 +132,13 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     secrets: [pagerduty.KEY],
     isWrite: isNoRead,
     inputs: { pagerduty_list_incidents: { from: null, to: null }, pagerduty_list_changes: { from: null, to: null } },
+  },
+  gitlab: {
+    start: (next) => poisoned(gitlab.startGitLab(), next),
+    env: (url) => ({ GITLAB_URL: url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT }),
+    secrets: [gitlab.TOKEN],
+    isWrite: isNoRead,
+    inputs: { gitlab_add_comment: { number: 6, on: null }, gitlab_create_issue: { confidential: null } },
   },
   supabase: {
     start: (next) => poisoned(startProject(), next),

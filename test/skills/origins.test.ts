@@ -42,6 +42,12 @@ it("the built-in tools whose results the team's own systems write are told from 
     "github_list_commits",
     "github_list_deployments",
     "github_list_refs",
+    "gitlab_compare",
+    "gitlab_get_commit",
+    "gitlab_get_pipeline",
+    "gitlab_list_commits",
+    "gitlab_list_deployments",
+    "gitlab_list_pipelines",
     "grafana_get_dashboard",
     "grafana_list_alerts",
     "grafana_list_annotations",
@@ -77,7 +83,7 @@ it("the built-in tools whose results the team's own systems write are told from 
   ]);
 });
 
-it("of the built-in tools only GitHub's write what may be public, as far as is known before the call", () => {
+it("of the built-in tools only GitHub's and GitLab's write what may be public, as far as is known before the call", () => {
   expect(exposed(({ audience }) => audience === "public")).toEqual([
     "github_add_comment",
     "github_add_labels",
@@ -85,6 +91,8 @@ it("of the built-in tools only GitHub's write what may be public, as far as is k
     "github_create_pr",
     "github_rerun_workflow",
     "github_update_issue",
+    "gitlab_add_comment",
+    "gitlab_create_issue",
   ]);
 });
 

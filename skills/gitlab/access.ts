@@ -1,0 +1,24 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { text, withGitLab } from "./service.ts";
+
+/** Whose token it is, and what the configured project is to it. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withGitLab(context, async (ask) => {
+    const { username } = await ask({
+      path: ["user"],
+      needs: "the scope read_api",
+      answer: z.object({ username: z.string() }),
+    });
+    const own = context.config["GITLAB_PROJECT"]?.trim();
+    if (!own) return `signed in as ${username}`;
+    const seen = await ask({
+      path: ["projects", own],
+      needs: "the scope read_api",
+      instead: "Check GITLAB_PROJECT, and that the token may see it.",
+      answer: z.object({ path_with_namespace: z.string(), visibility: text }),
+    });
+    return `signed in as ${username}; sees ${seen.path_with_namespace} (${seen.visibility ?? "visibility not told"})`;
+  });
+  return String(told);
+}

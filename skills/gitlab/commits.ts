@@ -1,0 +1,188 @@
+import { clip, defineTool, firstOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import {
+  flag,
+  inProject,
+  limit,
+  nextPage,
+  page,
+  pageSchema,
+  paging,
+  project,
+  READS,
+  ref,
+  text,
+  timestamp,
+} from "./service.ts";
+
+const COMMIT = { sha: "text", subject: "text", author: "text", date: "text", url: "text" } as const;
+export const CHANGE = { path: "text", previous_path: "text", status: "text", patch: "text", left_out: "text" } as const;
+
+export const commitTools = [
+  defineTool({
+    name: "list_commits",
+    description:
+      "Lists commits, newest first, of a branch, a path or a period. What changed before the first sign. Between two versions: compare. What was really put out: list_deployments.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      project,
+      ref: ref.optional().describe("Branch, tag or sha; default the default branch."),
+      path: z.string().min(1).max(1000).optional().describe("File or folder."),
+      since: timestamp.optional(),
+      until: timestamp.optional(),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("commits", COMMIT),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const commits = await ask({
+          path: ["repository", "commits"],
+          query: { ref_name: input.ref, path: input.path, since: input.since, until: input.until, ...paging(input) },
+          needs: READS,
+          answer: z.array(commit),
+        });
+        return { commits: commits.map(briefOf), next_page: nextPage(commits, input) };
+      }),
+  }),
+  defineTool({
+    name: "get_commit",
+    description:
+      "Reads one commit: whole message, and the patch of each file. Large patches are cut: `path` for one file.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      project,
+      ref: ref.describe("Sha, branch or tag."),
+      path: z.string().min(1).max(1000).optional().describe("Files below it alone."),
+      limit: limit.describe("Files; default 20."),
+      page,
+    }),
+    output_schema: resultSchema(
+      {
+        ...COMMIT,
+        message: "text",
+        parents: ["text"],
+        stats: { additions: "number", deletions: "number", total: "number" },
+        files: [CHANGE],
+        next_page: "number",
+      },
+      "sha",
+      "files",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const place = ["repository", "commits", input.ref];
+        const found = await ask({ path: place, needs: READS, answer: commit });
+        const files = await ask({
+          path: [...place, "diff"],
+          query: paging(input),
+          needs: READS,
+          answer: z.array(diff),
+        });
+        const { subject: _, ...brief } = briefOf(found);
+        return {
+          ...brief,
+          message: found.message,
+          parents: found.parent_ids,
+          stats: found.stats,
+          files: files.map(changeOf).filter((change) => isBelow(change.path, input.path)),
+          next_page: nextPage(files, input),
+        };
+      }),
+  }),
+  defineTool({
+    name: "compare",
+    description: "Reads the commits and the patches between two versions: what a release or a deployment brought.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      project,
+      from: ref.describe("The older side: tag, branch or sha."),
+      to: ref.describe("The newer side."),
+      path: z.string().min(1).max(1000).optional().describe("Files below it alone."),
+    }),
+    output_schema: resultSchema(
+      {
+        commits: [COMMIT],
+        commits_left_out: "number",
+        files: [CHANGE],
+        files_left_out: "number",
+        incomplete: "flag",
+        note: "text",
+      },
+      "commits",
+      "files",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const told = await ask({
+          path: ["repository", "compare"],
+          query: { from: input.from, to: input.to },
+          needs: READS,
+          answer: z.object({ commits: z.array(commit), diffs: z.array(diff), compare_timeout: flag }),
+        });
+        const commits = firstOf(told.commits.toReversed(), MOST_COMPARED);
+        const files = firstOf(
+          told.diffs.map(changeOf).filter(({ path }) => isBelow(path, input.path)),
+          MOST_COMPARED,
+        );
+        return {
+          commits: commits.shown.map(briefOf),
+          commits_left_out: commits.left_out,
+          files: files.shown,
+          files_left_out: files.left_out,
+          incomplete: told.compare_timeout || undefined,
+          note:
+            told.commits.length === 0
+              ? "`to` holds nothing that `from` lacks: they may be the wrong way round."
+              : undefined,
+        };
+      }),
+  }),
+];
+
+const MOST_COMPARED = 30;
+
+const commit = z.object({
+  id: z.string(),
+  title: text,
+  message: text,
+  author_name: text,
+  committed_date: text,
+  web_url: text,
+  parent_ids: z.array(z.string()).nullish().catch(undefined),
+  stats: z.object({ additions: z.number(), deletions: z.number(), total: z.number() }).nullish().catch(undefined),
+});
+
+export const diff = z.object({
+  old_path: z.string(),
+  new_path: z.string(),
+  new_file: flag,
+  renamed_file: flag,
+  deleted_file: flag,
+  diff: text,
+  collapsed: flag,
+  too_large: flag,
+});
+
+function briefOf({ id, title, author_name, committed_date, web_url }: z.infer<typeof commit>) {
+  return { sha: id, subject: clip(title ?? "", 200), author: author_name, date: committed_date, url: web_url };
+}
+
+export function changeOf(one: z.infer<typeof diff>) {
+  const { old_path, new_path, new_file, renamed_file, deleted_file, collapsed, too_large } = one;
+  return {
+    path: new_path,
+    previous_path: renamed_file ? old_path : undefined,
+    status: new_file ? "added" : deleted_file ? "deleted" : renamed_file ? "renamed" : "modified",
+    patch: one.diff || undefined,
+    left_out: collapsed || too_large ? "GitLab shows no patch of a file this large." : undefined,
+  };
+}
+
+function isBelow(path: string, folder: string | undefined): boolean {
+  const start = folder?.replace(/^\/+|\/+$/g, "");
+  return !start || path === start || path.startsWith(`${start}/`);
+}

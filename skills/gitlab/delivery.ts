@@ -1,0 +1,111 @@
+import { defineTool } from "skillflow";
+import * as z from "zod";
+import { flag, inProject, limit, nextPage, page, pageSchema, paging, person, project, READS, text } from "./service.ts";
+
+export const deliveryTools = [
+  defineTool({
+    name: "list_deployments",
+    description:
+      "Lists deployments, last changed first: environment, commit, state, when. What was put out before the first sign; two shas of one environment are what to compare.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      project,
+      environment: z.string().min(1).max(255).optional().describe("Such as production."),
+      status: z.enum(["created", "running", "success", "failed", "canceled", "blocked"]).optional(),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("deployments", {
+      id: "number",
+      environment: "text",
+      status: "text",
+      ref: "text",
+      sha: "text",
+      subject: "text",
+      by: "text",
+      job: "number",
+      created_at: "text",
+      finished_at: "text",
+    }),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const { environment, status } = input;
+        const found = await ask({
+          path: ["deployments"],
+          query: { environment, status, order_by: "updated_at", sort: "desc", ...paging(input) },
+          needs: READS,
+          answer: z.array(deployment),
+        });
+        const deployments = found.map((one) => ({
+          id: one.id,
+          environment: one.environment?.name,
+          status: one.status,
+          ref: one.ref,
+          sha: one.sha,
+          subject: one.deployable?.commit?.title,
+          by: one.user?.username,
+          job: one.deployable?.id,
+          created_at: one.created_at,
+          finished_at: one.deployable?.finished_at,
+        }));
+        return { deployments, next_page: nextPage(found, input) };
+      }),
+  }),
+  defineTool({
+    name: "list_releases",
+    description: "Lists releases, newest first, with their notes. What was put out where: list_deployments.",
+    effect: "read",
+    input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
+    output_schema: pageSchema("releases", {
+      tag: "text",
+      name: "text",
+      author: "text",
+      sha: "text",
+      upcoming: "flag",
+      released_at: "text",
+      notes: "text",
+      url: "text",
+    }),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });
+        const releases = found.map((one) => ({
+          tag: one.tag_name,
+          name: one.name,
+          author: one.author?.username,
+          sha: one.commit?.id,
+          upcoming: one.upcoming_release || undefined,
+          released_at: one.released_at,
+          notes: one.description,
+          url: one._links?.self,
+        }));
+        return { releases, next_page: nextPage(found, input) };
+      }),
+  }),
+];
+
+const deployment = z.object({
+  id: z.number(),
+  status: text,
+  ref: text,
+  sha: text,
+  created_at: text,
+  user: person,
+  environment: z.object({ name: text }).nullish().catch(undefined),
+  deployable: z
+    .object({ id: z.number(), finished_at: text, commit: z.object({ title: text }).nullish() })
+    .nullish()
+    .catch(undefined),
+});
+
+const release = z.object({
+  tag_name: z.string(),
+  name: text,
+  description: text,
+  author: person,
+  commit: z.object({ id: text }).nullish().catch(undefined),
+  upcoming_release: flag,
+  released_at: text,
+  _links: z.object({ self: text }).nullish().catch(undefined),
+});

@@ -1,0 +1,216 @@
+import { type Ask, defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
+import * as z from "zod";
+import {
+  amount,
+  flag,
+  inProject,
+  limit,
+  nextPage,
+  number,
+  page,
+  pageSchema,
+  paging,
+  person,
+  project,
+  READS,
+  text,
+  WRITES,
+  withoutActions,
+} from "./service.ts";
+
+const ISSUE = {
+  number: "number",
+  title: "text",
+  state: "text",
+  author: "text",
+  assignees: ["text"],
+  labels: ["text"],
+  comments: "number",
+  confidential: "flag",
+  created_at: "text",
+  updated_at: "text",
+  closed_at: "text",
+  url: "text",
+} as const;
+
+const labels = z.array(z.string().min(1).max(255)).max(20);
+
+export const issueTools = [
+  defineTool({
+    name: "search_issues",
+    description:
+      "Finds issues by words of title and text, labels and state, last changed first. Whether it is known. One whole, with its comments: get_issue.",
+    effect: "read",
+    input_schema: z.strictObject({
+      project,
+      search: z.string().min(1).max(200).optional().describe("Two or three words of the error."),
+      state: z.enum(["opened", "closed"]).optional().describe("Default both."),
+      labels: labels.optional().describe("All of them."),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("issues", ISSUE),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const found = await ask({
+          path: ["issues"],
+          query: {
+            search: input.search,
+            state: input.state,
+            labels: input.labels?.join(","),
+            order_by: "updated_at",
+            sort: "desc",
+            ...paging(input),
+          },
+          needs: READS,
+          answer: z.array(issue),
+        });
+        return { issues: found.map(briefOf), next_page: nextPage(found, input) };
+      }),
+  }),
+  defineTool({
+    name: "get_issue",
+    description: "Reads one issue: its whole text, and its comments, newest first.",
+    effect: "read",
+    input_schema: z.strictObject({ project, number, limit: limit.describe("Comments; default 20."), page }),
+    output_schema: resultSchema(
+      {
+        ...ISSUE,
+        text: "text",
+        notes: [{ id: "number", author: "text", at: "text", text: "text" }],
+        next_page: "number",
+      },
+      "number",
+      "notes",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const place = ["issues", String(input.number)];
+        const found = await ask({ path: place, needs: READS, answer: issue });
+        const query = { order_by: "created_at", sort: "desc", ...paging(input) };
+        const notes = await ask({ path: [...place, "notes"], query, needs: READS, answer: z.array(note) });
+        return {
+          ...briefOf(found),
+          text: withoutMarkers(found.description ?? ""),
+          notes: notes
+            .filter(({ system }) => !system)
+            .map(({ id, author, created_at, body }) => {
+              return { id, author: author?.username, at: created_at, text: withoutMarkers(body ?? "") };
+            }),
+          next_page: nextPage(notes, input),
+        };
+      }),
+  }),
+  defineTool({
+    name: "create_issue",
+    description: "Creates an issue. Search for an existing one first. A repeat creates no second one.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      project,
+      title: z.string().min(1).max(255),
+      text: z.string().max(100_000).optional().describe("Markdown."),
+      labels: labels.optional(),
+      confidential: z.boolean().optional().describe("For members of the project alone."),
+    }),
+    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "number"),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const marker = markerOf(context, input);
+        const known = await findIssue(ask, marker);
+        if (known) return { ...briefOf(known), existing: true };
+        const body = {
+          title: input.title,
+          description: withMarker(input.text, marker),
+          labels: input.labels?.join(","),
+          confidential: input.confidential,
+        };
+        return briefOf(await ask({ path: ["issues"], body, effect: "write", needs: WRITES, answer: issue }));
+      }),
+  }),
+  defineTool({
+    name: "add_comment",
+    description: "Comments on an issue or a merge request. A repeat adds no second comment.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      project,
+      on: z.enum(["issue", "merge_request"]).optional().describe("Default issue."),
+      number,
+      text: z.string().min(1).max(100_000).describe("Markdown."),
+    }),
+    output_schema: resultSchema({ id: "number", created_at: "text", existing: "flag" }, "id"),
+    handler: (input, context) =>
+      inProject(input, context, async (ask, everywhere) => {
+        const marker = markerOf(context, input);
+        const path = [input.on === "merge_request" ? "merge_requests" : "issues", String(input.number), "notes"];
+        const query = { order_by: "created_at", sort: "desc", per_page: 100, page: 1 };
+        const notes = await ask({ path, query, needs: READS, answer: z.array(note) });
+        const marked = notes.filter((one) => one.body?.includes(marker));
+        const own = marked.length > 0 ? await everywhere({ path: ["user"], needs: READS, answer: user }) : undefined;
+        // A stranger may copy a mark: what they wrote is not what we wrote.
+        const known = marked.find(({ author }) => author?.username === own?.username);
+        if (known) return { id: known.id, created_at: known.created_at, existing: true };
+        const body = { body: withMarker(input.text, marker) };
+        const { id, created_at } = await ask({ path, body, effect: "write", needs: WRITES, answer: note });
+        return { id, created_at };
+      }),
+  }),
+];
+
+const issue = z.object({
+  iid: z.number(),
+  title: text,
+  description: text,
+  state: text,
+  author: person,
+  assignees: z.array(person).nullish().catch(undefined),
+  labels: z.array(z.string()).nullish().catch(undefined),
+  user_notes_count: amount,
+  confidential: flag,
+  created_at: text,
+  updated_at: text,
+  closed_at: text,
+  web_url: text,
+});
+type Issue = z.infer<typeof issue>;
+
+const note = z.object({ id: z.number(), body: text, author: person, created_at: text, system: flag });
+
+const user = z.object({ username: z.string() });
+
+function briefOf(found: Issue) {
+  return {
+    number: found.iid,
+    title: found.title,
+    state: found.state,
+    author: found.author?.username,
+    assignees: found.assignees?.flatMap((one) => (one?.username ? [one.username] : [])),
+    labels: found.labels,
+    comments: found.user_notes_count,
+    confidential: found.confidential || undefined,
+    created_at: found.created_at,
+    updated_at: found.updated_at,
+    closed_at: found.closed_at,
+    url: found.web_url,
+  };
+}
+
+/** How far back an issue is looked for that another run may have filed. */
+const MOST_PAGES = 5;
+
+/** Of the token's own issues alone: a stranger may copy a mark. */
+async function findIssue(ask: Ask, marker: string): Promise<Issue | undefined> {
+  for (let candidate = 1; candidate <= MOST_PAGES; candidate++) {
+    const paged = { limit: 100, page: candidate };
+    const query = { scope: "created_by_me", order_by: "created_at", sort: "desc", ...paging(paged) };
+    const found = await ask({ path: ["issues"], query, needs: READS, answer: z.array(issue) });
+    const known = found.find(({ description }) => description?.includes(marker));
+    if (known || nextPage(found, paged) === undefined) return known;
+  }
+  return undefined;
+}
+
+function withMarker(written: string | undefined, marker: string): string {
+  return written ? `${withoutActions(written)}\n\n${marker}` : marker;
+}

@@ -1,0 +1,162 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { CHANGE, changeOf, diff } from "./commits.ts";
+import {
+  flag,
+  inProject,
+  limit,
+  nextPage,
+  number,
+  page,
+  pageSchema,
+  paging,
+  person,
+  project,
+  READS,
+  ref,
+  text,
+  timestamp,
+} from "./service.ts";
+
+const REQUEST = {
+  number: "number",
+  title: "text",
+  state: "text",
+  draft: "flag",
+  author: "text",
+  source_branch: "text",
+  target_branch: "text",
+  sha: "text",
+  merge_sha: "text",
+  labels: ["text"],
+  created_at: "text",
+  updated_at: "text",
+  merged_at: "text",
+  merged_by: "text",
+  url: "text",
+} as const;
+
+export const mergeRequestTools = [
+  defineTool({
+    name: "list_merge_requests",
+    description:
+      "Lists merge requests, last changed first, by state, words or branch. What was merged lately: `state: merged` with `updated_after`. Its patches: get_merge_request_diffs.",
+    effect: "read",
+    input_schema: z.strictObject({
+      project,
+      state: z.enum(["opened", "closed", "merged"]).optional().describe("Default all."),
+      search: z.string().min(1).max(200).optional().describe("In title and text."),
+      target_branch: ref.optional(),
+      updated_after: timestamp.optional(),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("merge_requests", REQUEST),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const { project: _, limit: __, page: ___, state = "all", ...filters } = input;
+        const found = await ask({
+          path: ["merge_requests"],
+          query: { ...filters, state, order_by: "updated_at", sort: "desc", ...paging(input) },
+          needs: READS,
+          answer: z.array(request),
+        });
+        return { merge_requests: found.map(briefOf), next_page: nextPage(found, input) };
+      }),
+  }),
+  defineTool({
+    name: "get_merge_request",
+    description:
+      "Reads one merge request: its text, state, pipeline, and whether it can be merged. Its patches: get_merge_request_diffs.",
+    effect: "read",
+    input_schema: z.strictObject({ project, number }),
+    output_schema: resultSchema(
+      {
+        ...REQUEST,
+        text: "text",
+        merge_status: "text",
+        pipeline: { id: "number", status: "text", url: "text" },
+        changed_files: "text",
+      },
+      "number",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const found = await ask({ path: ["merge_requests", String(input.number)], needs: READS, answer: request });
+        const pipeline = found.head_pipeline;
+        return {
+          ...briefOf(found),
+          text: found.description,
+          merge_status: found.detailed_merge_status,
+          pipeline: pipeline ? { id: pipeline.id, status: pipeline.status, url: pipeline.web_url } : undefined,
+          changed_files: found.changes_count,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_merge_request_diffs",
+    description: "Reads the patches of a merge request, file by file. Of one merged commit alone: get_commit.",
+    effect: "read",
+    input_schema: z.strictObject({
+      project,
+      number,
+      limit: z.int().min(1).max(30).optional().describe("Files; default 20."),
+      page,
+    }),
+    output_schema: pageSchema("files", CHANGE),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const files = await ask({
+          path: ["merge_requests", String(input.number), "diffs"],
+          // More than 30 at a time make older GitLabs fail.
+          query: paging(input),
+          needs: READS,
+          answer: z.array(diff),
+        });
+        return { files: files.map(changeOf), next_page: nextPage(files, input) };
+      }),
+  }),
+];
+
+const request = z.object({
+  iid: z.number(),
+  title: text,
+  description: text,
+  state: text,
+  draft: flag,
+  author: person,
+  source_branch: text,
+  target_branch: text,
+  sha: text,
+  merge_commit_sha: text,
+  squash_commit_sha: text,
+  labels: z.array(z.string()).nullish().catch(undefined),
+  created_at: text,
+  updated_at: text,
+  merged_at: text,
+  merge_user: person,
+  web_url: text,
+  detailed_merge_status: text,
+  changes_count: text,
+  head_pipeline: z.object({ id: z.number(), status: text, web_url: text }).nullish().catch(undefined),
+});
+
+function briefOf(found: z.infer<typeof request>) {
+  return {
+    number: found.iid,
+    title: found.title,
+    state: found.state,
+    draft: found.draft || undefined,
+    author: found.author?.username,
+    source_branch: found.source_branch,
+    target_branch: found.target_branch,
+    sha: found.sha,
+    merge_sha: found.merge_commit_sha ?? found.squash_commit_sha,
+    labels: found.labels,
+    created_at: found.created_at,
+    updated_at: found.updated_at,
+    merged_at: found.merged_at,
+    merged_by: found.merge_user?.username,
+    url: found.web_url,
+  };
+}

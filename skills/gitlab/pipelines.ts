@@ -1,0 +1,206 @@
+import { defineTool, lastLines, resultSchema } from "skillflow";
+import * as z from "zod";
+import {
+  amount,
+  flag,
+  inProject,
+  limit,
+  nextPage,
+  number,
+  page,
+  pageSchema,
+  paging,
+  person,
+  project,
+  READS,
+  ref,
+  text,
+} from "./service.ts";
+
+const PIPELINE = {
+  id: "number",
+  status: "text",
+  ref: "text",
+  sha: "text",
+  source: "text",
+  created_at: "text",
+  updated_at: "text",
+  url: "text",
+} as const;
+
+const JOB = {
+  id: "number",
+  name: "text",
+  stage: "text",
+  status: "text",
+  failure: "text",
+  may_fail: "flag",
+  started_at: "text",
+  finished_at: "text",
+  seconds: "number",
+  url: "text",
+} as const;
+
+export const pipelineTools = [
+  defineTool({
+    name: "list_pipelines",
+    description: "Lists pipelines, newest first, and how they ended. Why one failed: get_pipeline, then get_job_log.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      project,
+      ref: ref.optional().describe("Branch or tag."),
+      status: z
+        .enum(["running", "pending", "success", "failed", "canceled", "skipped", "manual", "scheduled"])
+        .optional(),
+      sha: z
+        .string()
+        .regex(/^[0-9a-f]{40}$/)
+        .optional()
+        .describe("Whole sha."),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("pipelines", PIPELINE),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const found = await ask({
+          path: ["pipelines"],
+          query: {
+            ref: input.ref,
+            status: input.status,
+            sha: input.sha,
+            order_by: "id",
+            sort: "desc",
+            ...paging(input),
+          },
+          needs: READS,
+          answer: z.array(pipeline),
+        });
+        return { pipelines: found.map(briefOf), next_page: nextPage(found, input) };
+      }),
+  }),
+  defineTool({
+    name: "get_pipeline",
+    description:
+      "Reads one pipeline with its jobs, failed ones first, and why each failed in a word. What a job wrote: get_job_log.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
+    output_schema: resultSchema(
+      { ...PIPELINE, by: "text", seconds: "number", errors: "text", jobs: [JOB], next_page: "number" },
+      "id",
+      "jobs",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const place = ["pipelines", String(input.pipeline)];
+        const found = await ask({ path: place, needs: READS, answer: pipeline });
+        const paged = { limit: 100, page: input.page };
+        const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), needs: READS, answer: z.array(job) });
+        return {
+          ...briefOf(found),
+          by: found.user?.username,
+          seconds: found.duration,
+          errors: found.yaml_errors,
+          jobs: jobs.map(jobOf).sort((a, b) => Number(b.status === "failed") - Number(a.status === "failed")),
+          next_page: nextPage(jobs, paged),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_job_log",
+    description:
+      "Reads the end of one job's log, oldest line first, without colours. Up to 16 KB a call; `contains` keeps the lines with a word.",
+    effect: "read",
+    input_schema: z.strictObject({
+      project,
+      job: number.describe("Its id, from get_pipeline."),
+      contains: z.string().min(1).max(200).optional().describe("Case aside."),
+    }),
+    output_schema: resultSchema(
+      { ...JOB, lines: ["text"], lines_read: "number", left_out: "number", note: "text" },
+      "id",
+      "lines",
+      "lines_read",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const place = ["jobs", String(input.job)];
+        const found = await ask({ path: place, needs: READS, answer: job });
+        const log = await ask({ path: [...place, "trace"], needs: READS, isText: "end", answer: z.string() });
+        const read = readable(log).split("\n");
+        const words = input.contains?.toLowerCase() ?? "";
+        const { shown, left_out } = lastLines(read.filter((line) => line.toLowerCase().includes(words)));
+        return {
+          ...jobOf(found),
+          lines: shown,
+          lines_read: log === "" ? 0 : read.length,
+          left_out,
+          note: noteOf(log, shown),
+        };
+      }),
+  }),
+];
+
+function noteOf(log: string, shown: readonly string[]): string | undefined {
+  if (log === "") return "GitLab has no log of this job: it was erased, or the job never started.";
+  return shown.length === 0 ? "None of the lines read has it." : undefined;
+}
+
+/** Without colours, without the marks of sections, and of a line that was written over its last state. */
+function readable(log: string): string {
+  const esc = String.fromCharCode(27);
+  return log
+    .replaceAll(/section_(start|end):\d+:[^\r\n]*\r/g, "")
+    .replaceAll(new RegExp(`${esc}\\[[0-9;]*[A-Za-z]`, "g"), "")
+    .replaceAll("\r\n", "\n")
+    .replaceAll(/[^\r\n]*\r(?=[^\n])/g, "")
+    .trimEnd();
+}
+
+const pipeline = z.object({
+  id: z.number(),
+  status: text,
+  ref: text,
+  sha: text,
+  source: text,
+  created_at: text,
+  updated_at: text,
+  web_url: text,
+  user: person,
+  duration: amount,
+  yaml_errors: text,
+});
+
+const job = z.object({
+  id: z.number(),
+  name: text,
+  stage: text,
+  status: text,
+  failure_reason: text,
+  allow_failure: flag,
+  started_at: text,
+  finished_at: text,
+  duration: amount,
+  web_url: text,
+});
+
+function briefOf({ id, status, ref: of, sha, source, created_at, updated_at, web_url }: z.infer<typeof pipeline>) {
+  return { id, status, ref: of, sha, source, created_at, updated_at, url: web_url };
+}
+
+function jobOf(found: z.infer<typeof job>) {
+  return {
+    id: found.id,
+    name: found.name,
+    stage: found.stage,
+    status: found.status,
+    failure: found.failure_reason,
+    may_fail: found.allow_failure || undefined,
+    started_at: found.started_at,
+    finished_at: found.finished_at,
+    seconds: found.duration,
+    url: found.web_url,
+  };
+}
