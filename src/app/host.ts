@@ -33,6 +33,8 @@ export interface Host {
   readonly execPath: string;
   /** Undefined where users have no number (Windows). */
   readonly uid: number | undefined;
+  /** A line for the person who waits, about what takes a while; undefined where nobody does. */
+  readonly note?: (line: string) => void;
   /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 }

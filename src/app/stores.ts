@@ -1,9 +1,10 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
 import type { RecordCheck, RunQueue, Store, StoredRun } from "../core/ports.ts";
 import { nearest } from "../core/values.ts";
-import { projectRoot } from "../loaders/project-config.ts";
+import { isInCheckout, projectRoot } from "../loaders/project-config.ts";
 import { openDbosStore } from "../stores/dbos/store.ts";
 import { fileStore, planOfRun } from "../stores/file.ts";
 import { readRecording, verifyRecording } from "../stores/run-lines.ts";
@@ -25,23 +26,43 @@ export function openQueue(host: Host): RunQueue | undefined {
   return openStore(host, { engine: "dbos", url: undefined }).queue;
 }
 
-function openOther({ env, self }: Host, named: Store | EnginePlace): Pick<Workspace, "store" | "queue"> {
+function openOther(host: Host, named: Store | EnginePlace): Pick<Workspace, "store" | "queue"> {
   if (!("engine" in named)) return { store: guardStore(named) };
+  const { env, self } = host;
   const url = named.url ?? env.SKILLFLOW_DATABASE_URL;
   if (!url) {
     throw new SkillflowError("config.missing", "the engine dbos needs a database", {
-      hint: "--database-url postgres://…, or SKILLFLOW_DATABASE_URL",
+      hint: "--database-url postgres://…, or SKILLFLOW_DATABASE_URL; to try it out: --database-url embedded",
     });
+  }
+  if (url === "embedded") {
+    const store = openDbosStore({ ...host, note: host.note ?? ignored, folder: embeddedFolder(host) }, self);
+    return { store, queue: store };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new SkillflowError(
       "usage.invalid",
-      "the database of the engine dbos is named by postgres://HOST/DATABASE",
+      "the database of the engine dbos is named by postgres://HOST/DATABASE, or embedded",
       {},
     );
   }
   const store = openDbosStore(url, self);
   return { store, queue: store };
+}
+
+const ignored = () => undefined;
+
+/** The user's own, one for each project: what came with a checkout could make a database that runs anything (trust 6). */
+function embeddedFolder({ env, cwd }: Host): string {
+  const base = env.XDG_CACHE_HOME || (env.HOME ? join(env.HOME, ".cache") : undefined);
+  const root = projectRoot(cwd);
+  if (base !== undefined && !isInCheckout(base, cwd)) {
+    const project = createHash("sha256").update(root).digest("hex").slice(0, 12);
+    return join(resolve(cwd, base), "skillflow", "postgres", project);
+  }
+  throw new SkillflowError("config.missing", "the embedded database needs a folder of your own", {
+    hint: base === undefined ? "set HOME or XDG_CACHE_HOME" : `${base} lies in the checkout: set XDG_CACHE_HOME`,
+  });
 }
 
 /** Where a run's plan is written that was to go nowhere else; undefined where the store keeps no files. */

@@ -58,7 +58,7 @@ const WORKDIR: OptionSpec = ["--writable-workdir", "let code in the sandbox writ
 
 const DATABASE: OptionSpec = [
   "--database-url <url>",
-  "the Postgres of the engine dbos (default: SKILLFLOW_DATABASE_URL)",
+  "the Postgres of the engine dbos, or embedded: one to try it out (default: SKILLFLOW_DATABASE_URL)",
 ];
 
 const ENGINE: readonly OptionSpec[] = [

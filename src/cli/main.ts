@@ -109,6 +109,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   let take: (error: unknown) => boolean = () => false;
   const io: Io = {
     ...terminal,
+    host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },
     out: async (text) => {
       hasAnswered = true;
       return isHalted ? undefined : terminal.out(text).catch(refuseOutput);

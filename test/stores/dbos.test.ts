@@ -1,13 +1,14 @@
 import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Store } from "../../src/core/ports.ts";
+import type { RunQueue, Store } from "../../src/core/ports.ts";
 import { databaseBlobs } from "../../src/stores/dbos/blobs.ts";
 import { type Database, openDatabase } from "../../src/stores/dbos/database.ts";
 import { openEngine } from "../../src/stores/dbos/engine.ts";
 import { type Locks, openLocks } from "../../src/stores/dbos/locks.ts";
 import { databaseState } from "../../src/stores/dbos/states.ts";
 import { dbosStore, openDbosStore } from "../../src/stores/dbos/store.ts";
+import { skimRun } from "../../src/stores/run-skim.ts";
 import { describeBlobs } from "../contracts/blobs.ts";
 import { AT } from "../contracts/deltas.ts";
 import { describeStates } from "../contracts/state.ts";
@@ -36,7 +37,7 @@ describe.skipIf(missing !== undefined)(what, () => {
 
   /** The store as one process of this machine sees it, once something else is done. */
   let pid = 0;
-  const process = (before: Promise<unknown>): { readonly store: Store; readonly locks: Locks } => {
+  const process = (before: Promise<unknown>): { readonly store: Store & RunQueue; readonly locks: Locks } => {
     const locks = openLocks(database, `process ${++pid}`);
     opened.push(locks);
     const rows: Database["rows"] = async (...query) => before.then(() => database.rows(...query));
@@ -83,6 +84,61 @@ describe.skipIf(missing !== undefined)(what, () => {
     );
     expect(await codeOf(store.read("altered"))).toBe("run.altered");
     expect((await store.verify("altered")).problems).toMatchObject([{ record: 2, line: 2 }]);
+  });
+
+  /** As it would be skimmed, were it a file. */
+  const skimmed = async (store: Store, run: string) => {
+    const { record, events } = await store.read(run);
+    const lines = [record, ...events].map((line) => `${JSON.stringify(line)}\n`);
+    return skimRun(Buffer.from(lines.join("")), "a file", run);
+  };
+
+  it("tells a list as much of each run as its file would, all that nobody drives by one query", async () => {
+    const asked: string[] = [];
+    const { store } = process(Promise.resolve());
+    const reader = dbosStore({
+      database: Object.assign(Object.create(database) as Database, {
+        rows: (...query: Parameters<Database["rows"]>) => {
+          asked.push(query[0]);
+          return database.rows(...query);
+        },
+      }),
+      locks: openLocks(database, "a reader"),
+      self: { pid: 0, host: "here", started: "1" },
+    });
+    const runs = ["listed-1", "listed-2", "listed-3"];
+    for (const run of runs) {
+      const journal = await store.create(recordOf(run));
+      await journal.record("one", does(warning("1"), warning("2")));
+      await journal.close();
+    }
+    const found = await Promise.all(runs.map((run) => reader.skim(run)));
+    expect(asked).toHaveLength(1);
+    expect(found).toEqual(await Promise.all(runs.map((run) => skimmed(store, run))));
+    const { journal } = await store.open("listed-2");
+    await journal.record("one", does());
+    await journal.record("two", does(warning("3")));
+    expect(await reader.skim("listed-2")).toEqual(await skimmed(store, "listed-2"));
+    await journal.close();
+    expect((await reader.skim("listed-2")).events).toHaveLength(3);
+    await expect(Promise.all([reader.skim("listed-1"), reader.skim("nowhere")])).rejects.toMatchObject({
+      code: "run.unknown",
+    });
+  });
+
+  it("tells who follows a run what is new alone, over the processes that drive it", async () => {
+    const { store } = process(Promise.resolve());
+    const first = await store.create(recordOf("followed"));
+    await first.record("one", does(warning("1"), warning("2")));
+    const tail = store.tail("followed");
+    expect(messages(await tail())).toEqual(["1", "2"]);
+    expect(await tail()).toEqual([]);
+    await first.close();
+    const { journal } = await store.open("followed");
+    await journal.record("one", does());
+    await journal.record("two", does(warning("3")));
+    expect(messages(await tail())).toEqual(["3"]);
+    await journal.close();
   });
 
   it("names the process that drives a run to whoever wants it too", async () => {

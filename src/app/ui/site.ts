@@ -48,12 +48,11 @@ export function openSite(workspace: Workspace): Site {
       const at = Math.min(Math.max(1, page), pages);
       const runs: RunSummary[] = [];
       const problems: { id: string; message: string }[] = [];
-      for (const id of ids.slice((at - 1) * PAGE, at * PAGE)) {
-        try {
-          runs.push(summarizeRun(await store.skim(id)));
-        } catch (error) {
-          problems.push({ id, message: messageOf(error) });
-        }
+      const shown = ids.slice((at - 1) * PAGE, at * PAGE);
+      const skimmed = await Promise.allSettled(shown.map((id) => store.skim(id)));
+      for (const [index, found] of skimmed.entries()) {
+        if (found.status === "fulfilled") runs.push(summarizeRun(found.value));
+        else problems.push({ id: shown[index] ?? "", message: messageOf(found.reason) });
       }
       const underWay: string[] = [];
       for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
@@ -94,12 +93,17 @@ function isOver(events: readonly RunEvent[]): boolean {
   return endOf(events) !== undefined;
 }
 
+/** What is new alone, where the store tells. */
+function tailOf({ storeDirectory, queue }: Workspace, id: string) {
+  return storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
+}
+
 async function* follow(workspace: Workspace, id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
-  const { store, storeDirectory } = workspace;
+  const { store } = workspace;
   let seen = -1;
   const whole = async () => (await store.read(id)).events.slice(seen + 1);
   await store.skim(id); // throws where there is none
-  const read = storeDirectory === undefined ? whole : tailRun(filesOfRun(storeDirectory, id).path);
+  const read = tailOf(workspace, id) ?? whole;
   let over = false;
   while (!signal.aborted) {
     const news = await read();

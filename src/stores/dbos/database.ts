@@ -1,8 +1,12 @@
 import { messageOf, SkillflowError } from "../../core/errors.ts";
+import type { EmbeddedPlace } from "./embedded.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 
 /** The database that runs live in: our own tables, and those of the engine, each in a schema of its own. */
 export interface Database {
+  /** As people are told it: without what is secret in its address. */
+  readonly place: string;
+  /** Once it was asked something. */
   readonly url: string;
   readonly pool: Pool;
   rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
@@ -19,12 +23,13 @@ export const ENGINE_SCHEMA = "skillflow_dbos";
 /**
  * - `segments`: a run is carried on by one workflow of the engine after another, each from its begin to its end, or to where
  *   another took over; `records` says how many of its steps count then.
+ * - `runs.skim` is what a list shows of a run that nobody drives: kept by whoever drove it last.
  * - `blobs.content` is kept as it is, so that a part of it is read without the whole.
  */
 const TABLES = `
   create schema if not exists skillflow;
   create table if not exists skillflow.runs (
-    nr bigint generated always as identity, run text primary key, began text not null, record text not null);
+    nr bigint generated always as identity, run text primary key, began text not null, record text not null, skim text);
   create table if not exists skillflow.segments (
     run text references skillflow.runs on delete cascade, nr int, workflow text not null unique, records int,
     primary key (run, nr));
@@ -34,27 +39,37 @@ const TABLES = `
   alter table skillflow.blobs alter column content set storage external;`;
 
 /** Connects when it is first asked; throws `store.failed` where no database answers. */
-export function openDatabase(url: string): Database {
-  let opened: Promise<Pool> | undefined;
-  let pool: Pool | undefined;
+export function openDatabase(address: string | EmbeddedPlace): Database {
+  const place = typeof address === "string" ? placeOf(address) : `embedded (${address.folder})`;
+  let opening: Promise<Open> | undefined;
+  let opened: Open | undefined;
   const ready = () => {
-    pool ??= new (loadPostgres().Pool)({ ...connection(url), max: MOST_CONNECTIONS, application_name: "skillflow" });
-    const made = pool;
-    opened ??= prepare(url, made).then(() => made);
-    return opened;
+    opening ??= open(address).then((made) => {
+      opened = made;
+      return made;
+    });
+    return opening;
+  };
+  const now = () => {
+    if (opened) return opened;
+    throw new SkillflowError("internal.fault", "the database is not open yet");
   };
   return {
-    url,
+    place,
+    get url() {
+      return now().url;
+    },
     get pool() {
-      if (!pool) throw new SkillflowError("internal.fault", "the database is not open yet");
-      return pool;
+      return now().pool;
     },
     async rows<Row>(text: string, ...values: readonly unknown[]) {
-      const { rows } = await asked(url, (await ready()).query(text, values));
+      const { url, pool } = await ready();
+      const { rows } = await asked(url, pool.query(text, values));
       return rows as readonly Row[];
     },
     async transaction(work) {
-      const session = await asked(url, (await ready()).connect());
+      const { url, pool } = await ready();
+      const session = await asked(url, pool.connect());
       try {
         await session.query("begin");
         const value = await work(session);
@@ -68,16 +83,42 @@ export function openDatabase(url: string): Database {
       }
     },
     async connect(name) {
-      await ready();
+      const { url } = await ready();
       const client = new (loadPostgres().Client)({ ...connection(url), application_name: name });
       client.on("error", () => undefined); // its end is told as well
       await asked(url, client.connect());
       return client;
     },
     async close() {
-      await pool?.end();
+      await opened?.pool.end();
+      opened?.leave();
     },
   };
+}
+
+interface Open {
+  readonly url: string;
+  readonly pool: Pool;
+  leave(): void;
+}
+
+async function open(address: string | EmbeddedPlace): Promise<Open> {
+  const { url, leave } =
+    typeof address === "string" ? { url: address, leave: () => undefined } : await embedded(address);
+  const pool = new (loadPostgres().Pool)({ ...connection(url), max: MOST_CONNECTIONS, application_name: "skillflow" });
+  try {
+    await prepare(url, pool);
+    return { url, pool, leave };
+  } catch (error) {
+    await pool.end();
+    leave();
+    throw error;
+  }
+}
+
+async function embedded(place: EmbeddedPlace) {
+  const { openEmbedded } = await import("./embedded.ts");
+  return openEmbedded(place);
 }
 
 const MOST_CONNECTIONS = 10;

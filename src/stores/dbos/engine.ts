@@ -68,16 +68,16 @@ const nothing = () => undefined;
 const SILENT = { info: nothing, debug: nothing, warn: nothing, error: nothing };
 
 /** The engine is its process's own: it works on one database at a time. */
-let working: { readonly url: string; readonly engine: Promise<Engine> } | undefined;
+let working: { readonly place: string; readonly engine: Promise<Engine> } | undefined;
 
 /** Starts the engine, as an executor whose lock says that it lives; the queue is only a worker's. */
 export function openEngine(database: Database, executor: string, locks: Locks, queue?: Queue): Promise<Engine> {
   if (working) {
-    if (working.url === database.url && !queue) return working.engine;
+    if (working.place === database.place && !queue) return working.engine;
     throw new SkillflowError("usage.invalid", "one process drives the runs of one database", {});
   }
   const engine = launch(database, executor, locks, queue);
-  working = { url: database.url, engine };
+  working = { place: database.place, engine };
   engine.catch(() => {
     working = undefined;
   });

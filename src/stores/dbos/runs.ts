@@ -1,4 +1,8 @@
 import { SkillflowError } from "../../core/errors.ts";
+import type { RunEvent, RunRecord } from "../../core/event.ts";
+import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/skim.ts";
+import { checkedAs, parseJson } from "../../core/values.ts";
+import { skimRun } from "../run-skim.ts";
 import { type Database, ENGINE_SCHEMA } from "./database.ts";
 
 /** What the database holds of runs: each as the lines that a file of it would have. */
@@ -21,9 +25,12 @@ export interface Segment {
 export async function readKept(database: Database, run: string): Promise<Kept> {
   const [found] = await database.rows<{ readonly record: string }>(RECORD, run);
   if (!found) throw unknownRun(run);
-  const rows = await database.rows<StepRow>(STEPS, run);
+  return keptOf(found.record, await database.rows<StepRow>(STEPS, [run]));
+}
+
+function keptOf(record: string, rows: readonly StepRow[]): Kept {
   const segments: (Segment & { readonly steps: string[] })[] = [];
-  const lines = [`${found.record}\n`];
+  const lines = [`${record}\n`];
   for (const { nr, workflow, name, output } of rows) {
     if (segments.at(-1)?.nr !== nr) segments.push({ nr, workflow, steps: [] });
     if (name === null || output === null) continue;
@@ -36,6 +43,7 @@ export async function readKept(database: Database, run: string): Promise<Kept> {
 const RECORD = "select record from skillflow.runs where run = $1";
 
 interface StepRow {
+  readonly run: string;
   readonly nr: number;
   readonly workflow: string;
   readonly name: string | null;
@@ -44,10 +52,111 @@ interface StepRow {
 
 /** A step beyond those that count was recorded by somebody who was taken for dead. */
 const STEPS = `
-  select s.nr, s.workflow, o.function_name as name, o.output from skillflow.segments s
+  select s.run, s.nr, s.workflow, o.function_name as name, o.output from skillflow.segments s
   left join ${ENGINE_SCHEMA}.operation_outputs o
     on o.workflow_uuid = s.workflow and (s.records is null or o.function_id < s.records)
-  where s.run = $1 order by s.nr, o.function_id`;
+  where s.run = any($1) order by s.run, s.nr, o.function_id`;
+
+/**
+ * What a list shows of runs, all that are asked for in one turn of the process by one query; those under way, or whose process
+ * died, by one more. Each is told what is wrong with it alone.
+ */
+export function openSkims(database: Database): (run: string) => Promise<SkimmedRun> {
+  let asked: { readonly runs: Set<string>; readonly found: Promise<Skims> } | undefined;
+  return async (run) => {
+    asked ??= gather();
+    asked.runs.add(run);
+    const skim = (await asked.found).get(run);
+    if (!skim) throw unknownRun(run);
+    return skim();
+  };
+  function gather() {
+    const runs = new Set<string>();
+    const found = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      asked = undefined;
+      return skimKept(database, [...runs]);
+    });
+    return { runs, found };
+  }
+}
+
+type Skims = ReadonlyMap<string, () => SkimmedRun>;
+
+async function skimKept(database: Database, runs: readonly string[]): Promise<Skims> {
+  const rows = await database.rows<SkimRow>(SKIMS, runs);
+  const unknown = rows.flatMap(({ run, record }) => (record === null ? [] : [run]));
+  const steps = new Map<string, StepRow[]>();
+  for (let at = 0; at < unknown.length; at += AT_ONCE) {
+    for (const row of await database.rows<StepRow>(STEPS, unknown.slice(at, at + AT_ONCE))) {
+      const known = steps.get(row.run);
+      if (known) known.push(row);
+      else steps.set(row.run, [row]);
+    }
+  }
+  return new Map(
+    rows.map(({ run, record, skim }) => {
+      if (record === null) return [run, () => checkedAs<SkimmedRun>(parseJson(skim ?? "") ?? null)];
+      return [run, () => skimRun(keptOf(record, steps.get(run) ?? []).bytes, database.place, run)];
+    }),
+  );
+}
+
+/** Runs whose events are read at a time. */
+const AT_ONCE = 100;
+
+interface SkimRow {
+  readonly run: string;
+  /** Null where there is a skim. */
+  readonly record: string | null;
+  readonly skim: string | null;
+}
+
+const SKIMS = `
+  select run, skim, case when skim is null then record end as record from skillflow.runs where run = any($1)`;
+
+/** Unless another has taken the run up since. */
+export async function keepSkim(
+  database: Database,
+  segment: string,
+  { record, events }: { readonly record: RunRecord; readonly events: readonly RunEvent[] },
+): Promise<void> {
+  const skimmed = events.map(skimEvent).filter((event): event is Skimmed => event !== undefined);
+  await database.rows(KEEP_SKIM, record.run, segment, JSON.stringify({ record: skimRecord(record), events: skimmed }));
+}
+
+const KEEP_SKIM = `
+  update skillflow.runs set skim = $3 where run = $1
+    and $2 = (select workflow from skillflow.segments where run = $1 order by nr desc limit 1)`;
+
+/** What is added to a run, as it is added. */
+export function tailKept(database: Database, run: string): () => Promise<readonly RunEvent[]> {
+  let last: Pick<TailRow, "nr" | "step"> = { nr: 0, step: 0 };
+  return async () => {
+    const rows = await database.rows<TailRow>(TAIL, run, last.nr, last.step);
+    last = rows.at(-1) ?? last;
+    return rows.flatMap(({ output }) => eventsIn(JSON.parse(output) as string));
+  };
+}
+
+interface TailRow {
+  readonly nr: number;
+  readonly step: number;
+  readonly output: string;
+}
+
+const TAIL = `
+  select s.nr, o.function_id as step, o.output from skillflow.segments s
+  join ${ENGINE_SCHEMA}.operation_outputs o
+    on o.workflow_uuid = s.workflow and (s.records is null or o.function_id < s.records)
+  where s.run = $1 and o.output is not null and (s.nr > $2 or (s.nr = $2 and o.function_id > $3))
+  order by s.nr, o.function_id`;
+
+function eventsIn(lines: string): RunEvent[] {
+  return lines
+    .trimEnd()
+    .split("\n")
+    .map((line) => checkedAs<RunEvent>(JSON.parse(line)));
+}
 
 export function unknownRun(run: string): SkillflowError {
   return new SkillflowError("run.unknown", `there is no run ${run} in the database`, { hint: "skillflow runs list" });

@@ -5,14 +5,14 @@ import { digestOf } from "../chain.ts";
 import { checkRunId, existingRun } from "../file.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { parseRun, type Stored, verifyBytes } from "../run-lines.ts";
-import { skimRun } from "../run-skim.ts";
 import { storeError } from "../store-error.ts";
 import { databaseBlobs } from "./blobs.ts";
-import { type Database, ENGINE_SCHEMA, openDatabase, placeOf } from "./database.ts";
+import { type Database, ENGINE_SCHEMA, openDatabase } from "./database.ts";
+import type { EmbeddedPlace } from "./embedded.ts";
 import { APPLICATION, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
 import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
-import { type Kept, listKept, readKept, type Segment } from "./runs.ts";
+import { type Kept, keepSkim, listKept, openSkims, readKept, type Segment, tailKept } from "./runs.ts";
 import { databaseState } from "./states.ts";
 
 interface DbosStoreOptions {
@@ -28,8 +28,8 @@ export interface DbosStore extends Store, RunQueue {
 }
 
 /** The runs of a Postgres database that is there, as a process sees them; it connects when it is first asked. */
-export function openDbosStore(url: string, self: ProcessMark): DbosStore {
-  const database = openDatabase(url);
+export function openDbosStore(address: string | EmbeddedPlace, self: ProcessMark): DbosStore {
+  const database = openDatabase(address);
   return dbosStore({ database, self, locks: openLocks(database, executorOf(self)) });
 }
 
@@ -42,7 +42,8 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
   const engine = () => openEngine(database, executor, locks);
   /** Of runs that this process has taken from the queue. */
   const seats = new Map<string, Seat>();
-  const place = placeOf(database.url);
+  const { place } = database;
+  const skim = openSkims(database);
   const readAt = async <Value>(run: string, work: (bytes: Buffer, path: string, run: string) => Value) => {
     const { bytes } = await readKept(database, checkRunId(run));
     return work(bytes, place, run);
@@ -61,24 +62,31 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
     await database.transaction((session) => insertRun(session, record, line));
     return working.start(record.run, record.run);
   };
-  const drive = (run: string, seat: Seat, stored: Stored, epoch: number): Journal =>
-    createJournal({
+  const drive = (run: string, seat: Seat, stored: Stored, epoch: number): Journal => {
+    const { record, digest } = stored;
+    const events = [...stored.events];
+    let isOurs = true;
+    return createJournal({
       run,
       events: stored.events,
       epoch,
-      digest: stored.digest,
+      digest,
       now,
-      append: async ({ text, events }) => {
-        await recorded(
-          run,
-          seat.step(events[0]?.key ?? "", async () => text),
-        );
+      async append({ text, events: added }) {
+        const step = seat.step(added[0]?.key ?? "", async () => text);
+        isOurs = false;
+        await recorded(run, step);
+        isOurs = true;
+        events.push(...added);
       },
       async close() {
+        // Without it a list reads the run itself.
+        if (isOurs) await keepSkim(database, seat.workflow, { record, events }).catch(nothing);
         await seat.leave();
         await locks.free(runLock(run));
       },
     });
+  };
   return {
     place,
     async create(record) {
@@ -105,7 +113,8 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
     },
     read: (run) => readAt(run, (bytes, path) => storedOf(parseRun(bytes, path, run))),
     verify: (run) => readAt(run, verifyBytes),
-    skim: (run) => readAt(run, skimRun),
+    skim: (run) => skim(checkRunId(run)),
+    tail: (run) => tailKept(database, checkRunId(run)),
     list: async () => newestFirst(await listKept(database)),
     blobs: (run) => databaseBlobs(database, checkRunId(run), self),
     async remove(run) {
@@ -171,6 +180,8 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
   };
 }
 
+const nothing = () => undefined;
+
 function storedOf({ record, events }: Stored): StoredRun {
   return { record, events };
 }
@@ -220,6 +231,7 @@ const INSERT = `
 /** What was queued, as whoever took it begins it. */
 const BEGIN = "update skillflow.runs set record = $2 where run = $1";
 const SEGMENT_BEGINS = "insert into skillflow.segments (run, nr, workflow) values ($1, $2, $3)";
+const UNKNOWN_NOW = "update skillflow.runs set skim = null where run = $1";
 const SEGMENT_ENDS = "update skillflow.segments set records = $3 where run = $1 and nr = $2";
 
 /** A segment that the engine leaves to whoever listens to the queue. */
@@ -246,6 +258,7 @@ async function beginNext(
   await database.transaction(async (session) => {
     if (last) await session.query(SEGMENT_ENDS, [run, last.nr, last.steps.length]);
     await session.query(SEGMENT_BEGINS, [run, nr, workflow]);
+    await session.query(UNKNOWN_NOW, [run]);
     await alsoDo(session, workflow);
   });
   return workflow;

@@ -11,12 +11,9 @@ import { statusMark } from "../../verdict.ts";
 export const listRuns: Action = async (io, _args, flags) => {
   const store = openWorkspace(io.host, projectOptions(flags)).store;
   const runs: RunSummary[] = [];
-  for (const run of await store.list()) {
-    try {
-      runs.push(summarizeRun(await store.skim(run)));
-    } catch (error) {
-      await io.err(describeFailure(error, flags, io));
-    }
+  for (const found of await Promise.allSettled((await store.list()).map((run) => store.skim(run)))) {
+    if (found.status === "fulfilled") runs.push(summarizeRun(found.value));
+    else await io.err(describeFailure(found.reason, flags, io));
   }
   if (flags.json === true) {
     await io.out(jsonText({ schema: "skillflow.runs/1", runs }));

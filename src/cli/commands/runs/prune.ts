@@ -1,6 +1,5 @@
 import { openWorkspace } from "../../../app/workspace.ts";
 import { SkillflowError } from "../../../core/errors.ts";
-import type { Store } from "../../../core/ports.ts";
 import { endOf } from "../../../core/record/waiting.ts";
 import { durationOf } from "../../../core/settings/bounds.ts";
 import type { SkimmedRun } from "../../../core/skim.ts";
@@ -19,10 +18,13 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   }
   const store = openWorkspace(io.host, projectOptions(flags)).store;
   const removed: string[] = [];
-  for (const run of (await store.list()).slice(keep ?? 0)) {
+  const runs = (await store.list()).slice(keep ?? 0);
+  const skimmed = await Promise.allSettled(runs.map((run) => store.skim(run)));
+  for (const [index, run] of runs.entries()) {
     try {
-      if (olderThan !== undefined && !(await beganBefore(store, run, Date.now() - olderThan))) continue;
-      if (await isWaiting(store, run)) {
+      const found = skimmed[index];
+      if (olderThan !== undefined && !beganBefore(found, Date.now() - olderThan)) continue;
+      if (isWaiting(found)) {
         await io.err(`${run} waits for a person's word: it stays\n`);
         continue;
       }
@@ -37,13 +39,14 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   return 0;
 };
 
+type Found = PromiseSettledResult<SkimmedRun> | undefined;
+
 /** What cannot be read waits for nobody. */
-async function isWaiting(store: Store, run: string): Promise<boolean> {
-  const { events } = await store.skim(run).catch((): Pick<SkimmedRun, "events"> => ({ events: [] }));
-  return endOf(events)?.status === "waiting";
+function isWaiting(found: Found): boolean {
+  return found?.status === "fulfilled" && endOf(found.value.events)?.status === "waiting";
 }
 
-async function beganBefore(store: Store, run: string, time: number): Promise<boolean> {
-  const { record } = await store.skim(run);
-  return Date.parse(record.at) < time;
+function beganBefore(found: Found, time: number): boolean {
+  if (found?.status !== "fulfilled") throw found?.reason;
+  return Date.parse(found.value.record.at) < time;
 }

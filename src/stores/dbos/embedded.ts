@@ -1,0 +1,281 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
+import type { ProcessMark } from "../../core/ports.ts";
+import { makeFolder } from "../../files.ts";
+import { lock } from "../lock.ts";
+import { hasCode } from "../store-error.ts";
+import { findPostgres, loadPostgres, type PostgresPrograms } from "./packages.ts";
+
+/** A Postgres of one's own, for trying the engine out. */
+export interface EmbeddedPlace {
+  /** Where it keeps all that is its. */
+  readonly folder: string;
+  readonly self: ProcessMark;
+  readonly isAlive: (mark: ProcessMark) => boolean;
+  /** As root Postgres refuses to run: then it runs as nobody. */
+  readonly uid: number | undefined;
+  /** The Node program. */
+  readonly execPath: string;
+  /** Told what takes a while. */
+  readonly note: (line: string) => void;
+}
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** It may end now, as far as we are concerned; the end of our process says so, too. */
+  leave(): void;
+}
+
+/**
+ * Starts it, or joins those who use it. It lives for as long as a process that uses it does: each holds a named pipe open
+ * for writing, and its keeper, a process that reads from there, ends it when nobody does any more, however they ended.
+ */
+export async function openEmbedded(place: EmbeddedPlace): Promise<EmbeddedPostgres> {
+  const programs = findPostgres();
+  makeFolder(place.folder);
+  for (const begun = Date.now(); Date.now() - begun < PATIENCE_MS; await pause(POLL_MS)) {
+    const pipe = enter(place) ?? (await startAlone(place, programs));
+    const url = pipe === undefined ? undefined : await answering(place);
+    if (pipe !== undefined && url !== undefined) return { url, leave: () => closeSync(pipe) };
+    if (pipe !== undefined) closeSync(pipe);
+  }
+  throw failed(place, "it does not answer");
+}
+
+const PATIENCE_MS = 60_000;
+const POLL_MS = 50;
+const PIPE = "users";
+
+/** The pipe, open for as long as we need the database; undefined where nobody reads from it. */
+function enter({ folder }: EmbeddedPlace): number | undefined {
+  try {
+    return openSync(join(folder, PIPE), constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (hasCode(error, "ENXIO", "ENOENT")) return undefined;
+    throw failed({ folder }, messageOf(error));
+  }
+}
+
+/** Where it answers; undefined where it does not, yet or any more. */
+async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<string | undefined> {
+  const running = runningIn(folder);
+  if (!running?.isReady) return undefined;
+  const password = readFileSync(join(folder, "password"), "utf8");
+  const url = `postgres://skillflow:${password}@127.0.0.1:${running.port}/postgres`;
+  const client = new (loadPostgres().Client)({ connectionString: url, connectionTimeoutMillis: 5000 });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query("select current_setting('data_directory') as data");
+    await client.end();
+    // A port that was given to another server since.
+    return (rows as readonly { readonly data: string }[])[0]?.data === join(folder, "data") ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Running {
+  readonly pid: number;
+  readonly port: number;
+  readonly isReady: boolean;
+}
+
+/** What the server says of itself while it runs. */
+function runningIn(folder: string): Running | undefined {
+  try {
+    const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");
+    return { pid: Number(lines[0]), port: Number(lines[3]), isReady: lines[7]?.trim() === "ready" };
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+/** One process at a time; the others wait for what it comes to. Gives the pipe. */
+async function startAlone(place: EmbeddedPlace, programs: PostgresPrograms): Promise<number | undefined> {
+  let release: () => void;
+  try {
+    release = lock(join(place.folder, "lock"), "embedded", place);
+  } catch (error) {
+    if (error instanceof SkillflowError && error.code === "store.locked") return undefined;
+    throw error;
+  }
+  try {
+    if (!existsSync(join(place.folder, "data"))) await setUp(place, programs);
+    return await startServer(place, programs);
+  } finally {
+    release();
+  }
+}
+
+async function setUp(place: EmbeddedPlace, programs: PostgresPrograms): Promise<void> {
+  const { folder, note } = place;
+  note(`setting up a Postgres in ${folder}, once`);
+  const [draft, secret] = [join(folder, "data.new"), join(folder, "password")];
+  rmSync(draft, { recursive: true, force: true });
+  writeFileSync(secret, randomBytes(24).toString("hex"), { mode: 0o600 });
+  mkdirSync(draft, { mode: 0o700 });
+  if (isRoot(place)) for (const path of [draft, secret]) chownSync(path, NOBODY, NOBODY);
+  const args = ["-D", draft, "-U", "skillflow", "-A", "scram-sha-256", `--pwfile=${secret}`, "-E", "UTF8"];
+  const [command = "", ...rest] = commandOf(place, programs.initdb, [...args, "--no-locale"]);
+  const child = spawn(command, rest, { env: environmentOf(place, programs), cwd: "/", stdio: logged(folder) });
+  const code = await ended(child);
+  if (code !== 0) throw failed(place, `initdb: ${lastSaid(folder)}`);
+  renameSync(draft, join(folder, "data"));
+}
+
+/**
+ * The pipe has a reader before anybody starts, and we write to it: should we die meanwhile, the keeper finds its end. Of a
+ * keeper that was killed the server is still there, and gets another.
+ */
+async function startServer(place: EmbeddedPlace, programs: PostgresPrograms): Promise<number | undefined> {
+  const { folder } = place;
+  const [pipe, pidfile] = [join(folder, PIPE), join(folder, "data", "postmaster.pid")];
+  if (!lstatSync(pipe, { throwIfNoEntry: false })) await ended(spawn("mkfifo", ["-m", "600", pipe]));
+  const isThere = (await answering(place)) !== undefined;
+  if (!isThere && (await isEnding(folder))) return undefined;
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  const reader = openSync(pipe, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  const writer = enter(place);
+  const server = isThere ? [] : commandOf(place, programs.postgres, await settingsOf(folder));
+  const keeper = spawn(place.execPath, ["-e", KEEPER, "--", pipe, pidfile, ...server], {
+    env: environmentOf(place, programs),
+    cwd: "/",
+    stdio: logged(folder),
+    detached: true,
+  });
+  keeper.unref();
+  let isOver = false;
+  keeper.once("close", () => {
+    isOver = true;
+  });
+  const begun = Date.now();
+  while (!isOver && Date.now() - begun < PATIENCE_MS && (await answering(place)) === undefined) await pause(POLL_MS);
+  closeSync(reader);
+  if (writer === undefined || isOver) throw failed(place, lastSaid(folder));
+  return writer;
+}
+
+/**
+ * The keeper's program: the pipe, where the server says its process, and what starts it. A writer of its own lets it open the
+ * pipe without waiting for one.
+ */
+const KEEPER = `
+  const { closeSync, createReadStream, openSync, readFileSync } = require("node:fs");
+  const { spawn } = require("node:child_process");
+  const [pipe, pidfile, command, ...args] = process.argv.slice(1);
+  const server = command && spawn(command, args, { stdio: "inherit", cwd: "/" });
+  if (server) server.on("error", (error) => process.exit(console.error("FATAL: " + error.message) ?? 1));
+  if (server) server.on("exit", () => process.exit());
+  const writer = openSync(pipe, "r+");
+  const users = createReadStream("", { fd: openSync(pipe, "r") });
+  closeSync(writer);
+  users.on("end", () => process.kill(server ? server.pid : Number.parseInt(readFileSync(pidfile)), "SIGINT")).resume();`;
+
+/** A server that is on its way out is waited for; of one that is gone what it said of itself is taken away. */
+async function isEnding(folder: string): Promise<boolean> {
+  const running = runningIn(folder);
+  if (!running) return false;
+  const command = join("/proc", String(running.pid), "cmdline");
+  const isOurs = !existsSync("/proc/self") || (existsSync(command) && readFileSync(command, "utf8").includes(folder));
+  if (!isOurs) rmSync(join(folder, "data", "postmaster.pid"), { force: true });
+  return isOurs;
+}
+
+async function settingsOf(folder: string): Promise<string[]> {
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    `port=${await freePort()}`,
+    "unix_socket_directories=",
+    "max_connections=200",
+  ];
+  return ["-D", join(folder, "data"), ...settings.flatMap((setting) => ["-c", setting])];
+}
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import("node:net");
+  const probe = createServer();
+  return new Promise((resolve, reject) => {
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+const NOBODY = 65_534;
+
+function isRoot({ uid }: EmbeddedPlace): boolean {
+  return uid === 0;
+}
+
+/** As nobody, who may pass where root may: projects, homes and packages are often in folders of root's alone. */
+function commandOf(place: EmbeddedPlace, program: string, args: readonly string[]): string[] {
+  if (!isRoot(place)) return [program, ...args];
+  const rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"];
+  return ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", ...rights, "--", program, ...args];
+}
+
+/** The package leaves out its symbolic links; an install script makes them, where such scripts may run. */
+function environmentOf({ folder }: EmbeddedPlace, { libraries }: PostgresPrograms): Readonly<Record<string, string>> {
+  const linked = join(folder, "lib");
+  const list = JSON.parse(readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8")) as readonly Link[];
+  rmSync(linked, { recursive: true, force: true });
+  mkdirSync(linked, { mode: 0o755 });
+  for (const { source, target } of list) symlinkSync(join(libraries, basename(source)), join(linked, basename(target)));
+  return { PATH: USUAL_PATH, LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: `${linked}:${libraries}` };
+}
+
+interface Link {
+  readonly source: string;
+  readonly target: string;
+}
+
+const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
+type Streams = ["ignore", number, number];
+
+function logged(folder: string): Streams {
+  const file = openSync(join(folder, "log"), "w", 0o600);
+  return ["ignore", file, file];
+}
+
+function lastSaid(folder: string): string {
+  const lines = readFileSync(join(folder, "log"), "utf8").trimEnd().split("\n");
+  return lines.findLast((line) => /FATAL|error|setpriv/.test(line)) ?? lines.at(-1) ?? "";
+}
+
+function ended(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+}
+
+function failed({ folder }: Pick<EmbeddedPlace, "folder">, why: string): SkillflowError {
+  return new SkillflowError("store.failed", `the embedded Postgres in ${folder}: ${why}`, {
+    hint: `${join(folder, "log")} tells more`,
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
