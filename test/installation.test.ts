@@ -17,6 +17,7 @@ import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
 import * as gitlab from "./services/gitlab.ts";
 import * as grafana from "./services/grafana.ts";
+import * as jira from "./services/jira.ts";
 import * as kubernetes from "./services/kubernetes.ts";
 import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
@@ -271,10 +272,11 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
 
 /** Of the skills that tell of alerts, incidents and deliveries. */
 async function operationCalls(): Promise<readonly SkillCall[]> {
-  const [onGrafana, onPagerduty, onGitlab] = await Promise.all([
+  const [onGrafana, onPagerduty, onGitlab, onJira] = await Promise.all([
     start(grafana.startGrafana()),
     start(pagerduty.startPagerDuty()),
     start(gitlab.startGitLab()),
+    start(jira.startJira()),
   ]);
   return [
     {
@@ -291,6 +293,11 @@ async function operationCalls(): Promise<readonly SkillCall[]> {
       tool: "gitlab_list_pipelines",
       input: {},
       env: { GITLAB_URL: onGitlab.url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT },
+    },
+    {
+      tool: "jira_get_issue",
+      input: { issue: "OPS-7" },
+      env: { JIRA_BASE_URL: onJira.url, JIRA_API_TOKEN: jira.TOKEN, JIRA_USER_EMAIL: jira.EMAIL },
     },
   ];
 }

@@ -160,8 +160,8 @@ type Panel = z.infer<typeof panel>;
 const variable = z.object({
   name: text,
   type: text,
-  query: z.unknown(),
-  current: z.object({ value: z.unknown() }).nullish().catch(undefined),
+  query: z.unknown().optional(),
+  current: z.object({ value: z.unknown().optional() }).nullish().catch(undefined),
 });
 const dashboardAnswer = z.object({
   dashboard: z.object({

@@ -289,7 +289,7 @@ const alert = z.object({
   summary: text,
   created_at: text,
   integration: reference,
-  body: z.object({ details: z.unknown() }).nullish().catch(undefined),
+  body: z.object({ details: z.unknown().optional() }).nullish().catch(undefined),
 });
 
 const change = z.object({

@@ -7,6 +7,7 @@ import * as elasticsearch from "../services/elasticsearch.ts";
 import * as github from "../services/github.ts";
 import * as gitlab from "../services/gitlab.ts";
 import * as grafana from "../services/grafana.ts";
+import * as jira from "../services/jira.ts";
 import * as kubernetes from "../services/kubernetes.ts";
 import * as linear from "../services/linear.ts";
 import * as loki from "../services/loki.ts";
@@ -139,6 +140,20 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
     secrets: [gitlab.TOKEN],
     isWrite: isNoRead,
     inputs: { gitlab_add_comment: { number: 6, on: null }, gitlab_create_issue: { confidential: null } },
+  },
+  jira: {
+    start: (next) => poisoned(jira.startJira(), next),
+    env: (url) => ({ JIRA_BASE_URL: url, JIRA_API_TOKEN: jira.TOKEN, JIRA_USER_EMAIL: jira.EMAIL }),
+    secrets: [jira.TOKEN],
+    isWrite: ({ method, url }) => method !== "GET" && !url.includes("/search"),
+    inputs: {
+      jira_search_issues: { cursor: null },
+      jira_get_issue: { issue: "OPS-7" },
+      jira_create_issue: { project: "OPS", parent: null, labels: null },
+      jira_add_comment: { issue: "OPS-7" },
+      jira_transition_issue: { issue: "OPS-7", to: "Done" },
+      jira_link_issues: { issue: "OPS-7", other: "OPS-10", kind: "Blocks" },
+    },
   },
   supabase: {
     start: (next) => poisoned(startProject(), next),

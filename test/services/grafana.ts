@@ -291,6 +291,7 @@ const DASHBOARD: Json = {
           query: { query: "label_values(up, job)", refId: "x" },
           current: { text: "checkout", value: "checkout" },
         },
+        { name: "filters", type: "adhoc", datasource: prometheus },
       ],
     },
     panels: [

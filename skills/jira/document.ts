@@ -1,0 +1,107 @@
+import * as z from "zod";
+
+/** Atlassian's document format, and plain text. */
+
+export const written = z.unknown().optional();
+
+interface Node {
+  readonly type?: unknown;
+  readonly text?: unknown;
+  readonly attrs?: Readonly<Record<string, unknown>>;
+  readonly marks?: readonly { readonly type?: unknown; readonly attrs?: Readonly<Record<string, unknown>> }[];
+  readonly content?: readonly Node[];
+}
+
+/** The text of a document, or of what was text all along. */
+export function textOf(document: unknown): string {
+  if (typeof document === "string") return document.replaceAll("\r\n", "\n");
+  if (typeof document !== "object" || document === null) return "";
+  return blockOf(document as Node, 0)
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+}
+
+const DEEPEST = 30;
+
+function blockOf(node: Node, depth: number): string {
+  if (depth > DEEPEST) return "";
+  const inner = () => (Array.isArray(node.content) ? node.content : []).map((child) => blockOf(child, depth + 1));
+  switch (node.type) {
+    case "text":
+      return wordsOf(node);
+    case "hardBreak":
+      return "\n";
+    case "heading":
+      return `${"#".repeat(Number(node.attrs?.["level"]) || 1)} ${inner().join("")}\n\n`;
+    case "paragraph":
+    case "blockquote":
+    case "panel":
+      return `${inner().join("")}\n\n`;
+    case "codeBlock":
+      return `\`\`\`\n${inner().join("")}\n\`\`\`\n\n`;
+    case "listItem":
+    case "taskItem":
+    case "decisionItem":
+      return `- ${inner().join("").trim().replaceAll("\n", "\n  ")}\n`;
+    case "tableRow":
+      return `| ${inner()
+        .map((cell) => cell.trim().replaceAll("\n", " "))
+        .join(" | ")} |\n`;
+    case "rule":
+      return "---\n\n";
+    default:
+      return labelOf(node) ?? `${inner().join("")}${/List$|^table$/.test(String(node.type)) ? "\n" : ""}`;
+  }
+}
+
+/** What stands for something else: a person, a link, a picture. */
+function labelOf({ type, attrs = {} }: Node): string | undefined {
+  const label = attrs["text"] ?? attrs["url"] ?? attrs["shortName"] ?? attrs["timestamp"];
+  if (typeof label === "string") return label;
+  return type === "media" ? "[attachment]" : undefined;
+}
+
+function wordsOf({ text, marks }: Node): string {
+  const words = typeof text === "string" ? text : "";
+  const href = marks?.find((mark) => mark.type === "link")?.attrs?.["href"];
+  return typeof href === "string" && href !== words ? `${words} (${href})` : words;
+}
+
+/** Plain text as a document: paragraphs, blocks of code between ```, and links. */
+export function documentOf(text: string) {
+  const parts = text.replaceAll("\r\n", "\n").split(/^```.*$/m);
+  const content = parts.flatMap((part, index) => {
+    const isCode = index % 2 === 1 && index < parts.length - 1;
+    if (isCode)
+      return part.trim() === "" ? [] : [{ type: "codeBlock", content: [wordOf(part.replace(/^\n|\n$/g, ""))] }];
+    return part
+      .split(/\n{2,}/)
+      .map((paragraph) => paragraph.trim())
+      .filter((paragraph) => paragraph !== "")
+      .map((paragraph) => ({ type: "paragraph", content: linesOf(paragraph) }));
+  });
+  return { type: "doc", version: 1, content };
+}
+
+function linesOf(paragraph: string) {
+  return paragraph.split("\n").flatMap((line, index) => [
+    ...(index > 0 ? [{ type: "hardBreak" }] : []),
+    ...line
+      .split(/(https?:\/\/[^\s<>"]+[^\s<>".,;:!?)\]])/)
+      .filter((part) => part !== "")
+      .map((part) => (/^https?:\/\//.test(part) ? linkOf(part) : wordOf(part))),
+  ]);
+}
+
+function wordOf(text: string) {
+  return { type: "text", text };
+}
+
+function linkOf(href: string) {
+  return { ...wordOf(href), marks: [{ type: "link", attrs: { href } }] };
+}
+
+/** Text as Data Center takes it: its own blocks of code, and no calls of people. */
+export function markupOf(text: string): string {
+  return text.replace(/^```.*\n([\s\S]*?)^```$/gm, "{code}\n$1{code}").replaceAll("[~", "[\\~");
+}

@@ -1,0 +1,223 @@
+import { clip, defineTool, resultSchema, withoutMarkers } from "skillflow";
+import * as z from "zod";
+import { textOf, written } from "./document.ts";
+import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
+
+export const ISSUE = {
+  key: "text",
+  title: "text",
+  type: "text",
+  status: "text",
+  status_kind: "text",
+  resolution: "text",
+  priority: "text",
+  assignee: "text",
+  reporter: "text",
+  labels: ["text"],
+  created_at: "text",
+  updated_at: "text",
+  resolved_at: "text",
+  url: "text",
+} as const;
+
+export const issueTools = [
+  defineTool({
+    name: "search_issues",
+    description:
+      'Finds issues by JQL: `project = OPS AND text ~ "timeout" AND statusCategory != Done ORDER BY updated DESC`. Name a project or a period: Cloud refuses a search without bounds. One whole, with comments: get_issue.',
+    effect: "read",
+    input_schema: z.strictObject({
+      jql: z.string().min(1).max(2000),
+      limit: z.int().min(1).max(50).optional().describe("Default 20."),
+      cursor: z.string().min(1).max(2000).optional().describe("next_cursor of the call before."),
+    }),
+    output_schema: resultSchema(
+      { issues: [{ ...ISSUE, excerpt: "text" }], total: "number", next_cursor: "text", note: "text" },
+      "issues",
+    ),
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        const found = await search(jira, { ...input, fields: [...FIELDS, "description"] });
+        return {
+          issues: found.issues.map((issue) => ({
+            ...briefOf(jira, issue),
+            excerpt: excerptOf(issue.fields.description),
+          })),
+          total: found.total,
+          next_cursor: found.next,
+          note: found.issues.length === 0 ? "The search is valid; none that this account may see fits." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_issue",
+    description:
+      "Reads one issue: its whole text, what it is linked to, the statuses that it can move to, and its comments, newest first.",
+    effect: "read",
+    input_schema: z.strictObject({
+      issue: issueKey,
+      limit: z.int().min(1).max(50).optional().describe("Comments; default 20."),
+      offset: z.int().min(0).max(5000).optional(),
+    }),
+    output_schema: resultSchema(
+      {
+        ...ISSUE,
+        text: "text",
+        parent: "text",
+        links: [{ kind: "text", relation: "text", key: "text", title: "text", status: "text" }],
+        can_move_to: ["text"],
+        comments: [{ id: "text", author: "text", at: "text", text: "text" }],
+        comments_total: "number",
+        next_offset: "number",
+      },
+      "key",
+      "comments",
+    ),
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        const { offset = 0 } = input;
+        const place = ["issue", input.issue];
+        const fields = [...FIELDS, "description", "issuelinks", "parent"].join(",");
+        const found = await jira.ask({
+          path: place,
+          query: { fields },
+          needs: READS,
+          instead: NOT_SEEN,
+          answer: issue,
+        });
+        const page = await commentsOf(jira, input.issue, { startAt: offset, maxResults: input.limit ?? 20 });
+        const { transitions } = await jira.ask({
+          path: [...place, "transitions"],
+          needs: READS,
+          answer: transitionsAnswer,
+        });
+        const shown = offset + page.comments.length;
+        return {
+          ...briefOf(jira, found),
+          text: withoutMarkers(textOf(found.fields.description)),
+          parent: found.fields.parent?.key,
+          links: found.fields.issuelinks?.slice(0, 30).map(linkOf),
+          can_move_to: transitions.map(({ name, to }) => to?.name ?? name),
+          comments: page.comments.map(({ id, author, created, body }) => {
+            return { id, author: author?.displayName, at: created, text: withoutMarkers(textOf(body)) };
+          }),
+          comments_total: page.total,
+          next_offset: shown < (page.total ?? 0) ? shown : undefined,
+        };
+      }),
+  }),
+];
+
+const FIELDS = [
+  ...["summary", "issuetype", "status", "resolution", "priority", "assignee", "reporter"],
+  ...["labels", "created", "updated", "resolutiondate"],
+];
+
+const other = z.object({ key: z.string(), fields: z.object({ summary: text, status: named }).nullish() }).nullish();
+const link = z.object({
+  type: z.object({ name: text, inward: text, outward: text }),
+  inwardIssue: other,
+  outwardIssue: other,
+});
+type Link = z.infer<typeof link>;
+
+export const issue = z.object({
+  key: z.string(),
+  fields: z.object({
+    summary: text,
+    issuetype: named,
+    status: z.object({ name: text, statusCategory: named }).nullish().catch(undefined),
+    resolution: named,
+    priority: named,
+    assignee: person,
+    reporter: person,
+    labels: z.array(z.string()).nullish().catch(undefined),
+    created: text,
+    updated: text,
+    resolutiondate: text,
+    description: written,
+    parent: z.object({ key: text }).nullish().catch(undefined),
+    issuelinks: z.array(link).nullish().catch(undefined),
+  }),
+});
+export type Issue = z.infer<typeof issue>;
+
+export const transitionsAnswer = z.object({
+  transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named })),
+});
+
+const comment = z.object({ id: z.string(), author: person, created: text, body: written });
+export const commentAnswer = comment;
+const commentsAnswer = z.object({ comments: z.array(comment), total: number });
+
+export function commentsOf(
+  { ask }: Jira,
+  key: string,
+  paged: { readonly startAt: number; readonly maxResults: number },
+) {
+  const query = { orderBy: "-created", ...paged };
+  return ask({ path: ["issue", key, "comment"], query, needs: READS, instead: NOT_SEEN, answer: commentsAnswer });
+}
+
+interface Search {
+  readonly jql: string;
+  readonly fields: readonly string[];
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** A page of what a search finds: Cloud hands on a token, Data Center counts. */
+export async function search({ ask, isCloud }: Jira, { jql, fields, limit = 20, cursor }: Search) {
+  if (isCloud) {
+    const answer = z.object({ issues: z.array(issue), nextPageToken: text });
+    const body = { jql, fields, maxResults: limit, nextPageToken: cursor };
+    const found = await ask({ path: ["search", "jql"], body, needs: READS, answer });
+    return { issues: found.issues, next: found.nextPageToken ?? undefined, total: undefined };
+  }
+  const startAt = cursor === undefined ? 0 : Number(cursor);
+  if (!Number.isInteger(startAt) || startAt < 0) throw new Error("`cursor` is not one that a search gave.");
+  const answer = z.object({ issues: z.array(issue), total: number });
+  const found = await ask({
+    path: ["search"],
+    body: { jql, fields, maxResults: limit, startAt },
+    needs: READS,
+    answer,
+  });
+  const shown = startAt + found.issues.length;
+  return { issues: found.issues, next: shown < (found.total ?? 0) ? String(shown) : undefined, total: found.total };
+}
+
+export function briefOf({ pageOf }: Jira, { key, fields }: Issue) {
+  return {
+    key,
+    title: fields.summary,
+    type: fields.issuetype?.name,
+    status: fields.status?.name,
+    status_kind: fields.status?.statusCategory?.name,
+    resolution: fields.resolution?.name,
+    priority: fields.priority?.name,
+    assignee: fields.assignee?.displayName,
+    reporter: fields.reporter?.displayName,
+    labels: fields.labels,
+    created_at: fields.created,
+    updated_at: fields.updated,
+    resolved_at: fields.resolutiondate,
+    url: pageOf(key),
+  };
+}
+
+function excerptOf(description: unknown): string | undefined {
+  const words = withoutMarkers(textOf(description)).replace(/\s+/g, " ").trim();
+  return words === "" ? undefined : clip(words, 300);
+}
+
+export function linkOf({ type, inwardIssue, outwardIssue }: Link) {
+  const to = outwardIssue ?? inwardIssue;
+  return {
+    kind: type.name,
+    relation: outwardIssue ? type.outward : type.inward,
+    key: to?.key,
+    title: to?.fields?.summary,
+    status: to?.fields?.status?.name,
+  };
+}

@@ -1,0 +1,57 @@
+import { type Ask, authorization, keyOf, type Service, serviceUrl, type ToolContext, withService } from "skillflow";
+import * as z from "zod";
+
+const JIRA: Service = {
+  name: "Jira",
+  address: "JIRA_BASE_URL",
+  keys: ["JIRA_API_TOKEN"],
+  headers: (config) => authorization(config["JIRA_USER_EMAIL"], keyOf(config, "JIRA_API_TOKEN")),
+};
+
+/** Jira for one tool call: Cloud, whose texts are documents, or Data Center, whose texts are text. */
+export interface Jira {
+  /** Below the API that it has. */
+  readonly ask: Ask;
+  readonly isCloud: boolean;
+  /** Where people see an issue. */
+  readonly pageOf: (key: string) => string;
+}
+
+/** Does a tool's work on Jira. With an e-mail address it is Cloud. */
+export function withJira(context: ToolContext, work: (jira: Jira) => Promise<unknown>) {
+  return withService(JIRA, context, (ask) => {
+    const isCloud = Boolean(context.config["JIRA_USER_EMAIL"]?.trim());
+    const api = ["rest", "api", isCloud ? "3" : "2"];
+    const url = serviceUrl(JIRA, context.config);
+    return work({
+      ask: (asking) => ask({ ...asking, path: [...api, ...asking.path] }),
+      isCloud,
+      pageOf: (key) => `${url}/browse/${key}`,
+    });
+  });
+}
+
+export const READS = "the permission Browse projects, and the scope read:jira-work of a scoped token";
+export const WRITES = "the permission to do this in the project, and the scope write:jira-work of a scoped token";
+export const NOT_SEEN = "Check the key; Jira also says so of what this account may not see.";
+
+export const issueKey = z
+  .string()
+  .max(40)
+  .regex(/^[A-Z][A-Z0-9_]+-[1-9]\d*$/)
+  .describe("Such as OPS-123.");
+
+export const text = z.string().nullish().catch(undefined);
+export const number = z.number().nullish().catch(undefined);
+export const named = z.object({ name: text }).nullish().catch(undefined);
+export const person = z.object({ displayName: text, accountId: text, name: text }).nullish().catch(undefined);
+
+/** Of two accounts, whether they are one; Cloud has ids, Data Center names. */
+export function isSame(a: z.infer<typeof person>, b: z.infer<typeof person>): boolean {
+  return a?.accountId ? a.accountId === b?.accountId : Boolean(a?.name) && a?.name === b?.name;
+}
+
+/** Who this token is. */
+export function myself({ ask }: Jira) {
+  return ask({ path: ["myself"], needs: READS, answer: z.object({ displayName: text, accountId: text, name: text }) });
+}

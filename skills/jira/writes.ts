@@ -1,0 +1,192 @@
+import { defineTool, plainMarkerOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { documentOf, markupOf, textOf } from "./document.ts";
+import {
+  briefOf,
+  commentAnswer,
+  commentsOf,
+  ISSUE,
+  type Issue,
+  issue,
+  linkOf,
+  search,
+  transitionsAnswer,
+} from "./issues.ts";
+import { isSame, issueKey, type Jira, myself, NOT_SEEN, READS, text, WRITES, withJira } from "./service.ts";
+
+const name = z.string().min(1).max(100);
+
+export const writeTools = [
+  defineTool({
+    name: "create_issue",
+    description: "Creates an issue. Search for an existing one first. A repeat creates no second one.",
+    effect: "write",
+    idempotent: true,
+    settled_by: { project: "JIRA_PROJECT" },
+    input_schema: z.strictObject({
+      project: z
+        .string()
+        .max(40)
+        .regex(/^[A-Z][A-Z0-9_]+$/)
+        .optional()
+        .describe("Its key, such as OPS; else the configured one."),
+      type: name.optional().describe("Default Task; such as Bug or Incident, as the project has it."),
+      title: z.string().min(1).max(255),
+      text: z.string().max(30_000).optional().describe("Plain text; code between ```."),
+      labels: z.array(z.string().max(255).regex(/^\S+$/)).max(20).optional(),
+      priority: name.optional().describe("Such as High, where the project has priorities."),
+      parent: issueKey.optional().describe("The epic or issue that it is a part of."),
+    }),
+    output_schema: resultSchema({ key: "text", url: "text", existing: "flag" }, "key"),
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        const project = input.project ?? context.config["JIRA_PROJECT"]?.trim();
+        if (!project) throw new Error("Name the project by its key: JIRA_PROJECT is not set.");
+        const marker = plainMarkerOf(context, input);
+        const known = await findIssue(jira, project, marker);
+        if (known) return { key: known.key, url: jira.pageOf(known.key), existing: true };
+        const fields = {
+          project: { key: project },
+          issuetype: { name: input.type ?? "Task" },
+          summary: input.title,
+          description: bodyOf(jira, [input.text, marker].filter(Boolean).join("\n\n")),
+          labels: input.labels,
+          priority: input.priority && { name: input.priority },
+          parent: input.parent && { key: input.parent },
+        };
+        const { key } = await jira.ask({
+          path: ["issue"],
+          body: { fields },
+          effect: "write",
+          needs: WRITES,
+          answer: z.object({ key: z.string() }),
+        });
+        return { key, url: jira.pageOf(key) };
+      }),
+  }),
+  defineTool({
+    name: "add_comment",
+    description: "Comments on an issue, as plain text with code between ```. A repeat adds no second comment.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ issue: issueKey, text: z.string().min(1).max(30_000) }),
+    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        const marker = plainMarkerOf(context, input);
+        const { comments } = await commentsOf(jira, input.issue, { startAt: 0, maxResults: 100 });
+        const marked = comments.filter(({ body }) => textOf(body).includes(marker));
+        const own = marked.length > 0 ? await myself(jira) : undefined;
+        // Somebody else may copy a mark: what they wrote is not what we wrote.
+        const known = marked.find(({ author }) => isSame(author, own));
+        if (known) return { id: known.id, created_at: known.created, existing: true };
+        const { id, created } = await jira.ask({
+          path: ["issue", input.issue, "comment"],
+          body: { body: bodyOf(jira, `${input.text}\n\n${marker}`) },
+          effect: "write",
+          needs: WRITES,
+          answer: commentAnswer,
+        });
+        return { id, created_at: created };
+      }),
+  }),
+  defineTool({
+    name: "transition_issue",
+    description:
+      "Moves an issue to another status, named as get_issue tells in `can_move_to`; a name that is not there is answered with those that are. One that is there already stays.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ issue: issueKey, to: name }),
+    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "key", "status"),
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        const now = await read(jira, input.issue);
+        if (isNamed(now.fields.status?.name, input.to)) return { ...briefOf(jira, now), existing: true };
+        const path = ["issue", input.issue, "transitions"];
+        const { transitions } = await jira.ask({ path, needs: READS, answer: transitionsAnswer });
+        const wanted =
+          transitions.find(({ to }) => isNamed(to?.name, input.to)) ??
+          transitions.find((transition) => isNamed(transition.name, input.to));
+        if (!wanted) throw new Error(`${input.issue} cannot move there. It can move to: ${namesOf(transitions)}.`);
+        const body = { transition: { id: wanted.id } };
+        await jira.ask({ path, body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
+        return briefOf(jira, await read(jira, input.issue));
+      }),
+  }),
+  defineTool({
+    name: "link_issues",
+    description:
+      "Links two issues: `issue` relates to, blocks, duplicates or causes `other`. A kind that is not there is answered with those that are. A link that is there already stays the only one.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      issue: issueKey,
+      other: issueKey,
+      kind: name.optional().describe("Default Relates; such as Blocks, Duplicate or Problem/Incident."),
+    }),
+    output_schema: resultSchema({ issue: "text", other: "text", relation: "text", existing: "flag" }, "issue", "other"),
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        if (input.issue === input.other) throw new Error("An issue is not linked to itself.");
+        const { issueLinkTypes } = await jira.ask({ path: ["issueLinkType"], needs: READS, answer: typesAnswer });
+        const kind = input.kind ?? "Relates";
+        const type = issueLinkTypes.find((one) => [one.name, one.outward].some((word) => isNamed(word, kind)));
+        if (!type) throw new Error(`No link is called ${kind}. There are: ${namesOf(issueLinkTypes)}.`);
+        const told = { issue: input.issue, other: input.other, relation: type.outward };
+        const now = await read(jira, input.issue);
+        const known = now.fields.issuelinks?.some(
+          (link) => link.type.name === type.name && link.outwardIssue?.key === input.other,
+        );
+        if (known) return { ...told, existing: true };
+        const body = {
+          type: { name: type.name },
+          inwardIssue: { key: input.issue },
+          outwardIssue: { key: input.other },
+        };
+        await jira.ask({ path: ["issueLink"], body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
+        // As Jira shows it: which side is which is easily mistaken.
+        const shown = (await read(jira, input.issue)).fields.issuelinks?.map(linkOf);
+        const made = shown?.find(({ key, kind: shownKind }) => key === input.other && shownKind === type.name);
+        return { ...told, relation: made?.relation ?? told.relation };
+      }),
+  }),
+];
+
+const typesAnswer = z.object({ issueLinkTypes: z.array(z.object({ name: z.string(), outward: text })) });
+
+function read({ ask }: Jira, key: string): Promise<Issue> {
+  return ask({ path: ["issue", key], needs: READS, instead: NOT_SEEN, answer: issue });
+}
+
+/** How far back an issue is looked for that another run may have filed. */
+const MOST_PAGES = 5;
+
+/** Among the account's own of this project: somebody else may copy a mark. */
+async function findIssue(jira: Jira, project: string, marker: string): Promise<Issue | undefined> {
+  const jql = `project = "${project}" AND creator = currentUser() ORDER BY created DESC`;
+  let cursor: string | undefined;
+  for (let page = 1; page <= MOST_PAGES; page++) {
+    const found = await search(jira, { jql, fields: ["description"], limit: 50, cursor });
+    const known = found.issues.find(({ fields }) => textOf(fields.description).includes(marker));
+    if (known || found.next === undefined) return known;
+    cursor = found.next;
+  }
+  return undefined;
+}
+
+function bodyOf({ isCloud }: Jira, words: string) {
+  return isCloud ? documentOf(words) : markupOf(words);
+}
+
+function isNamed(name: string | null | undefined, wanted: string): boolean {
+  return name?.toLowerCase() === wanted.trim().toLowerCase();
+}
+
+function namesOf(
+  all: readonly {
+    readonly name: string;
+    readonly to?: { readonly name?: string | null | undefined } | null | undefined;
+  }[],
+) {
+  return all.map(({ name: own, to }) => to?.name ?? own).join(", ") || "none";
+}
