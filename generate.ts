@@ -193,6 +193,12 @@ function writtenDocuments(): readonly FieldsOf[] {
       },
     },
     {
+      title: "Listen",
+      about: "`listen.yml`: [webhooks that start runs](listen.md).",
+      schema: schemas.get("listen"),
+      parts: { "sources.ID": "Source of webhooks" },
+    },
+    {
       title: "Script",
       about: "What `--model script:FILE` answers, and the `model` of a test.",
       schema: schemas.get("script"),

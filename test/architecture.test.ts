@@ -96,6 +96,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "applying",
     "record",
     "testing",
+    "listen",
     "published.ts",
   ],
   loaders: ["text", "folder", ".", "mcp", "formats", "registry", "own"],

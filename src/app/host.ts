@@ -1,6 +1,6 @@
 import type { Environment, ProjectConfig } from "../core/config.ts";
 import type { ShortLivedKeys } from "../core/model-name.ts";
-import type { Model, ProcessMark, RunQueue, StateStore, Store } from "../core/ports.ts";
+import type { Intake, Model, ProcessMark, RunQueue, StateStore, Store } from "../core/ports.ts";
 import type { Skill } from "../core/skill.ts";
 import type { Processes } from "../loaders/mcp/processes.ts";
 import type { LoadedConfig } from "../loaders/project-config.ts";
@@ -56,6 +56,8 @@ export interface Workspace {
   readonly root: string;
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
+  /** What a file that a command is about says of its runs. */
+  readonly nearest?: Pick<ProjectConfig, "model" | "writes"> | undefined;
   /** What the user's own file says where it raises trust: nothing, where it lies in the checkout. */
   readonly operator: ProjectConfig;
   readonly skills: SkillSet;
@@ -65,6 +67,8 @@ export interface Workspace {
   readonly storeDirectory: string | undefined;
   /** What workers take runs from; undefined where runs are files, or in a store of another program's. */
   readonly queue?: RunQueue | undefined;
+  /** Takes runs in that this process drives when it has room; undefined in a store of another program's. */
+  readonly intake?: Intake | undefined;
   /** Where runs remember. */
   readonly state: StateStore;
   /** Models of the program that uses us, by their prefixes. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { SkillflowError } from "../core/errors.ts";
-import type { RecordCheck, RunQueue, Store, StoredRun } from "../core/ports.ts";
+import type { Intake, RecordCheck, RunQueue, Store, StoredRun } from "../core/ports.ts";
 import { nearest } from "../core/values.ts";
 import { isInCheckout, projectRoot } from "../loaders/project-config.ts";
 import { openDbosStore } from "../stores/dbos/store.ts";
@@ -12,21 +12,24 @@ import { guardStore } from "./guards.ts";
 import type { EnginePlace, Host, StorePlace, Workspace } from "./host.ts";
 
 /** A folder of run files, by default the project's own; a store that is handed over is held to its contract. */
-export function openStore(host: Host, named: StorePlace): Pick<Workspace, "store" | "storeDirectory" | "queue"> {
+export function openStore(host: Host, named: StorePlace): OpenedStore {
   if (typeof named === "object") return { storeDirectory: undefined, ...openOther(host, named) };
   const { cwd, self, isAlive } = host;
   const storeDirectory = resolve(cwd, named ?? join(".skillflow", "runs"));
   // What no link may lead the store out of, where the operator did not name it.
   const root = named === undefined ? projectRoot(cwd) : undefined;
-  return { store: fileStore({ directory: storeDirectory, root, self, isAlive }), storeDirectory };
+  const { intake, ...store } = fileStore({ directory: storeDirectory, root, self, isAlive });
+  return { store, intake, storeDirectory };
 }
+
+type OpenedStore = Pick<Workspace, "store" | "storeDirectory" | "queue" | "intake">;
 
 /** The queue of the database that the environment names. */
 export function openQueue(host: Host): RunQueue | undefined {
   return openStore(host, { engine: "dbos", url: undefined }).queue;
 }
 
-function openOther(host: Host, named: Store | EnginePlace): Pick<Workspace, "store" | "queue"> {
+function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "storeDirectory"> {
   if (!("engine" in named)) return { store: guardStore(named) };
   const { env, self } = host;
   const url = named.url ?? env.SKILLFLOW_DATABASE_URL;
@@ -37,7 +40,7 @@ function openOther(host: Host, named: Store | EnginePlace): Pick<Workspace, "sto
   }
   if (url === "embedded") {
     const store = openDbosStore({ ...host, note: host.note ?? ignored, folder: embeddedFolder(host) }, self);
-    return { store, queue: store };
+    return { store, queue: store, intake: intakeOf(store) };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new SkillflowError(
@@ -47,7 +50,16 @@ function openOther(host: Host, named: Store | EnginePlace): Pick<Workspace, "sto
     );
   }
   const store = openDbosStore(url, self);
-  return { store, queue: store };
+  return { store, queue: store, intake: intakeOf(store) };
+}
+
+function intakeOf(queue: RunQueue): Intake {
+  return {
+    enqueue: (record) => queue.enqueue(record),
+    requeue: (run) => queue.requeue(run),
+    work: (worker, stop, onReady) => queue.work(worker, stop, onReady),
+    waiting: async () => (await queue.examine()).queued,
+  };
 }
 
 const ignored = () => undefined;

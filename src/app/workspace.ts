@@ -146,9 +146,9 @@ function readMemory({ env, cwd }: Host): TrustMemory {
   return { entries: [], findings: [`${path} does not count here, because it lies in the checkout`] };
 }
 
-/** What the project's file and the user's own say, the nearer one first. */
-export function configFiles({ project, user }: Workspace): readonly ProjectConfig[] {
-  return [project, user].flatMap((file) => (file ? [file.config] : []));
+/** What the command's own file, the project's and the user's own say, the nearer one first. */
+export function configFiles({ nearest: own, project, user }: Workspace): readonly ProjectConfig[] {
+  return [...(own ? [own] : []), ...[project, user].flatMap((file) => (file ? [file.config] : []))];
 }
 
 /** What is wrong with the files and flags that choose skills, rather than with a skill. */

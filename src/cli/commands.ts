@@ -493,6 +493,27 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("./commands/worker.ts")).worker,
   },
   {
+    usage: "listen",
+    summary: "start runs by webhooks of alerting systems, and drive them",
+    details:
+      "Each source of listen.yml is POST /NAME; only what its secret signed, or bears its token, starts anything, so another --host needs no more. SIGTERM: takes no more webhooks, and ends once the runs under way have; what is left goes on at the next start.",
+    options: [
+      ["--config <path>", "who may start what (default: listen.yml)"],
+      ["--port <number>", "default: the file's, or 8080; 0 takes a free one"],
+      ["--host <address>", "default: the file's, or 127.0.0.1"],
+      ["--json", "print the address as JSON"],
+      ["--no-cool-down", "begin a run for every webhook, also where one of the same cause is under way"],
+      ["--otlp-content", "with SKILLFLOW_OTLP_URL: send prompts, answers, arguments and results along with the spans"],
+      ...CHOICES,
+      FROM_REF,
+      ...PROJECT,
+      WORKDIR,
+      ...STORE,
+      STATE,
+    ],
+    load: async () => (await import("./commands/listen.ts")).listen,
+  },
+  {
     usage: "mcp-lock [workflow...]",
     summary: "write skillflow.lock: what MCP servers offer now, for runs to be held to",
     details:
@@ -503,7 +524,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     usage: "schema <document>",
     summary:
-      "print a published JSON Schema: workflow, skill, tools, script, test, config, result, plan, event or record; protocol: the tools that serve answers",
+      "print a published JSON Schema: workflow, skill, tools, script, test, config, listen, result, plan, event or record; protocol: the tools that serve answers",
     options: [["--for <provider>", "the tools of the protocol as openai or anthropic takes them"]],
     load: async () => (await import("./commands/schema.ts")).printSchema,
   },

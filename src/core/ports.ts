@@ -189,6 +189,12 @@ export interface QueueState {
   readonly workers: number;
 }
 
+/** Where runs are taken in, to be driven when there is room. */
+export interface Intake extends Pick<RunQueue, "enqueue" | "requeue" | "work"> {
+  /** How many wait to be driven. */
+  waiting(): Promise<number>;
+}
+
 /** Runs that are recorded by one process and driven by another. */
 export interface RunQueue {
   /** What runs remember, in the same place. */

@@ -3,6 +3,7 @@ import { projectConfigSchema } from "./config.ts";
 import { eventSchema, runRecordSchema } from "./event.ts";
 import { skillDefinitionSchema } from "./formats/skill-definition.ts";
 import { toolsManifestSchema } from "./formats/tools-manifest.ts";
+import { listenFileSchema } from "./listen/listen-file.ts";
 import { planSchema } from "./operation.ts";
 import { refusalSchema } from "./record/refusal.ts";
 import { resultSchema } from "./record/result.ts";
@@ -24,6 +25,7 @@ export function publishedSchemas(): ReadonlyMap<string, unknown> {
     ["plan", titled(planSchema(), "What a run planned to write (skillflow.plan/1)")],
     ["script", titled(scriptSchema(), "A script: what a model says, in order")],
     ["test", titled(testFileSchema(), "Tests of a workflow (*.test.yml)")],
+    ["listen", titled(listenFileSchema(), "Who may start what by webhooks (listen.yml)")],
     ["event", titled(eventSchema(), "One event of a run")],
     ["record", titled(runRecordSchema(), "The first line of a run's file (skillflow.run/1)")],
     ["config", titled(projectConfigSchema(), "A .skillflow.yml")],

@@ -14,7 +14,7 @@ const positive = lazy(() => z.int().min(1));
 const strings = lazy(() => z.array(z.string()));
 const schemaObject = lazy((): z.ZodType<JsonSchema> => z.record(z.string(), z.json()));
 
-const duration = lazy(() =>
+export const durationSchema = lazy(() =>
   z
     .union([
       z.number().positive(),
@@ -23,7 +23,7 @@ const duration = lazy(() =>
     .describe("seconds, or 500ms, 90s, 10m, 2h, 14d"),
 );
 
-const path = lazy(() =>
+export const pathSchema = lazy(() =>
   z
     .string()
     .regex(PATH_PATTERN, "is no path: [all:|any:]key(.key)*, where a key may end in [*]")
@@ -61,7 +61,7 @@ const COMPARISONS = ["equals", "in", "matches", "at_least", "at_most"] as const;
 const outputMatch = lazy(() =>
   z
     .strictObject({
-      path: path().describe("what is compared"),
+      path: pathSchema().describe("what is compared"),
       equals: z.json().optional().describe("the value, deeply"),
       in: z.array(z.json()).optional().describe("one of these values"),
       matches: z.string().optional().describe("a pattern (ECMAScript), which has one second"),
@@ -81,7 +81,7 @@ const outputMatch = lazy(() =>
 export type OutputMatch = Fitting<typeof outputMatch>;
 
 const checks = lazy(() => ({
-  output_required: z.array(path()).min(1).optional().describe("paths at which something other than null stands"),
+  output_required: z.array(pathSchema()).min(1).optional().describe("paths at which something other than null stands"),
   output_matches: z.array(outputMatch()).min(1).optional().describe("comparisons, all of which hold"),
 }));
 const checkNames = ["output_required", "output_matches"];
@@ -105,12 +105,12 @@ const valueRule = lazy(() =>
 );
 export type ValueRule = Fitting<typeof valueRule>;
 
-const condition = lazy(() =>
+export const conditionSchema = lazy(() =>
   z
     .union([z.string().regex(/\S/, "is empty: write PATH = VALUE"), valueRule()])
     .describe("a value rule, or PATH = VALUE, !=, >=, <=, PATH in [A, B], PATH exists"),
 );
-export type Condition = Fitting<typeof condition>;
+export type Condition = Fitting<typeof conditionSchema>;
 
 const tools = lazy(() => z.array(text()).min(1).optional());
 const functionNames = ["any_tool_called", "all_tools_called", "no_tool_called"];
@@ -128,10 +128,10 @@ export type FunctionRule = Fitting<typeof functionRule>;
 
 const evidenceRule = lazy(() =>
   z.strictObject({
-    claims: path().describe("the claims in the result data, such as claims[*]"),
-    cites: path().optional().describe("what a claim cites, from the claim; default evidence[*]"),
-    ref: path().optional().describe("a cite's reference, from the cite; default ref"),
-    quote: path().optional().describe("its quote of that result; default quote"),
+    claims: pathSchema().describe("the claims in the result data, such as claims[*]"),
+    cites: pathSchema().optional().describe("what a claim cites, from the claim; default evidence[*]"),
+    ref: pathSchema().optional().describe("a cite's reference, from the cite; default ref"),
+    quote: pathSchema().optional().describe("its quote of that result; default quote"),
     independent: flag().optional().describe("a claim wants a cite of a tool whose origin is team"),
     min_supported: z.int().min(0).optional().describe("default 1"),
   }),
@@ -206,7 +206,7 @@ const edge = lazy(() =>
   z.strictObject({
     from: z.string().describe("a node"),
     to: z.string().describe("a node"),
-    if: condition().optional(),
+    if: conditionSchema().optional(),
     when: z
       .string()
       .optional()
@@ -219,9 +219,11 @@ export type Edge = Fitting<typeof edge>;
 const unseenSchema = lazy(() =>
   z.strictObject({
     state: text().describe("the declared state that knows which items were judged"),
-    within: duration().optional().describe("how long a judgement holds; default for as long as its entry is kept"),
+    within: durationSchema()
+      .optional()
+      .describe("how long a judgement holds; default for as long as its entry is kept"),
     unless_changed: z
-      .array(path())
+      .array(pathSchema())
       .min(1)
       .optional()
       .describe("values of the item that are judged anew once they changed, such as issue.level"),
@@ -231,12 +233,14 @@ const unseenSchema = lazy(() =>
 const mapSchema = lazy(() =>
   z
     .strictObject({
-      over: path().describe("the list: of an earlier node's data, or of the input"),
+      over: pathSchema().describe("the list: of an earlier node's data, or of the input"),
       as: z
         .string()
         .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is no name: letters, digits, _ and -")
         .describe("what the item is called: input.NAME inside"),
-      key: path().optional().describe("a stable name of the item, such as issue.fingerprint; default its position"),
+      key: pathSchema()
+        .optional()
+        .describe("a stable name of the item, such as issue.fingerprint; default its position"),
       max_items: positive().optional().describe("what is beyond is left for the next run; default 100"),
       concurrency: positive().optional().describe("how many are under way at once; default 1"),
       on_error: z
@@ -254,7 +258,7 @@ const approvalSchema = lazy(() =>
   z.strictObject({
     ask: sourceSchema().describe("what is asked, word for word"),
     of: z.literal("plan").optional().describe("the writes planned so far are what is approved, and no others"),
-    timeout: duration().optional().describe("how long the run waits; default for ever"),
+    timeout: durationSchema().optional().describe("how long the run waits; default for ever"),
     on_timeout: z.enum(["fail", "deny"]).optional().describe("what no answer in time counts as; default fail"),
   }),
 );
@@ -366,10 +370,12 @@ const plainNode = lazy(() =>
       .min(1)
       .optional()
       .describe("declared states that the model may read and write here: state_get, state_search, state_put"),
-    once: path()
+    once: pathSchema()
       .optional()
       .describe("the key of the finding that its writes tell of: it is applied once, however worded"),
-    timeout: duration().optional().describe("of one attempt, tools included: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    timeout: durationSchema()
+      .optional()
+      .describe("of one attempt, tools included: seconds, or 500ms, 90s, 10m, 2h, 14d"),
   }),
 );
 type PlainNode = Fitting<typeof plainNode>;
@@ -511,7 +517,7 @@ export const workflowLimitsSchema = lazy(() =>
     max_cost_usd: z.number().positive().optional().describe("US dollars of model calls"),
     max_tokens: positive().optional().describe("tokens that models read and write"),
     max_steps: positive().optional().describe("node visits; default 200"),
-    timeout: duration().optional().describe("of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    timeout: durationSchema().optional().describe("of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
     per_day: z
       .strictObject({
         max_cost_usd: z.number().positive().optional().describe("US dollars of model calls of all its runs"),
@@ -527,7 +533,7 @@ export const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const stateSchema = lazy(() =>
   z.strictObject({
-    keep: duration().optional().describe("how long an entry is kept after it was last seen; default for ever"),
+    keep: durationSchema().optional().describe("how long an entry is kept after it was last seen; default for ever"),
     max_entries: positive().optional().describe("how many are kept, those last seen; default all"),
   }),
 );
@@ -536,19 +542,19 @@ export type StateDeclaration = Fitting<typeof stateSchema>;
 
 const coolDown = lazy(() =>
   z.strictObject({
-    for: duration().describe("how long no second run of the same key does anything"),
-    key: path().describe("what two runs have in common, such as input.fingerprint"),
+    for: durationSchema().describe("how long no second run of the same key does anything"),
+    key: pathSchema().describe("what two runs have in common, such as input.fingerprint"),
   }),
 );
 export type CoolDown = Fitting<typeof coolDown>;
 
 const reportSchema = lazy(() =>
   z.strictObject({
-    headline: path().optional().describe("one line that says it all, such as assess.headline"),
-    severity: path().optional().describe("how bad it is"),
-    impact: path().optional().describe("who feels it, and how"),
-    cause: path().optional().describe("file, line, commit and confidence beside it are shown with it"),
-    action: path().optional().describe("the first step"),
+    headline: pathSchema().optional().describe("one line that says it all, such as assess.headline"),
+    severity: pathSchema().optional().describe("how bad it is"),
+    impact: pathSchema().optional().describe("who feels it, and how"),
+    cause: pathSchema().optional().describe("file, line, commit and confidence beside it are shown with it"),
+    action: pathSchema().optional().describe("the first step"),
   }),
 );
 
@@ -586,7 +592,7 @@ export const workflowSchema = lazy(() =>
         .optional()
         .describe("judge calls that are expected at most; beyond, validate warns; default 50"),
       inputs: z.record(z.string(), inputField()).optional().describe("the fields of its input"),
-      verdict: path().optional().describe("where the run's verdict stands, such as assess.verdict"),
+      verdict: pathSchema().optional().describe("where the run's verdict stands, such as assess.verdict"),
       report: reportSchema()
         .optional()
         .describe("where reports find what the run found; what is not there is left out"),

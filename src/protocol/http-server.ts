@@ -19,8 +19,18 @@ export interface HttpOptions {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
   /** What answers every method itself and at length, by path. */
   readonly handlers?: ReadonlyMap<string, Handler>;
-  /** Answers whatever is asked, in place of all of the above, and looks itself at who asks. `host` is what it is reached at. */
-  readonly site?: (request: Request, host: string) => Promise<Response>;
+  /** Answers whatever is asked, in place of all of the above, and looks itself at who asks. */
+  readonly site?: (request: Request, asked: Asked) => Promise<Response>;
+  /** How long a caller may take to send all of a request; default: a minute. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** About a request of a site, which comes without its body. */
+export interface Asked {
+  /** What the server is reached at. */
+  readonly host: string;
+  /** To the byte; undefined where there is more than is allowed. */
+  body(): Promise<Buffer | undefined>;
 }
 
 /** Answers a POST's body with JSON; undefined is answered with 204. The signal ends when the caller is gone. */
@@ -44,7 +54,8 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   const closeIdle = () => {
     if (!server.listening && underWay.size === 0) server.closeAllConnections();
   };
-  const server = createServer((request, response) => {
+  const { requestTimeoutMs = 60_000 } = options;
+  const server = createServer({ connectionsCheckingInterval: LOOK_MS }, (request, response) => {
     if (!server.listening) response.setHeader("connection", "close");
     underWay.add(response);
     response.once("close", () => {
@@ -54,7 +65,7 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
     serve(request, response, options, callers).catch(() => response.destroy());
   });
   server.headersTimeout = 10_000;
-  server.requestTimeout = 60_000;
+  server.requestTimeout = requestTimeoutMs;
   await listen(server, options);
   const { address, port, family } = server.address() as AddressInfo;
   return {
@@ -73,6 +84,9 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
       }),
   };
 }
+
+/** How often those are looked for that take too long. */
+const LOOK_MS = 2000;
 
 function listen(server: Server, { host, port }: HttpOptions): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -94,7 +108,7 @@ async function serve(
   const refusal = refusalOf(request, options);
   if (refusal) return refuse(response, ...refusal);
   if (pathOf(request) === "/health") return send(response, 200, '{"status":"ok"}');
-  const body = await readBody(request, options.mostBytes);
+  const body = (await readBody(request, options.mostBytes))?.toString("utf8");
   if (body === undefined) return refuse(response, 413, `a body has at most ${options.mostBytes} bytes`);
   const caller = callerOf(response, callers);
   try {
@@ -107,11 +121,10 @@ async function serve(
   }
 }
 
-/** Without its body, which no page asks for. */
 async function serveSite(
   request: IncomingMessage,
   response: ServerResponse,
-  { site, host }: HttpOptions,
+  { site, host, mostBytes }: HttpOptions,
   callers: Set<AbortController>,
 ): Promise<void> {
   const caller = callerOf(response, callers);
@@ -119,7 +132,8 @@ async function serveSite(
   const { url, headers } = request;
   try {
     const asked = webRequest({ method, url, headers } as IncomingMessage, "", caller.signal);
-    const answer = await site?.(asked, `${host}:${request.socket.localPort}`);
+    const body = () => readBody(request, mostBytes);
+    const answer = await site?.(asked, { host: `${host}:${request.socket.localPort}`, body });
     if (answer) await stream(response, answer);
   } finally {
     callers.delete(caller);
@@ -193,7 +207,7 @@ export function isSame(given: string, token: string): boolean {
  * Undefined when there is more than allowed. What comes beyond is dropped for a moment, because a sender that is cut off
  * while it sends does not come to read the answer.
  */
-function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
+function readBody(request: IncomingMessage, most: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -208,7 +222,7 @@ function readBody(request: IncomingMessage, most: number): Promise<string | unde
       if (length <= most) chunks.push(chunk);
       else drop();
     });
-    request.on("end", () => resolve(length > most ? undefined : Buffer.concat(chunks).toString("utf8")));
+    request.on("end", () => resolve(length > most ? undefined : Buffer.concat(chunks)));
     request.on("error", reject);
     request.on("close", () => {
       clearTimeout(dropping);

@@ -25,7 +25,7 @@ export async function openUi(site: Site, pages: Pages, port: number): Promise<Ui
     token: undefined,
     mostBytes: 0,
     endpoints: new Map(),
-    site: (request, host) => guarded(request, { host, token, site, pages }),
+    site: (request, { host }) => guarded(request, { host, token, site, pages }),
   });
   return { address: `${server.url}/?token=${token}`, close: server.close };
 }

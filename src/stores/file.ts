@@ -2,10 +2,11 @@ import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, write
 import { dirname, join } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { RUN_ID } from "../core/event.ts";
-import type { Journal, Store, StoredRun } from "../core/ports.ts";
+import type { Intake, Journal, Store, StoredRun } from "../core/ports.ts";
 import { makeFolder, realFolder } from "../files.ts";
 import { fileBlobs } from "./blobs.ts";
 import { digestOf } from "./chain.ts";
+import { fileQueue, markOf } from "./file-queue.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 import { type LockOptions, lock } from "./lock.ts";
 import { appendWhole, createFile, openFile } from "./run-file.ts";
@@ -20,13 +21,19 @@ interface FileStoreOptions extends LockOptions {
   readonly now?: () => Date;
 }
 
+export interface FileStore extends Store {
+  /** Runs that are recorded first, and driven when there is room: `create` begins one anew that nothing was done of. */
+  readonly intake: Intake;
+}
+
 /**
  * One append-only JSONL file per run: the run's record on the first line, then one event per line, each record written
  * before it counts, and on disk (fdatasync) where it holds what is never done again, which the announcement of reads does
  * not. The torn tail of a crash is dropped; `<run>.lock` names the process that drives the run.
  */
-export function fileStore(options: FileStoreOptions): Store {
+export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now = () => new Date() } = options;
+  const taken = new Set<string>();
   const pathOf = (run: string) => join(checkDirectory(directory, root), `${checkRunId(run)}.jsonl`);
   const pathOfKnown = (run: string) => {
     const path = pathOf(run);
@@ -46,14 +53,15 @@ export function fileStore(options: FileStoreOptions): Store {
       throw error;
     }
   };
-  return {
+  const store: Store = {
     async create(record) {
       const { run } = record;
       const path = pathOf(run);
       prepareDirectory(directory, root);
-      refuseExisting(path, run);
+      const refuse = () => (taken.has(run) ? refuseBegun(path, run) : refuseExisting(path, run));
+      refuse();
       return locked(run, (unlock) => {
-        refuseExisting(path, run);
+        refuse();
         const line = JSON.stringify(record);
         const { file, length } = createFile(path, `${line}\n`);
         return drive({ run, file, stored: { record, events: [], length, digest: digestOf(line) }, now, unlock });
@@ -81,6 +89,17 @@ export function fileStore(options: FileStoreOptions): Store {
       });
     },
   };
+  const queue = fileQueue({
+    directory,
+    taken,
+    prepare: () => {
+      checkDirectory(directory, root);
+      prepareDirectory(directory, root);
+    },
+    isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
+    create: async (record) => (await store.create(record)).close(),
+  });
+  return { ...store, intake: queue };
 }
 
 /** Without what concerns its file alone. */
@@ -126,6 +145,7 @@ function removeRun(path: string, directory: string, run: string): void {
     if (!beginningOf(path)) throw noRun(path, run);
     rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
     removePlan(planOfRun(directory, run));
+    rmSync(markOf(directory, run), { force: true });
     rmSync(path, { force: true });
   } catch (error) {
     throw storeError(error, `run ${run} cannot be removed`);
@@ -196,6 +216,12 @@ function prepareDirectory(directory: string, root: string | undefined): void {
 
 function refuseExisting(path: string, run: string): void {
   if (existsSync(path)) throw existingRun(run);
+}
+
+/** Of one that was only recorded nothing is lost. */
+function refuseBegun(path: string, run: string): void {
+  const { events } = reading(path, (file) => parseRun(readBytes(file, path), path, run));
+  if (events.length > 0) throw existingRun(run);
 }
 
 export function existingRun(run: string): SkillflowError {

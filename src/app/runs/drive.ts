@@ -141,10 +141,16 @@ export async function recordWord(workspace: Workspace, run: string, said: Said):
   }
 }
 
+/** The same for whoever takes up no run that has ended. */
+export async function settleRun(workspace: Workspace, run: string): Promise<void> {
+  const opened = await workspace.store.open(run);
+  if (!(await settle(workspace, { observers: [] }, opened))) await opened.journal.close();
+}
+
 /** Of a run that has ended and was not taken up: writes what it leaves, where that was not done. */
 async function settle(
   workspace: Workspace,
-  watch: Watch,
+  watch: Pick<Watch, "observers" | "onOpened">,
   opened: Omit<Opened, "afterwards">,
 ): Promise<FinishedRun | undefined> {
   const { record, journal, events } = opened;

@@ -34,15 +34,17 @@ interface Beginning {
   readonly input: JsonObject;
   /** Whether a run of the same key, not long ago, is reason enough to do nothing. */
   readonly coolsDown: boolean;
+  /** What stands in place of the workflow's key, where whoever begins the run says so. */
+  readonly fingerprint?: Json | undefined;
 }
 
 /** All that a new run goes by of memory; of a workflow that has none, nothing is read. */
 export async function recallMemory(
   { state }: Workspace,
-  { workflow, inner, input, coolsDown }: Beginning,
+  { workflow, inner, input, coolsDown, fingerprint }: Beginning,
 ): Promise<Recalled> {
   const declared = declaredStates(documentsOf({ workflow, inner }));
-  const cooled = coolDownKey(workflow, input);
+  const cooled = coolDownKey(workflow, input, fingerprint);
   const names = [...declared.map(([name]) => name), ...(cooled === undefined || !coolsDown ? [] : [COOL_DOWNS])];
   const states = names.length === 0 ? new Map() : await state.read(names);
   const now = Date.now();
@@ -53,6 +55,13 @@ export async function recallMemory(
     ...(cooled === undefined ? {} : { cooled }),
     ...(skipped ? { skipped } : {}),
   };
+}
+
+/** The same of a run that is about to begin, as it stands by now. */
+export async function coolingNow({ state }: Workspace, { workflow, cooled }: RunRecord): Promise<string | undefined> {
+  if (cooled === undefined) return undefined;
+  const entries = (await state.read([COOL_DOWNS])).get(COOL_DOWNS) ?? [];
+  return coolingSince(workflow, cooled, { entries, now: Date.now() })?.run;
 }
 
 /** What a recorded run had recalled. */

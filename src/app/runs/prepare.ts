@@ -7,12 +7,12 @@ import { redactRecord } from "../../core/record/content.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";
 import { chooseSettings, type RunChoices } from "../../core/settings/settings.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
-import type { JsonObject } from "../../core/values.ts";
+import type { Json, JsonObject } from "../../core/values.ts";
 import { defined } from "../../core/values.ts";
 import { checkInput } from "../../core/workflow/check.ts";
 import { isDryRun } from "../../core/workflow/inputs.ts";
 import { checkOutputSchemas } from "../../core/workflow/output-schemas.ts";
-import type { Workflow } from "../../core/workflow.ts";
+import type { CoolDown, Workflow } from "../../core/workflow.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { loadSources } from "../../loaders/sources.ts";
 import type { Afterwards, Recall } from "../../run/recall.ts";
@@ -74,12 +74,20 @@ interface RunRequest {
   readonly stage?: (entries: SkillEntries, writes: Settings["writes"]) => SkillEntries;
   /** The file is named by a recording: nobody vouches for what it brings along, wherever it is. */
   readonly isRecorded?: boolean;
+  /** In place of the workflow's own cool-down. */
+  readonly cooling?: Cooling | undefined;
+}
+
+/** What a run has in common with others that it is not to follow too soon; what is absent the workflow says, or nobody. */
+export interface Cooling extends Partial<CoolDown> {
+  /** The value that the key stands for. */
+  readonly fingerprint: Json | undefined;
 }
 
 /** Reads and checks all that a new run needs (read, parse, gather skills, configure, check, resolve sources). */
 export async function prepareRun(workspace: Workspace, request: RunRequest): Promise<PreparedRun> {
   const { choices } = request;
-  const read = readRequest(workspace, request);
+  const read = withCooling(readRequest(workspace, request), request.cooling);
   const settings = settingsOf(workspace, read.workflow, choices);
   const reach = await gatherReach(workspace, read, {
     ...choices,
@@ -90,9 +98,11 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
   const inner = await pinInner(workspace, read, request);
   const remembers = !request.stage && !request.isRecorded && !isDryRun(read.input);
   const coolsDown = choices.coolDown !== false;
-  const memory = remembers
-    ? await recallMemory(workspace, { ...read, inner, input: reach.redactor.value(read.input), coolsDown })
-    : {};
+  const { input, fingerprint } = reach.redactor.value({
+    input: read.input,
+    ...defined("fingerprint", request.cooling?.fingerprint),
+  });
+  const memory = remembers ? await recallMemory(workspace, { ...read, inner, input, coolsDown, fingerprint }) : {};
   const gathered = await leaveOutUseless(reach.gathered, workspace.host.cwd, { input: read.input, sources });
   const opening = { ...read, ...reach, gathered, limitMs: settings.limits.timeout_ms };
   const connect = memory.skipped ? undefined : request.connect;
@@ -164,6 +174,17 @@ function readRequest(workspace: Workspace, { document, input, isRecorded }: RunR
   };
 }
 
+function withCooling(read: Read, cooling: Cooling | undefined): Read {
+  if (!cooling) return read;
+  const { cool_down: own, ...workflow } = read.workflow;
+  const { for: time, key } = { ...own, ...cooling };
+  // Nothing is known of what it is about: it follows no other too soon.
+  if (cooling.key !== undefined && cooling.fingerprint === undefined) return { ...read, workflow };
+  if (time === undefined || key === undefined) return read;
+  // What was found elsewhere is known by its value alone; of what a workflow may say, all of its input is the nearest.
+  return { ...read, workflow: { ...workflow, cool_down: { for: time, key: /^input\b/.test(key) ? key : "input" } } };
+}
+
 function unrunnable(document: WorkflowDocument, diagnostics: readonly Diagnostic[]): SkillflowError {
   return new SkillflowError("workflow.invalid", `${titleOf(document)} cannot be run`, { diagnostics });
 }
@@ -184,7 +205,7 @@ export async function gatherReach(
   return { gathered, secrets, redactor };
 }
 
-function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices): Settings {
+export function settingsOf(workspace: Workspace, workflow: Workflow, choices: RunChoices): Settings {
   const { contextMode } = workspace.choices;
   const { env } = workspace.host;
   const said = { env, files: configFiles(workspace), own: ownPrefixes(workspace) };

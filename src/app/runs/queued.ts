@@ -2,7 +2,7 @@ import type { RunRecord } from "../../core/event.ts";
 import { checkModels } from "../../core/model-name.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { redactRecord } from "../../core/record/content.ts";
-import { endOf } from "../../core/record/waiting.ts";
+import { endOf, lateWords } from "../../core/record/waiting.ts";
 import { changedSettings, type RunChoices } from "../../core/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { recordedSkills } from "../documents.ts";
@@ -10,8 +10,9 @@ import type { Workspace } from "../host.ts";
 import { openServing, ownPrefixes } from "../models.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles } from "../workspace.ts";
-import { type FinishedRun, resumeRun, startRun, type Watch } from "./drive.ts";
+import { type FinishedRun, resumeRun, settleRun, startRun, type Watch } from "./drive.ts";
 import { recordedInner } from "./inner.ts";
+import { hasUnwritten } from "./memory.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
 import { prepareResume } from "./resume.ts";
 import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
@@ -25,7 +26,7 @@ interface TakeRequest {
 
 /**
  * Drives a run of the queue: one that was only recorded from its begin, any other from where it was. Undefined where it had
- * come to an end, or waits for a person: such a run takes nobody's time.
+ * come to an end, or waits for a person who still has time: such a run takes nobody's time.
  */
 export async function takeRun(
   workspace: Workspace,
@@ -34,7 +35,10 @@ export async function takeRun(
 ): Promise<FinishedRun | undefined> {
   const stored = await workspace.store.read(run);
   const isNew = stored.events.length === 0;
-  if (endOf(stored.events)) return undefined;
+  if (endOf(stored.events) && lateWords(stored.events, Date.now()).length === 0) {
+    if (hasUnwritten(stored)) await settleRun(workspace, run);
+    return undefined;
+  }
   const prepared = await (isNew ? prepareQueued : prepareResume)(workspace, stored, request);
   try {
     const watch = request.watch(prepared);

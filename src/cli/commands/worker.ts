@@ -45,7 +45,7 @@ export const worker: Action = async (io, _args, flags) => {
 };
 
 /** One line for each event, which names its run. */
-function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedRun) {
+export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedRun) {
   const say = (line: string) => void io.err(redactor.text(`${plainLine(record.run)} ${line}`));
   for (const warning of warnings) say(`${plainLine(warning)}\n`);
   const progress: Observer = flags.quiet === true ? { onEvent: () => undefined } : plainProgress(say);
@@ -62,7 +62,7 @@ function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedR
   };
 }
 
-function describeEnd(io: Io, flags: Flags, { record, events, result }: FinishedRun): string {
+export function describeEnd(io: Io, flags: Flags, { record, events, result }: FinishedRun): string {
   const { state, standing } = accountOf({ record, events, result });
   const mark = statusMark(state, painter(io, flags));
   const more = standing === result.status ? "" : ` ${standing}`;

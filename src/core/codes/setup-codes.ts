@@ -18,6 +18,11 @@ export const SETUP_CODES = {
     why: "`--skills` is relative to the working directory, `skills.extraDirs` to the config file that says it.",
     mend: "Correct the path, or take it out.",
   },
+  VARIABLE_MISSING: {
+    what: "A source of `listen.yml` names a variable that is not set, so nothing that it sends could be told from a forgery. `listen` does not begin.",
+    why: "The variable holds the secret that signs the source's webhooks, or the token that they bring.",
+    mend: "Set the variable in the environment, or name a file that holds it: `skillflow listen --env-from .env`.",
+  },
   VARIABLE_REFUSED: {
     what: "A variable is not handed to a skill, because it changes what programs load or run: `PATH`, `LD_PRELOAD`, `NODE_OPTIONS`, `PYTHONPATH` and their like, and every `SKILLFLOW_…`.",
     mend: "Give the skill a variable with another name. Set what programs load in the environment of skillflow itself.",

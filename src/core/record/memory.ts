@@ -6,7 +6,7 @@ import type { StateChange, StateChanges, StateDelta, StateLimits, States } from 
 import { sha256 } from "../sha256.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../state/delta.ts";
 import { keptEntries, timeOf } from "../state/entries.ts";
-import { defined, isObject, type JsonObject, parseDuration } from "../values.ts";
+import { defined, isObject, type Json, type JsonObject, parseDuration } from "../values.ts";
 import type { StateDeclaration, Workflow } from "../workflow.ts";
 
 /** What a run takes from memory when it begins, and what it leaves there: decided from its record and its past alone. */
@@ -49,14 +49,19 @@ export function foundIn(
 // ---- cool-downs
 
 /** What the runs have in common that cool down together; undefined where the path leads nowhere. */
-export function coolDownKey({ id, cool_down }: Workflow, input: JsonObject): string | undefined {
+export function coolDownKey({ id, cool_down }: Workflow, input: JsonObject, fingerprint?: Json): string | undefined {
   if (!cool_down) return undefined;
+  if (fingerprint !== undefined) return keyOf(id, fingerprint);
   const found = followPath(cool_down.key, { input });
   if ("missing" in found) return undefined;
   const [value] = found.length === 1 ? found : [[...found]];
-  if (value === null || value === undefined || value === "") return undefined;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return `${id} ${text.length <= MOST_KEY ? text : `${text.slice(0, MOST_KEY)}… ${sha256(text)}`}`;
+  return value === null || value === undefined || value === "" ? undefined : keyOf(id, value);
+}
+
+/** What tells runs of one workflow apart that are about the same, and those that are not. */
+export function keyOf(workflow: string, fingerprint: Json): string {
+  const text = typeof fingerprint === "string" ? fingerprint : JSON.stringify(fingerprint);
+  return `${workflow} ${text.length <= MOST_KEY ? text : `${text.slice(0, MOST_KEY)}… ${sha256(text)}`}`;
 }
 
 const MOST_KEY = 200;

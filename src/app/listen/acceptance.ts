@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { mapEvent, type WebhookEvent } from "../../core/listen/mapping.ts";
+import type { Intake } from "../../core/ports.ts";
+import { keyOf } from "../../core/record/memory.ts";
+import type { RunChoices } from "../../core/settings/settings.ts";
+import { defined, type Json, type JsonObject } from "../../core/values.ts";
+import type { Workspace } from "../host.ts";
+import { coolingNow } from "../runs/memory.ts";
+import { type Cooling, type PreparedRun, prepareRun } from "../runs/prepare.ts";
+import { type Day, msToTomorrow } from "./day.ts";
+import { openJoins } from "./joins.ts";
+import type { Setting, Source } from "./setting.ts";
+
+/** A webhook that is genuine. */
+export interface Delivery {
+  readonly source: Source;
+  /** What its sender calls it on every attempt; undefined where the body alone tells it from others. */
+  readonly id: string | undefined;
+  /** sha256 of the body, as it arrived. */
+  readonly digest: string;
+  readonly event: WebhookEvent;
+}
+
+/** What became of a webhook. */
+export type Taken =
+  | { readonly kind: "accepted" | "duplicate" | "joined"; readonly run: string }
+  | { readonly kind: "ignored" | "invalid"; readonly reason: string }
+  | { readonly kind: "limited"; readonly reason: string; readonly afterS: number };
+
+const USUAL_QUEUE = 1000;
+const QUEUE_AFTER_S = 30;
+
+/** Takes webhooks in: what it calls accepted is recorded as a run, once, whatever becomes of this process. */
+export function openAcceptance(setting: Setting, day: Day, intake: Intake, given: RunChoices) {
+  const { workspace, file } = setting;
+  const choices = { ...given, detached: true };
+  const joins = openJoins(workspace);
+  const inTurn = turns();
+  const mostWaiting = file.limits?.queue ?? USUAL_QUEUE;
+
+  const begin = async ({ record }: PreparedRun, join: string | undefined): Promise<Taken> => {
+    const { run } = record;
+    const waiting = await intake.waiting();
+    if (waiting > 0 && waiting >= mostWaiting) return limited(`${waiting} runs wait already`, QUEUE_AFTER_S);
+    const full = await day.full();
+    if (full !== undefined) return limited(full, Math.ceil(msToTomorrow() / 1000));
+    await day.begin(run, join === undefined ? {} : joins.begun(join, run));
+    try {
+      await intake.enqueue(record);
+      return { kind: "accepted", run };
+    } catch (error) {
+      if (error instanceof SkillflowError && error.code === "run.exists") return { kind: "duplicate", run };
+      throw error;
+    }
+  };
+
+  const take = async (delivery: Delivery, input: JsonObject, fingerprint: Json | undefined): Promise<Taken> => {
+    const { source } = delivery;
+    const known = await knownRun(workspace, delivery);
+    if ("known" in known) return { kind: "duplicate", run: known.known };
+    const cooling = coolingOf(source, fingerprint);
+    let prepared: PreparedRun;
+    try {
+      prepared = await prepareRun(workspace, {
+        document: source.document,
+        input: () => input,
+        runId: known.fresh,
+        choices,
+        connect: undefined,
+        cooling,
+      });
+    } catch (error) {
+      if (!(error instanceof SkillflowError) || error.code !== "input.invalid") throw error;
+      return {
+        kind: "invalid",
+        reason: error.diagnostics.map(({ message }) => message).join("; ") || messageOf(error),
+      };
+    }
+    await prepared.close();
+    const { record } = prepared;
+    if (record.skipped) return { kind: "joined", run: record.skipped.run };
+    const join = choices.coolDown === false ? undefined : (record.cooled ?? joinKey(record.workflow.id, cooling));
+    // One that has ended meanwhile has begun to cool down.
+    const joined =
+      join === undefined ? undefined : ((await joins.underWay(join)) ?? (await coolingNow(workspace, record)));
+    if (joined !== undefined) return { kind: "joined", run: joined };
+    return inTurn("", () => begin(prepared, join));
+  };
+
+  return async (delivery: Delivery): Promise<Taken> => {
+    const mapped = mapEvent(delivery.source.said, delivery.event);
+    if (mapped.kind === "ignored") return mapped;
+    if (mapped.kind === "problem") return { kind: "invalid", reason: mapped.problem };
+    // Of two at once with one fingerprint the second is to find the first.
+    return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
+  };
+}
+
+function limited(reason: string, afterS: number): Taken {
+  return { kind: "limited", reason, afterS };
+}
+
+function coolingOf({ said }: Source, fingerprint: Json | undefined): Cooling | undefined {
+  const { fingerprint: key, cool_down } = said;
+  if (key === undefined && cool_down === undefined) return undefined;
+  return { fingerprint, ...defined("key", key), ...defined("for", cool_down) };
+}
+
+/** Without a time to cool down, alerts of one cause are joined for as long as their run is under way. */
+function joinKey(workflow: string, cooling: Cooling | undefined): string | undefined {
+  return cooling?.fingerprint === undefined ? undefined : keyOf(workflow, cooling.fingerprint);
+}
+
+/** What a delivery without a name is told from a repeated one by: the same body within this time is the same delivery. */
+const SAME_MS = 5 * 60 * 1000;
+
+type Known = { readonly known: string } | { readonly fresh: string };
+
+/** The run's id is made of the delivery's, so that no delivery begins two, on any machine. */
+async function knownRun({ store }: Workspace, { source, id, digest }: Delivery): Promise<Known> {
+  const begun = async (run: string) => {
+    try {
+      return (await store.skim(run)).record.at;
+    } catch (error) {
+      if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
+      throw error;
+    }
+  };
+  if (id !== undefined) {
+    const run = `${source.name}-${digestOf(`${source.name}\n${id}`)}`;
+    return (await begun(run)) === undefined ? { fresh: run } : { known: run };
+  }
+  const now = Date.now();
+  const span = Math.floor(now / SAME_MS);
+  const of = (count: number) => `${source.name}-${digestOf(`${source.name}\n${digest}`)}-${count.toString(36)}`;
+  if ((await begun(of(span))) !== undefined) return { known: of(span) };
+  const before = await begun(of(span - 1));
+  if (before !== undefined && now - Date.parse(before) < SAME_MS) return { known: of(span - 1) };
+  return { fresh: of(span) };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 20);
+}
+
+/** One after another of the same name. */
+export function turns() {
+  const last = new Map<string, Promise<unknown>>();
+  return <Value>(name: string, work: () => Promise<Value>): Promise<Value> => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work, work);
+    last.set(name, mine);
+    const clear = () => {
+      if (last.get(name) === mine) last.delete(name);
+    };
+    mine.then(clear, clear);
+    return mine;
+  };
+}

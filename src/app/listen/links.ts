@@ -1,0 +1,187 @@
+import { createHash, randomBytes } from "node:crypto";
+import { SkillflowError } from "../../core/errors.ts";
+import type { Waiting } from "../../core/event.ts";
+import type { ListenFile } from "../../core/listen/listen-file.ts";
+import type { Intake, StoredRun } from "../../core/ports.ts";
+import { endOf, waitsIn } from "../../core/record/waiting.ts";
+import { defined, isObject, type Json } from "../../core/values.ts";
+import type { Workspace } from "../host.ts";
+import { recordWord } from "../runs/drive.ts";
+import { turns } from "./acceptance.ts";
+
+/**
+ * One-time links of runs that wait for a person (extensions G25). A link is a random token; what is kept of it is its
+ * digest, with the run, the node and the moment of the question that it answers, so that it is good for this one alone.
+ */
+
+/** A link as it is handed out. Its token is known here, and nowhere else. */
+export interface Link {
+  readonly run: string;
+  readonly waiting: Waiting;
+  /** Whose it is. */
+  readonly by: string;
+  readonly token: string;
+}
+
+/** What a link leads to. */
+export type Asked =
+  | { readonly kind: "open"; readonly link: Omit<Link, "token">; readonly stored: StoredRun }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "late"; readonly until: string }
+  | { readonly kind: "over"; readonly how: string };
+
+export interface Word {
+  readonly approved: boolean;
+  readonly note?: string | undefined;
+}
+
+const STATE = "_listen_links";
+const KEPT = { keepMs: 365 * 24 * 60 * 60 * 1000, maxEntries: 10_000 };
+/** Of one whom nobody was named for. */
+const ANYBODY = "one-time link";
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export function openLinks(workspace: Workspace, intake: Intake, { approvals }: ListenFile) {
+  const { state, store } = workspace;
+  const inTurn = turns();
+  const timers = new Map<string, NodeJS.Timeout>();
+  const entriesNow = async () => (await state.read([STATE])).get(STATE) ?? [];
+  const goOn = (run: string) => intake.requeue(run).catch(ignoreLocked);
+
+  /** Nobody's word in time is an answer, too. */
+  const expire = (run: string, { node, until }: Pick<Waiting, "node" | "until">) => {
+    if (until === undefined) return;
+    const key = `${run}\n${node}`;
+    clearTimeout(timers.get(key));
+    const ms = Date.parse(until) - Date.now();
+    const again = () => (ms > LONGEST_TIMER_MS ? expire(run, { node, until }) : void goOn(run));
+    timers.set(key, setTimeout(again, Math.min(Math.max(ms + 1, 0), LONGEST_TIMER_MS)).unref());
+  };
+
+  const find = async (token: string): Promise<Asked> => {
+    const entry = (await entriesNow()).find(({ key }) => key === digestOf(token));
+    const kept = entry && keptIn(entry.data);
+    if (!kept) return { kind: "unknown" };
+    const { run, by, node, since, until } = kept;
+    const stored = await readRun(run);
+    if (!stored) return { kind: "over", how: `the run ${run} is gone` };
+    const waiting = waitsIn(stored.events).find(
+      (wait) => wait.node === node && wait.since === since && wait.digest === kept.digest,
+    );
+    if (!waiting) return { kind: "over", how: wordBefore(stored, node) };
+    if (until !== undefined && Date.parse(until) <= Date.now()) return { kind: "late", until };
+    return { kind: "open", link: { run, by, waiting }, stored };
+  };
+
+  const readRun = async (run: string): Promise<StoredRun | undefined> => {
+    try {
+      return await store.read(run);
+    } catch (error) {
+      if (error instanceof SkillflowError && error.code === "run.unknown") return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    find,
+    /** Records the word of whoever has the link; what it led to before says whether it counted. */
+    async decide(token: string, { approved, note }: Word): Promise<Asked> {
+      return inTurn("", async () => {
+        const asked = await find(token);
+        if (asked.kind !== "open") return asked;
+        const { run, by, waiting } = asked.link;
+        try {
+          await recordWord(workspace, run, { node: waiting.node, approved, by, note });
+        } catch (error) {
+          if (!(error instanceof SkillflowError) || error.code !== "usage.invalid") throw error;
+          return { kind: "over", how: error.hint ?? error.message };
+        }
+        await goOn(run);
+        return asked;
+      });
+    },
+    /** The links of what a run waits for that has none yet. */
+    async issue({ record: { run }, events }: StoredRun): Promise<readonly Link[]> {
+      const waits = waitsIn(events);
+      if (waits.length === 0) return [];
+      for (const wait of waits) expire(run, wait);
+      const known = (await entriesNow()).flatMap(({ data }) => keptIn(data) ?? []);
+      const isNew = ({ node, since }: Waiting) =>
+        !known.some((kept) => kept.run === run && kept.node === node && kept.since === since);
+      const links = waits.filter(isNew).flatMap((waiting) =>
+        (approvals?.to ?? [ANYBODY]).map((by): Link => {
+          return { run, waiting, by, token: randomBytes(32).toString("base64url") };
+        }),
+      );
+      if (links.length === 0) return [];
+      const at = new Date().toISOString();
+      const changes = links.map(({ token, by, waiting: { node, since, until, digest } }) => {
+        const data = { run, node, since, by, ...defined("until", until), ...defined("digest", digest) };
+        return { key: digestOf(token), first: at, last: at, runs: 1, seen: 1, data };
+      });
+      const id = `${run}/links/${changes[0]?.key}`;
+      await state.apply({ id, states: { [STATE]: { changes, limits: KEPT } } });
+      return links;
+    },
+    /** After a restart: what still waits is waited for, what was decided goes on, what is over needs its links no more. */
+    async restore(): Promise<void> {
+      const entries = (await entriesNow()).map(({ key, data }) => ({ key, kept: keptIn(data) }));
+      const over: string[] = [];
+      for (const run of new Set(entries.flatMap(({ kept }) => kept?.run ?? []))) {
+        const stored = await readRun(run);
+        const end = stored && endOf(stored.events);
+        if (stored && end === undefined) await goOn(run);
+        for (const wait of stored ? waitsIn(stored.events) : []) expire(run, wait);
+        if (stored && end?.status === "waiting") continue;
+        if (!stored || end) over.push(...entries.filter(({ kept }) => kept?.run === run).map(({ key }) => key));
+      }
+      if (over.length > 0) await state.forget(STATE, over.slice(KEPT_OVER));
+    },
+    close() {
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+/** A link that was used once says so for as long as these are not too many. */
+const KEPT_OVER = 1000;
+
+export type Links = ReturnType<typeof openLinks>;
+
+interface Kept {
+  readonly run: string;
+  readonly node: string;
+  readonly since: string;
+  readonly by: string;
+  readonly until?: string;
+  /** Of the plan that is asked about. */
+  readonly digest?: string;
+}
+
+function keptIn(data: Json): Kept | undefined {
+  if (!isObject(data)) return undefined;
+  const { run, node, since, by, until, digest } = data;
+  if (!isText(run) || !isText(node) || !isText(since) || !isText(by)) return undefined;
+  return { run, node, since, by, ...(isText(until) ? { until } : {}), ...(isText(digest) ? { digest } : {}) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function digestOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+function wordBefore({ events }: StoredRun, path: string): string {
+  const word = events.findLast((event) => {
+    return event.type === "approval:given" && (event.at === undefined ? "" : `${event.at}/`) + event.node === path;
+  });
+  if (word?.type !== "approval:given") return "the run does not wait for this word any more";
+  return `it was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;
+}
+
+/** Whoever drives it goes on with it. */
+function ignoreLocked(error: unknown): void {
+  if (!(error instanceof SkillflowError) || error.code !== "store.locked") throw error;
+}

@@ -1,0 +1,72 @@
+import { SkillflowError } from "../../core/errors.ts";
+import type { RunChoices } from "../../core/settings/settings.ts";
+import type { FinishedRun, Watch } from "../runs/drive.ts";
+import type { PreparedRun } from "../runs/prepare.ts";
+import { takeRun } from "../runs/queued.ts";
+import { type Delivery, openAcceptance, type Taken } from "./acceptance.ts";
+import { openDay } from "./day.ts";
+import { type Link, type Links, openLinks } from "./links.ts";
+import type { Setting } from "./setting.ts";
+
+export type { Delivery, Link, Links, Taken };
+
+export interface ListenerOptions {
+  readonly choices: RunChoices;
+  readonly watch: (prepared: PreparedRun) => Watch;
+  readonly onEnd: (finished: FinishedRun) => void;
+  readonly onLink: (link: Link) => void;
+  /** A run that cannot be driven stays accepted. */
+  readonly onGivenUp: (run: string, error: unknown) => void;
+}
+
+export interface Listener {
+  take(delivery: Delivery): Promise<Taken>;
+  readonly links: Pick<Links, "find" | "decide">;
+  /** Drives what was accepted until it is told to stop; then resolves once all runs under way are over. */
+  work(stop: AbortSignal, onReady: () => void): Promise<void>;
+}
+
+const USUAL_CONCURRENCY = 4;
+
+/** Webhooks that start runs, and the runs that they have started (people "Triggers"). */
+export function openListener(setting: Setting, options: ListenerOptions): Listener {
+  const { workspace, file } = setting;
+  const { intake, store } = workspace;
+  if (!intake) throw new SkillflowError("usage.invalid", "this store takes no runs in");
+  const { choices, watch, onEnd, onLink, onGivenUp } = options;
+  const day = openDay(workspace.state, file);
+  const links = openLinks(workspace, intake, file);
+  const connect = { signal: new AbortController().signal };
+
+  const drive = async (run: string, stop: AbortSignal) => {
+    const { events } = await store.read(run);
+    if (events.length === 0 && !(await day.affords(stop))) return intake.requeue(run);
+    const finished = await takeRun(workspace, run, { choices, connect, watch });
+    if (finished) onEnd(finished);
+    const stored = await store.read(run);
+    await day.spend(run, stored.events);
+    for (const link of await links.issue(stored)) onLink(link);
+  };
+
+  return {
+    take: openAcceptance(setting, day, intake, choices),
+    links,
+    async work(stop, onReady) {
+      const concurrency = file.limits?.concurrency ?? USUAL_CONCURRENCY;
+      const told = async (run: string) => {
+        try {
+          await drive(run, stop);
+        } catch (error) {
+          onGivenUp(run, error);
+          throw error;
+        }
+      };
+      try {
+        await links.restore();
+        await intake.work({ concurrency, drive: told }, stop, onReady);
+      } finally {
+        links.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { type Diagnostic, hasErrors } from "../../core/diagnostic.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { checkFields } from "../../core/listen/check.ts";
+import type { ListenFile, ListenSource } from "../../core/listen/listen-file.ts";
+import type { RunChoices } from "../../core/settings/settings.ts";
+import { defined } from "../../core/values.ts";
+import type { Workflow } from "../../core/workflow.ts";
+import { loadListenFile } from "../../loaders/listen-file.ts";
+import { readWorkflow } from "../documents.ts";
+import { documentsOf, type Workspace } from "../host.ts";
+import { settingsOf } from "../runs/prepare.ts";
+
+/** What a listener goes by, once all of it was found to be sound. */
+export interface Setting {
+  readonly workspace: Workspace;
+  readonly file: ListenFile;
+  readonly sources: ReadonlyMap<string, Source>;
+}
+
+export interface Source {
+  readonly name: string;
+  readonly said: ListenSource;
+  /** What shows that a request is this source's. */
+  readonly secret: string;
+  /** The workflow's file, as the workspace names it. */
+  readonly document: string;
+}
+
+/** Reads the file, its workflows and its variables; throws all that is wrong with them. */
+export function readSetting(opened: Workspace, given: string, choices: RunChoices): Setting {
+  const folder = documentsOf(opened.host);
+  const path = resolve(folder, given);
+  const loaded = loadListenFile(path, given);
+  const { file } = loaded;
+  if (!file) throw wrong(given, loaded.diagnostics);
+  const workspace = { ...opened, nearest: { ...defined("model", file.model), ...defined("writes", file.writes) } };
+  const documentOf = ({ workflow }: ListenSource) => shown(folder, resolve(dirname(path), workflow));
+  const sources = Object.entries(file.sources);
+  const workflows = readWorkflows(workspace, new Set(sources.map(([, source]) => documentOf(source))));
+  const found = sources.flatMap(([name, source]) => {
+    const read = workflows.get(documentOf(source));
+    const missing = workspace.host.env[source.secret] ? [] : [noVariable(name, source)];
+    const lost = (read?.diagnostics ?? []).filter(isLost);
+    return [
+      ...lost.map((one) => ({ ...one, file: given, path: ["sources", name, "workflow"] })),
+      ...(read?.workflow ? checkFields(source, read.workflow, name) : []),
+      ...missing,
+    ];
+  });
+  const inWorkflows = [...workflows.values()].flatMap(({ diagnostics }) => diagnostics.filter((one) => !isLost(one)));
+  const wrongs = [
+    ...loaded.diagnostics,
+    ...loaded.place(found),
+    ...inWorkflows.filter(({ severity }) => severity === "error"),
+  ];
+  if (hasErrors(wrongs)) throw wrong(given, wrongs);
+  for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices);
+  return { workspace, file, sources: new Map(sources.map(([name, said]) => [name, sourceOf(name, said)])) };
+
+  function sourceOf(name: string, said: ListenSource): Source {
+    return { name, said, secret: workspace.host.env[said.secret] ?? "", document: documentOf(said) };
+  }
+}
+
+function readWorkflows(workspace: Workspace, documents: ReadonlySet<string>) {
+  return new Map<string, { workflow: Workflow | undefined; diagnostics: readonly Diagnostic[] }>(
+    [...documents].map((document) => [document, readWorkflow(workspace, document)]),
+  );
+}
+
+/** The file is not there, or is none: that is a mistake of whoever names it. */
+function isLost({ code, line }: Diagnostic): boolean {
+  return code === "IO" && line === undefined;
+}
+
+/** As people name it: from where they are, unless it is elsewhere. */
+function shown(folder: string, path: string): string {
+  const near = relative(folder, path);
+  return near.startsWith("..") || isAbsolute(near) ? path : near;
+}
+
+function noVariable(name: string, { secret }: ListenSource): Diagnostic {
+  const message = `${secret} is not set: it holds what shows that a webhook is from ${name}`;
+  return { severity: "error", code: "VARIABLE_MISSING", path: ["sources", name, "secret"], message };
+}
+
+/** Where nothing but variables are missing, the file is right and its surroundings are not. */
+function wrong(given: string, diagnostics: readonly Diagnostic[]): SkillflowError {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const isUnset = errors.every(({ code }) => code === "VARIABLE_MISSING");
+  if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be listened by`, { diagnostics });
+  const names = [...new Set(errors.map(({ message }) => message.split(" ")[0]))].join(", ");
+  const hint = "set it in the environment, or name a file that holds it: --env-from .env";
+  return new SkillflowError("config.missing", `${given} needs variables that are not set: ${names}`, {
+    diagnostics,
+    hint,
+  });
+}

@@ -1,0 +1,111 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { WebhookKind } from "../../core/listen/listen-file.ts";
+import { isObject, type Json } from "../../core/values.ts";
+import { isSame } from "../http-server.ts";
+
+/** How each vendor's webhooks show that they are genuine, and which delivery they are: one row a vendor. */
+export interface Kind {
+  readonly proof: Proof;
+  /** The header that tells when it was sent: seconds or milliseconds since 1970. Older than five minutes is a replay. */
+  readonly sentAt?: string;
+  /** What names the delivery, the same on every attempt; undefined where it is absent. */
+  readonly delivery?: (headers: Headers, body: Json) => string | undefined;
+  /** The header without which a delivery has no name, where the sender is to be told. */
+  readonly deliveryHeader?: string;
+  /** The header that tells what happened. */
+  readonly event?: string;
+  /** It says that the webhook is set up, and is about no alert. */
+  readonly isGreeting?: (headers: Headers, body: Json) => boolean;
+}
+
+type Proof =
+  /** A token that stands in the headers: it can be looked at before anything else is read. */
+  | { readonly by: "token" }
+  /** A signature over what was sent, to the byte. */
+  | { readonly by: "signature"; readonly isGenuine: (sent: Sent, secret: string) => boolean };
+
+export interface Sent {
+  readonly headers: Headers;
+  /** As it arrived. */
+  readonly body: Uint8Array;
+}
+
+const BEARER: Kind = { proof: { by: "token" } };
+
+export const KINDS: Readonly<Record<WebhookKind, Kind>> = {
+  generic: {
+    proof: signed("x-skillflow-signature", /^sha256=([0-9a-f]{64})$/i, ({ headers, body }) => [
+      `${headers.get("x-skillflow-timestamp") ?? ""}.`,
+      body,
+    ]),
+    sentAt: "x-skillflow-timestamp",
+    delivery: ({ get }) => get("x-skillflow-delivery"),
+    deliveryHeader: "X-Skillflow-Delivery",
+  },
+  // https://docs.sentry.io/integrations/integration-platform/webhooks/
+  sentry: {
+    proof: signed("sentry-hook-signature", /^([0-9a-f]{64})$/i),
+    sentAt: "sentry-hook-timestamp",
+    delivery: ({ get }) => get("request-id"),
+    event: "sentry-hook-resource",
+    isGreeting: ({ get }) => get("sentry-hook-resource") === "installation",
+  },
+  // https://developer.pagerduty.com/docs/verifying-webhook-signatures: several while a secret is replaced
+  pagerduty: {
+    proof: signed("x-pagerduty-signature", /^v1=([0-9a-f]{64})$/i),
+    delivery: (_, body) => textAt(body, "event", "id"),
+    isGreeting: (_, body) => textAt(body, "event", "event_type") === "pagey.ping",
+  },
+  // https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
+  github: {
+    proof: signed("x-hub-signature-256", /^sha256=([0-9a-f]{64})$/i),
+    delivery: ({ get }) => get("x-github-delivery"),
+    event: "x-github-event",
+    isGreeting: ({ get }) => get("x-github-event") === "ping",
+  },
+  grafana: BEARER,
+  betterstack: BEARER,
+  datadog: BEARER,
+};
+
+/** Names are written small. */
+export interface Headers {
+  readonly get: (name: string) => string | undefined;
+}
+
+export function isBearer({ get }: Headers, token: string): boolean {
+  return isSame(/^Bearer +(.+)$/i.exec(get("authorization") ?? "")?.[1] ?? "", token);
+}
+
+const MOST_AGE_MS = 5 * 60 * 1000;
+
+/** Whether it was sent just now, by its own word; one that says nothing is not. */
+export function isRecent({ sentAt }: Kind, { get }: Headers, now: number): boolean {
+  if (sentAt === undefined) return true;
+  const said = get(sentAt) ?? "";
+  if (!/^\d{9,14}(\.\d{1,9})?$/.test(said)) return false;
+  const number = Number(said);
+  return Math.abs(now - (number < 1e11 ? number * 1000 : number)) <= MOST_AGE_MS;
+}
+
+type Parts = (sent: Sent) => readonly (string | Uint8Array)[];
+
+/** HMAC-SHA256 in hex, one of those that a header lists with commas; of the body alone where nothing else is said. */
+function signed(header: string, form: RegExp, parts: Parts = ({ body }) => [body]): Proof {
+  return {
+    by: "signature",
+    isGenuine(sent, secret) {
+      const mac = createHmac("sha256", secret);
+      for (const part of parts(sent)) mac.update(part);
+      const expected = mac.digest();
+      const given = (sent.headers.get(header) ?? "").split(",").map((one) => form.exec(one.trim())?.[1]);
+      return given.some((hex) => hex !== undefined && timingSafeEqual(Buffer.from(hex, "hex"), expected));
+    },
+  };
+}
+
+function textAt(body: Json, ...keys: readonly string[]): string | undefined {
+  let value: unknown = body;
+  for (const key of keys) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,175 @@
+import { createHash } from "node:crypto";
+import type { Listener, Taken } from "../../app/listen/listener.ts";
+import type { Setting, Source } from "../../app/listen/setting.ts";
+import { parseSize } from "../../core/listen/listen-file.ts";
+import { nearest, parseJson } from "../../core/values.ts";
+import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
+import { type ApprovalPages, answerApproval } from "./approval.ts";
+import { type Headers, isBearer, isRecent, KINDS } from "./kinds.ts";
+
+/** Webhooks of alerting systems over HTTP: nothing is looked at before it was shown to be genuine. */
+
+export interface WebhookServer extends Pick<HttpServer, "url" | "close"> {
+  /** From now on nothing new is taken in. */
+  drain(): void;
+}
+
+interface WebhookOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly pages: ApprovalPages;
+  readonly onEvent: (event: WebhookTold) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What became of one request, in a line. */
+export interface WebhookTold {
+  readonly source: string;
+  readonly status: number;
+  readonly text: string;
+}
+
+const USUAL_BODY = 1024 * 1024;
+/** A webhook is small, and sent at once. */
+const REQUEST_MS = 15_000;
+const DRAIN_AFTER_S = 10;
+const FAULT_AFTER_S = 30;
+
+export async function openWebhooks(
+  setting: Setting,
+  listener: Listener,
+  { host, port, pages, onEvent, onFault }: WebhookOptions,
+): Promise<WebhookServer> {
+  const { file, sources } = setting;
+  let isDraining = false;
+  const mostBytes = file.max_body === undefined ? USUAL_BODY : (parseSize(file.max_body) ?? USUAL_BODY);
+  const answerTo = async (request: Request, asked: Asked): Promise<Response> => {
+    const path = new URL(request.url).pathname;
+    if (path === "/health") return health(request, isDraining);
+    if (path.startsWith("/approve/")) {
+      return answerApproval(request, asked, { links: listener.links, pages });
+    }
+    const source = sources.get(path.slice(1));
+    if (!source) return json(404, { error: describeUnknown(path, sources) });
+    const answer = await answerWebhook(request, asked, { source, listener, mostBytes, isDraining });
+    onEvent({ source: source.name, status: answer.status, text: answer.text });
+    return json(answer.status, answer.body, answer.headers);
+  };
+  const server = await openHttpServer({
+    host,
+    port,
+    token: undefined,
+    mostBytes,
+    endpoints: new Map(),
+    requestTimeoutMs: REQUEST_MS,
+    async site(request, asked) {
+      try {
+        return await answerTo(request, asked);
+      } catch (error) {
+        // Whoever sent it is to send it again: it was not accepted.
+        if (request.signal.aborted) throw error;
+        onFault(error);
+        return json(503, { error: "it could not be taken in" }, { "retry-after": String(FAULT_AFTER_S) });
+      }
+    },
+  });
+  return {
+    url: server.url,
+    close: server.close,
+    drain: () => {
+      isDraining = true;
+    },
+  };
+}
+
+function health({ method }: Request, isDraining: boolean): Response {
+  if (method !== "GET" && method !== "HEAD") return json(405, { error: "GET only" }, { allow: "GET" });
+  return isDraining ? json(503, { status: "draining" }) : json(200, { status: "ok" });
+}
+
+function describeUnknown(path: string, sources: ReadonlyMap<string, Source>): string {
+  const near = nearest(path.slice(1, 80), sources.keys());
+  return `there is no such source${near === undefined ? "" : `: did you mean /${near}?`}`;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the people who watch. */
+  readonly text: string;
+}
+
+interface Situation {
+  readonly source: Source;
+  readonly listener: Listener;
+  readonly mostBytes: number;
+  readonly isDraining: boolean;
+}
+
+async function answerWebhook(
+  request: Request,
+  asked: Asked,
+  { source, listener, mostBytes, isDraining }: Situation,
+): Promise<Answer> {
+  const kind = KINDS[source.said.kind];
+  const headers: Headers = { get: (name) => request.headers.get(name) || undefined };
+  if (request.method !== "POST") return refused(405, "POST only", { allow: "POST" });
+  if (isDraining) return refused(503, "it is about to end", { "retry-after": String(DRAIN_AFTER_S) });
+  if (kind.proof.by === "token" && !isBearer(headers, source.secret)) {
+    return refused(401, "the token is missing or wrong: Authorization: Bearer …", { "www-authenticate": "Bearer" });
+  }
+  const body = await asked.body();
+  if (body === undefined) return refused(413, `a body has at most ${mostBytes} bytes`, { connection: "close" });
+  if (kind.proof.by === "signature" && !kind.proof.isGenuine({ headers, body }, source.secret)) {
+    return refused(401, "the signature is missing or wrong");
+  }
+  if (!isRecent(kind, headers, Date.now())) return refused(401, "it was not sent within the last five minutes");
+  const value = parseBody(body);
+  if (value === undefined) return refused(400, "the body is no JSON in UTF-8, or nested too deep");
+  if (kind.isGreeting?.(headers, value)) return { status: 200, body: { ok: true }, text: "is set up" };
+  const id = kind.delivery?.(headers, value);
+  if (id === undefined && kind.deliveryHeader) return refused(400, `the header ${kind.deliveryHeader} is missing`);
+  const event = kind.event === undefined ? undefined : headers.get(kind.event);
+  const digest = createHash("sha256").update(body).digest("hex");
+  const delivery = { source, id, digest, event: { body: value, ...(event === undefined ? {} : { event }) } };
+  return describeTaken(await listener.take(delivery));
+}
+
+function parseBody(bytes: Uint8Array) {
+  try {
+    return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined; // what is no UTF-8 is no JSON
+  }
+}
+
+function describeTaken(taken: Taken): Answer {
+  switch (taken.kind) {
+    case "accepted":
+      return { status: 202, body: { run: taken.run }, text: `accepted as ${taken.run}` };
+    case "duplicate":
+      return { status: 200, body: { run: taken.run, duplicate: true }, text: `a duplicate of ${taken.run}` };
+    case "joined":
+      return { status: 200, body: { run: taken.run, joined: true }, text: `joined to ${taken.run}` };
+    case "ignored":
+      return { status: 200, body: { ignored: true, reason: taken.reason }, text: `ignored: ${taken.reason}` };
+    case "invalid":
+      return refused(400, taken.reason);
+    case "limited":
+      return refused(429, taken.reason, { "retry-after": String(taken.afterS) });
+  }
+}
+
+function refused(status: number, error: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, body: { error }, headers, text: error };
+}
+
+function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
+  const fixed = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  };
+  return new Response(JSON.stringify(body), { status, headers: { ...fixed, ...headers } });
+}

@@ -1,0 +1,46 @@
+import { fold } from "../../core/engine/fold.ts";
+import { planOf } from "../../core/engine/planning.ts";
+import { begin } from "../../core/engine/state.ts";
+import type { Waiting } from "../../core/event.ts";
+import type { Operation } from "../../core/operation.ts";
+import type { StoredRun } from "../../core/ports.ts";
+import { html } from "../html/markup.ts";
+import { sitePage } from "./page.ts";
+
+interface Question {
+  readonly waiting: Waiting;
+  /** Whose word it will be. */
+  readonly by: string;
+  readonly stored: StoredRun;
+}
+
+/** The page of a one-time link: what is asked, of which run, and two buttons. No script. */
+export function approvalPage({ waiting, by, stored }: Question): string {
+  const { record, events } = stored;
+  const { ask, node, until, digest } = waiting;
+  const operations = digest === undefined ? [] : planOf(events.reduce(fold, begin(record)));
+  const plan =
+    digest === undefined
+      ? undefined
+      : html`<p>The plan, with the digest <code>${digest}</code>:</p>${operations.map(operationPart)}`;
+  const body = html`<main>
+<h1>${record.workflow.name} asks</h1>
+<p><strong>${ask}</strong></p>
+<p>Run <code>${record.run}</code>, at <code>${node}</code>${until === undefined ? "" : `, until ${until}`}. Your word is recorded as ${by}'s.</p>
+${plan}
+<form method="post">
+<p><label>Why (may be empty): <input name="note" maxlength="1000" autocomplete="off"></label></p>
+<p><button name="word" value="approve">Approve</button> <button name="word" value="deny">Deny</button></p>
+</form>
+</main>`;
+  return sitePage({ title: `${record.workflow.name} asks`, body });
+}
+
+function operationPart({ id, skill, tool, audience, input }: Operation) {
+  const reach = audience === "public" ? " (public)" : "";
+  return html`<details open><summary>${id}: ${skill}.${tool}${reach}</summary><pre>${JSON.stringify(input, undefined, 2)}</pre></details>`;
+}
+
+export function toldPage(title: string, message: string): string {
+  return sitePage({ title, body: html`<main><h1>${title}</h1><p>${message}</p></main>` });
+}

@@ -1,0 +1,160 @@
+import { createHmac } from "node:crypto";
+import { request as httpRequest } from "node:http";
+import { hostname } from "node:os";
+import type { Host } from "../../../src/app/host.ts";
+import { type Link, openListener } from "../../../src/app/listen/listener.ts";
+import { readSetting } from "../../../src/app/listen/setting.ts";
+import type { Watch } from "../../../src/app/runs/drive.ts";
+import { openWorkspace } from "../../../src/app/workspace.ts";
+import type { RunChoices } from "../../../src/core/settings/settings.ts";
+import { openWebhooks, type WebhookTold } from "../../../src/protocol/webhooks/server.ts";
+import { approvalPage, toldPage } from "../../../src/reports/site/approval.ts";
+import { sandboxHost } from "../../sandbox/host.ts";
+
+/** A listener in this process, with what it said. */
+
+export const SECRET = "hook-secret-0123456789";
+const CHOICES: RunChoices = { offline: false, requireSkills: false };
+const quiet = () => undefined;
+const WATCH: Watch = {
+  observers: [],
+  signal: new AbortController().signal,
+  onPromptChanged: quiet,
+  loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
+};
+
+export interface Listening {
+  readonly url: string;
+  readonly told: readonly WebhookTold[];
+  readonly ended: readonly string[];
+  readonly links: readonly Link[];
+  readonly faults: readonly unknown[];
+  /** Resolves once `isSo` holds; looked at whenever a run ends or a link is made. */
+  until(isSo: () => boolean): Promise<void>;
+  drain(): void;
+  /** Resolves once it has ended. */
+  stop(): Promise<void>;
+}
+
+export function workspaceAt(cwd: string, env: Host["env"] = { HOOK: SECRET }) {
+  const self = { pid: process.pid, host: hostname(), started: "" };
+  const host: Host = { ...sandboxHost, env, cwd, self, isAlive: () => true };
+  return openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+}
+
+export async function startListening(cwd: string, choices: Partial<RunChoices> = {}): Promise<Listening> {
+  const told: WebhookTold[] = [];
+  const ended: string[] = [];
+  const links: Link[] = [];
+  const faults: unknown[] = [];
+  const looks = new Set<() => void>();
+  const look = () => {
+    for (const one of looks) one();
+  };
+  const setting = readSetting(workspaceAt(cwd), "listen.yml", { ...CHOICES, ...choices });
+  const listener = openListener(setting, {
+    choices: { ...CHOICES, ...choices },
+    watch: () => WATCH,
+    onEnd: ({ record, result }) => {
+      ended.push(`${record.run} ${result.status}`);
+      look();
+    },
+    onLink: (link) => {
+      links.push(link);
+      look();
+    },
+    onGivenUp: (_, error) => faults.push(error),
+  });
+  const server = await openWebhooks(setting, listener, {
+    host: "127.0.0.1",
+    port: 0,
+    pages: { ask: ({ link, stored }) => approvalPage({ ...link, stored }), tell: toldPage },
+    onEvent: (event) => told.push(event),
+    onFault: (error) => faults.push(error),
+  });
+  const stopping = new AbortController();
+  const over = listener.work(stopping.signal, quiet);
+  return {
+    url: server.url,
+    told,
+    ended,
+    links,
+    faults,
+    until: (isSo) =>
+      new Promise((resolve) => {
+        const one = () => {
+          if (!isSo()) return;
+          looks.delete(one);
+          resolve();
+        };
+        looks.add(one);
+        one();
+      }),
+    drain: server.drain,
+    async stop() {
+      stopping.abort();
+      await over;
+      await server.close(0);
+    },
+  };
+}
+
+export interface Sent {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  // What a test looks into.
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+export function send(
+  url: string,
+  { method = "POST", path = "/hook", headers = {}, body = "" }: Sent,
+): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(url + path, { method, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        const json = text.startsWith("{") ? JSON.parse(text) : {};
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+let deliveries = 0;
+
+/** As the generic kind signs; each a delivery of its own, unless it is named. */
+export function signed(body: unknown, { delivery, path, at = Date.now(), secret = SECRET }: Signing = {}): Sent {
+  const text = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const timestamp = String(Math.floor(at / 1000));
+  const mac = createHmac("sha256", secret).update(`${timestamp}.`).update(text).digest("hex");
+  return {
+    ...(path === undefined ? {} : { path }),
+    body: text,
+    headers: {
+      "x-skillflow-timestamp": timestamp,
+      "x-skillflow-delivery": delivery ?? `d-${++deliveries}`,
+      "x-skillflow-signature": `sha256=${mac}`,
+    },
+  };
+}
+
+interface Signing {
+  readonly delivery?: string;
+  readonly path?: string;
+  /** Milliseconds. */
+  readonly at?: number;
+  readonly secret?: string;
+}
