@@ -6,6 +6,12 @@ export function sliceOf<Row>(rows: readonly Row[], count = 1): readonly Row[] {
   return LONG ? rows : rows.slice(0, count);
 }
 
+/** The same, the few spread over all of them: where the rows are of many kinds. */
+export function spreadOf<Row>(rows: readonly Row[], count: number): readonly Row[] {
+  if (LONG || rows.length <= count) return rows;
+  return Array.from({ length: count }, (_, index) => rows[Math.floor((index * rows.length) / count)] as Row);
+}
+
 /** How often a property is tried: a quarter of `all` unless the long forms are wanted. */
 export function runsOf(all: number): number {
   return LONG ? all : Math.ceil(all / 4);

@@ -7,6 +7,7 @@ import type { RunResult } from "../src/core/record/result.ts";
 import type { Script } from "../src/core/testing/script.ts";
 import { runHere } from "./cli/in-process.ts";
 import { runProgram } from "./cli/program.ts";
+import { sliceOf } from "./long.ts";
 import { startAnthropic } from "./services/anthropic.ts";
 import { startChat } from "./services/chat.ts";
 import { startOpenai } from "./services/openai.ts";
@@ -42,7 +43,7 @@ const services = [
 ] as const;
 
 describe("the built program with a live model", () => {
-  it.each(services)("triages the incident with %s", async (model, serve, variable, keys, start) => {
+  it.each(sliceOf(services))("triages the incident with %s", async (model, serve, variable, keys, start) => {
     const service = await serve(answer);
     const args = [
       ["run", "workflows/incident-triage.yml", "--json", "--quiet", "--no-discover"],

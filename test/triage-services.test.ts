@@ -86,7 +86,7 @@ describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker
     expectNothingLeaked(cwd, [ended], world);
   });
 
-  it.each(["arrived", "lost"] as const)(
+  it.each(sliceOf(["arrived", "lost"] as const))(
     "ends the same when the program is killed while it comments, and the comment %s",
     async (fate) => {
       const cwd = makeDesk();

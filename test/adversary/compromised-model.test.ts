@@ -172,7 +172,7 @@ async function attack({
   args = [],
   route,
   texts,
-  run = runProgram,
+  run = LONG ? runProgram : runInside,
   reply,
 }: Attack): Promise<Attacked> {
   const vendors = await startVendors();
@@ -366,7 +366,8 @@ describe("a compromised model with every skill", () => {
   it(
     "writes where it may, so that the tests above can fail, and still no output holds a secret",
     async () => {
-      const attacked = await attack({ workflow: EVERYTHING, args: ["--writes", "allow", "--allow-public"] });
+      const args = ["--writes", "allow", "--allow-public"];
+      const attacked = await attack({ workflow: EVERYTHING, args, run: runProgram });
       const { ended, vendors, touched } = attacked;
       expect(ended.code, ended.stderr.slice(-2000)).toBe(0);
       expect(offered(attacked)).toContain("github_create_issue");
@@ -429,7 +430,9 @@ describe.each([
     },
     longer(120_000),
   );
+});
 
+describe("a compromised model at a fork", () => {
   it(
     "leads nowhere that the workflow does not: a choice that there is not ends the run",
     async () => {
@@ -509,7 +512,7 @@ describe("a model that never stops, at the triage of an incident", () => {
 });
 
 describe("a model that says megabytes", () => {
-  const megabytes = "all work and no play ".repeat(50_000 * (LONG ? 20 : 5));
+  const megabytes = "all work and no play ".repeat(50_000 * (LONG ? 20 : 2));
   const TWO = JSON.stringify({
     id: "two",
     name: "Two",

@@ -27,6 +27,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { isRefusedAddress } from "../../src/core/address/address.ts";
 import type { ForeignCommand, ForeignResult, Mount, Sandbox } from "../../src/core/sandbox.ts";
 import { seccompFilter } from "../../src/sandbox/isolation/seccomp.ts";
+import { bundled } from "../bundled.ts";
+import { makeProject } from "../cli/program.ts";
 import { commandOf, nodeProgram } from "../sandbox/command.ts";
 import { makeFifo } from "../sandbox/fifo.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
@@ -37,8 +39,8 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
  */
 
 const REPOSITORY = join(import.meta.dirname, "..", "..");
-const LAUNCHER = join(REPOSITORY, "test", "sandbox", "launcher.ts");
-const ORPHAN = join(REPOSITORY, "test", "sandbox", "orphan.ts");
+const LAUNCHER = bundled(join(REPOSITORY, "test/sandbox/launcher.ts"), makeProject());
+const ORPHAN = bundled(join(REPOSITORY, "test/sandbox/orphan.ts"), makeProject());
 const CANARY = "canary-3f9a1c";
 const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
@@ -117,15 +119,11 @@ function attack(sandbox: Sandbox): void {
 
     it("inherits no file but its three streams, also of what we were started with", async () => {
       const descriptor = openSync(REPOSITORY, "r");
-      const launched = spawnSync(
-        "node",
-        ["--import", "tsx", LAUNCHER, sandbox.name, "ls /proc/self/fd; ls /proc/self/fd/9/"],
-        {
-          cwd: REPOSITORY,
-          stdio: ["ignore", "pipe", "pipe", ...Array(6).fill("ignore"), descriptor],
-          encoding: "utf8",
-        },
-      );
+      const launched = spawnSync("node", [LAUNCHER, sandbox.name, "ls /proc/self/fd; ls /proc/self/fd/9/"], {
+        cwd: REPOSITORY,
+        stdio: ["ignore", "pipe", "pipe", ...Array(6).fill("ignore"), descriptor],
+        encoding: "utf8",
+      });
       closeSync(descriptor);
       const [held, stdout] = JSON.parse(launched.stdout);
       expect(held).toContain("package.json");
@@ -192,7 +190,7 @@ import ctypes, os, sys
 libc = ctypes.CDLL(None)
 libc.syscall(int(sys.argv[1]), 1, None)
 libc.syscall(int(sys.argv[2]), b"user", b"${CANARY}", b"content", 7, -3)
-os.execvp("node", ["node", "--import", "tsx", *sys.argv[3:]])
+os.execvp("node", ["node", *sys.argv[3:]])
 `;
       const [keyctl = "", add_key = ""] = process.arch === "x64" ? ["250", "248"] : ["219", "217"];
       const search = `import ctypes; print(ctypes.CDLL(None).syscall(${keyctl}, 10, -3, b"user", b"${CANARY}", 0) > 0)`;
@@ -834,7 +832,7 @@ time.sleep(20)
 
     it("nothing is left when we are killed in the middle", async () => {
       const fifo = makeFifo(folder);
-      const argv = ["--import", "tsx", ORPHAN, sandbox.name, folder];
+      const argv = [ORPHAN, sandbox.name, folder];
       const launcher = spawn("node", argv, { cwd: REPOSITORY, stdio: "inherit" });
       expect(await fifo.next()).toBe("up");
       launcher.kill("SIGKILL");

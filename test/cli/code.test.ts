@@ -106,7 +106,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
       call("def main(args):\n    print('so far')\n    raise ValueError('no sum')"),
       call("def main(args: return 1"),
       call("x = 1"),
-      call("def main():\n    while True: pass", { limits: { timeout_ms: 1500 } }),
+      call("def main():\n    while True: pass", { limits: { timeout_ms: 700 } }),
     ]);
     const ended = await runHere(RUN, { cwd: project });
     expect(ended.code, ended.stderr).toBe(0);
@@ -117,7 +117,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
       expect.stringMatching(/^ValueError: no sum\nWhat it printed:\nso far\nTraceback/),
       expect.stringContaining("SyntaxError: "),
       expect.stringContaining("there is no function main to call"),
-      "TimeoutError: the code took longer than 1500 ms",
+      "TimeoutError: the code took longer than 700 ms",
     ]);
   });
 
@@ -142,7 +142,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
       "def main():\n    while True: pass",
       "def main(): return 'x' * (3 * 1024 ** 3)",
       "import sys\ndef main():\n    while True: print('x' * 100000)",
-    ].map((code) => call(code, { limits: { timeout_ms: 2000 } }));
+    ].map((code) => call(code, { limits: { timeout_ms: code.endsWith("pass") ? 700 : 2000 } }));
     const environment = call("import os\ndef main(): return sorted(os.environ)");
     const others = call(
       "import os\ndef main(): return [open(f'/proc/{p}/environ').read() for p in os.listdir('/proc') if p.isdigit()]",

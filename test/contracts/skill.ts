@@ -5,6 +5,7 @@ import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolConte
 import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { schemaProblems } from "../../src/core/schema/schema.ts";
+import { sliceOf } from "../long.ts";
 
 /** What a skill brings so that the suite can run every one of its tools. */
 export interface SkillCase {
@@ -98,7 +99,7 @@ export function describeSkill(
 
       if (offline.includes(name)) return;
 
-      it.each([400, 401, 403, 404, 409, 422, 500])(
+      it.each(sliceOf([401, 422, 500, 400, 403, 404, 409], 3))(
         "lets no secret out when a %s echoes the whole request",
         async (status) => {
           const context = await contextFor(({ method, url, headers, body }, response) => {

@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
 import type { LoaderHost } from "../../src/loaders/folder/host.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";
+import { makeProject } from "../cli/program.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
 /** Real children for the tests of loaders, and folders that they run in. */
@@ -31,16 +30,5 @@ export const foreignHost: LoaderHost = {
 
 /** A folder with these files, its path real; those that are no text are written as JSON. */
 export function makeFolder(files: Readonly<Record<string, unknown>> = {}): string {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "folder-")));
-  made.push(directory);
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), typeof content === "string" ? content : JSON.stringify(content));
-  }
-  return directory;
+  return realpathSync(makeProject(files));
 }
-
-const made: string[] = [];
-afterAll(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
-});

@@ -7,6 +7,7 @@ import { compileSchema } from "../../src/core/schema/schema.ts";
 import { discoverSkills } from "../../src/loaders/registry/discover.ts";
 import { foldersAt, lintSkills } from "../../src/loaders/registry/lint.ts";
 import { FORMATS } from "../../src/loaders/registry/open.ts";
+import { LONG } from "../long.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
 /** What the loader refuses of a generated skill, the lint calls an error; what it takes whole, the lint does not. */
@@ -21,7 +22,7 @@ const load = (directory: string) =>
 /** Mostly what is sound, so that a fault stands alone. */
 const mostly = (sound: unknown, ...faulty: readonly unknown[]) =>
   fc.oneof({ weight: 25 * faulty.length, arbitrary: fc.constant(sound) }, ...faulty.map((one) => fc.constant(one)));
-const runs = Number(process.env.SKILLFLOW_LONG ? 2000 : 150);
+const runs = LONG ? 2000 : 60;
 
 const DOCUMENT = "---\nname: made\ndescription: Made up\n---\nUse it.\n";
 const parameter = fc.record(

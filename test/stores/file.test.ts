@@ -13,13 +13,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { ProcessMark, Store } from "../../src/core/ports.ts";
 import { checkRunId, fileStore } from "../../src/stores/file.ts";
 import { readRecording } from "../../src/stores/run-lines.ts";
+import { bundled } from "../bundled.ts";
 import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 import { LONG } from "../long.ts";
@@ -45,7 +44,7 @@ function storeOf(directory: string, pid: number, living: ReadonlySet<number>, ho
 }
 
 // What is lost by a crash is shown at every record of the memory store, and where the power fails at each fourth.
-describeStore("the file store", { killsEvery: LONG ? 1 : 12 }, () => {
+describeStore("the file store", { killsEvery: LONG ? 1 : 16 }, () => {
   const directory = makeDirectory();
   const living = new Set([1]);
   let pid = 1;
@@ -193,8 +192,8 @@ describe("a run's file", () => {
   });
 
   it.runIf(existsSync("/usr/bin/prlimit"))("is closed again where the disk has no room for its first line", () => {
-    const program = fileURLToPath(new URL("./crowded.ts", import.meta.url));
-    const argv = ["--fsize=100", process.execPath, "--import", "tsx", program, makeDirectory()];
+    const program = bundled(join(import.meta.dirname, "crowded.ts"), makeDirectory());
+    const argv = ["--fsize=100", process.execPath, program, makeDirectory()];
     const { stdout, stderr } = spawnSync("/usr/bin/prlimit", argv, { encoding: "utf8" });
     expect(JSON.parse(stdout), stderr).toEqual({ codes: ["store.full", "store.full", "store.full"], left: 0 });
   });
@@ -311,7 +310,7 @@ describe("a lock on disk", () => {
   it("that is stale goes to exactly one of many processes that want it at once", async () => {
     const directory = makeDirectory();
     const dead = storeOf(directory, 2 ** 30, new Set());
-    const program = bundled("contender.ts");
+    const program = bundled(join(import.meta.dirname, "contender.ts"), makeDirectory());
     const contenders = Array.from({ length: 8 }, () => fork(program, [directory], { execArgv: [] }));
     try {
       await Promise.all(contenders.map(answerOf));
@@ -326,18 +325,6 @@ describe("a lock on disk", () => {
     }
   });
 });
-
-/** A program beside these tests, in one file that Node runs without a loader. */
-function bundled(name: string): string {
-  const outfile = join(makeDirectory(), "program.mjs");
-  const entryPoints = [fileURLToPath(new URL(name, import.meta.url))];
-  buildSync({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", banner: { js: REQUIRE } });
-  return outfile;
-}
-
-/** What is bundled may be of the older kind of modules. */
-const REQUIRE =
-  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 function answerOf(contender: ChildProcess): Promise<unknown> {
   return new Promise((resolve) => contender.once("message", resolve));

@@ -1,7 +1,8 @@
 import { memoryStore } from "../../src/stores/memory.ts";
 import { describeStore } from "../contracts/store.ts";
+import { LONG } from "../long.ts";
 
-describeStore("the memory store", { killsEvery: 1 }, () => {
+describeStore("the memory store", { killsEvery: LONG ? 1 : 4 }, () => {
   const store = memoryStore();
   return {
     store,

@@ -98,5 +98,5 @@ describe("a machine that loses its power", () => {
     world.close();
   });
 
-  describeKills(openWorld, LONG ? 1 : 4);
+  describeKills(openWorld, LONG ? 1 : 8);
 });

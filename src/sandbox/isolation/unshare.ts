@@ -32,20 +32,26 @@ mkdir "$root/proc" "$root/dev" "$root/old"
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
 echo 1 > "$root/proc/sys/user/max_user_namespaces"
 exec 7< "$root/proc/sys/user"
-for name in sys sysrq-trigger irq bus; do
-  [ ! -e "$root/proc/$name" ] || { mount --bind "$root/proc/$name" "$root/proc/$name"
-    mount -o remount,bind,ro,nosuid,nodev,noexec "$root/proc/$name"; }
-done
 mount -t tmpfs -o size=1m,mode=755,nosuid sandbox "$root/dev"
-for name in null zero full random urandom tty; do
-  : > "$root/dev/$name"; mount --bind "/dev/$name" "$root/dev/$name"
-done
+mkdir "$root/dev/shm"
+cd "$root"
+{
+  for name in sys sysrq-trigger irq bus; do
+    [ ! -e "proc/$name" ] || echo "proc/$name proc/$name none bind,ro,nosuid,nodev,noexec"
+  done
+  for name in null zero full random urandom tty; do
+    : > "dev/$name"; echo "/dev/$name dev/$name none bind"
+  done
+  echo "sandbox dev/shm tmpfs size=$1,mode=1777,nosuid,nodev"
+} > mounts
+mount --all --fstab ./mounts
+rm mounts; shift
 ln -s /proc/self/fd "$root/dev/fd"
 ln -s /proc/self/fd/0 "$root/dev/stdin"; ln -s /proc/self/fd/1 "$root/dev/stdout"; ln -s /proc/self/fd/2 "$root/dev/stderr"
-mkdir "$root/dev/shm"; mount -t tmpfs -o "size=$1,mode=1777,nosuid,nodev" sandbox "$root/dev/shm"; shift
 mount -o remount,bind,ro,nosuid "$root/dev"
+folder() { [ -d "$1" ] || mkdir -p "$1"; }
 show() {
-  if [ -d "$1" ]; then mkdir -p "$2"; else mkdir -p "\${2%/*}"; [ -e "$2" ] || : > "$2"; fi
+  if [ -d "$1" ]; then folder "$2"; else folder "\${2%/*}"; [ -e "$2" ] || : > "$2"; fi
   mount --rbind -- "$1" "$2"
   while read -r id parent device from place options rest; do
     case $place in *\\\\*) place=$(printf '%b.' "$place"); place=\${place%.};; esac
@@ -60,9 +66,9 @@ while [ "$1" != - ]; do
   case $1 in
     loopback) loopback 2>/dev/null || { echo "no loopback network: install iproute2" >&2; exit 1; }; shift;;
     ro|rw) show "$2" "$root$3" "$1"; shift 3;;
-    link) mkdir -p "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
-    folder) mkdir -p "$root$2"; shift 2;;
-    scratch) mkdir -p "$root$3"; mount -t tmpfs -o "size=$2,mode=1777,nosuid,nodev" sandbox "$root$3"; shift 3;;
+    link) folder "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
+    folder) folder "$root$2"; shift 2;;
+    scratch) folder "$root$3"; mount -t tmpfs -o "size=$2,mode=1777,nosuid,nodev" sandbox "$root$3"; shift 3;;
   esac
 done
 shift

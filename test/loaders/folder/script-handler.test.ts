@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../../../src/core/values.ts";
 import type { LoaderHost } from "../../../src/loaders/folder/host.ts";
 import { callScript, declaredEnv, type Script, type ScriptCall } from "../../../src/loaders/folder/script-handler.ts";
 import { livingProcess } from "../../../src/sandbox/processes.ts";
+import { spreadOf } from "../../long.ts";
 import { foreignHost, hasPython, makeFolder } from "../foreign.ts";
 
 interface Parts {
@@ -72,44 +73,59 @@ describe("a JavaScript handler", () => {
     expect(await run("h.mjs", "export const first = () => 1; export const second = () => 2;", { script })).toBe(2);
   });
 
-  test.each<[string, Json]>([
-    ["undefined", null],
-    ["null", null],
-    ["'text'", "text"],
-    ["0", 0],
-    ["false", false],
-    ["NaN", null],
-    ["[NaN, Infinity, undefined]", [null, null, null]],
-    ["({ a: undefined, b: new Date(0) })", { b: "1970-01-01T00:00:00.000Z" }],
-    ["'\\u2028\\n\\ud83d\\ude00 é'", "\u2028\n😀 é"],
-    ["Promise.resolve([1])", [1]],
-  ])("that returns %s gives %j", async (expression, value) => {
+  test.each(
+    spreadOf<[string, Json]>(
+      [
+        ["undefined", null],
+        ["null", null],
+        ["'text'", "text"],
+        ["0", 0],
+        ["false", false],
+        ["NaN", null],
+        ["[NaN, Infinity, undefined]", [null, null, null]],
+        ["({ a: undefined, b: new Date(0) })", { b: "1970-01-01T00:00:00.000Z" }],
+        ["'\\u2028\\n\\ud83d\\ude00 é'", "\u2028\n😀 é"],
+        ["Promise.resolve([1])", [1]],
+      ],
+      4,
+    ),
+  )("that returns %s gives %j", async (expression, value) => {
     expect(await run("h.js", `export default () => ${expression};`)).toEqual(value);
   });
 
-  test.each([
-    ["() => 1", "the result is no JSON: a function is no JSON"],
-    ["({ a: [() => 1] })", 'the result is no JSON: a function at "0" is no JSON'],
-    ["10n", "the result is no JSON: a bigint is no JSON"],
-    ["Symbol('x')", "the result is no JSON: a symbol is no JSON"],
-    ["(() => { const a = {}; a.a = a; return a; })()", "the result is no JSON: it refers to itself"],
-    ["({ toJSON() { throw new Error('not me'); } })", "the result is no JSON: not me"],
-    ["JSON.parse('['.repeat(900) + ']'.repeat(900))", "nested too deep"],
-  ])("that returns %s fails clearly", async (expression, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["() => 1", "the result is no JSON: a function is no JSON"],
+        ["({ a: [() => 1] })", 'the result is no JSON: a function at "0" is no JSON'],
+        ["10n", "the result is no JSON: a bigint is no JSON"],
+        ["Symbol('x')", "the result is no JSON: a symbol is no JSON"],
+        ["(() => { const a = {}; a.a = a; return a; })()", "the result is no JSON: it refers to itself"],
+        ["({ toJSON() { throw new Error('not me'); } })", "the result is no JSON: not me"],
+        ["JSON.parse('['.repeat(900) + ']'.repeat(900))", "nested too deep"],
+      ],
+      3,
+    ),
+  )("that returns %s fails clearly", async (expression, message) => {
     expect(await failure(run("h.js", `export default () => ${expression};`))).toContain(message);
   });
 
-  test.each([
-    ["throw new Error('no such city');", "no such city"],
-    ["throw 'plain text';", "plain text"],
-    ["throw { message: 'an object' };", "an object"],
-    ["throw { code: 7 };", 'it threw {"code":7}'],
-    ["throw undefined;", "it threw undefined"],
-    ["throw new TypeError('fetch failed', { cause: new Error('why') });", "fetch failed: why"],
-    ["await Promise.reject(new TypeError('late'));", "late"],
-    ["setTimeout(() => { throw new Error('behind its back'); }); await new Promise(() => {});", "behind its back"],
-    ["await new Promise(() => {});", "it waits for something that never happens"],
-  ])("%s: the message is the error", async (body, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["throw new Error('no such city');", "no such city"],
+        ["throw 'plain text';", "plain text"],
+        ["throw { message: 'an object' };", "an object"],
+        ["throw { code: 7 };", 'it threw {"code":7}'],
+        ["throw undefined;", "it threw undefined"],
+        ["throw new TypeError('fetch failed', { cause: new Error('why') });", "fetch failed: why"],
+        ["await Promise.reject(new TypeError('late'));", "late"],
+        ["setTimeout(() => { throw new Error('behind its back'); }); await new Promise(() => {});", "behind its back"],
+        ["await new Promise(() => {});", "it waits for something that never happens"],
+      ],
+      3,
+    ),
+  )("%s: the message is the error", async (body, message) => {
     expect(await failure(run("h.js", `export default async () => { ${body} };`))).toBe(message);
   });
 
@@ -119,13 +135,18 @@ describe("a JavaScript handler", () => {
     );
   });
 
-  test.each([
-    ["export const other = 1;", "it has no default export that is a function (it exports: other)"],
-    ["export default { handler() {} };", "it has no default export that is a function (it exports: default)"],
-    ["1;", "it has no default export that is a function (it exports: nothing)"],
-    ["export default (", "Unexpected end of input"],
-    ["import './nowhere.js';", "nowhere.js"],
-  ])("a file that reads %s fails clearly", async (text, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["export const other = 1;", "it has no default export that is a function (it exports: other)"],
+        ["export default { handler() {} };", "it has no default export that is a function (it exports: default)"],
+        ["1;", "it has no default export that is a function (it exports: nothing)"],
+        ["export default (", "Unexpected end of input"],
+        ["import './nowhere.js';", "nowhere.js"],
+      ],
+      2,
+    ),
+  )("a file that reads %s fails clearly", async (text, message) => {
     expect(await failure(run("h.js", text))).toContain(message);
   });
 
@@ -170,16 +191,19 @@ describe("a JavaScript handler", () => {
 });
 
 describe("a TypeScript handler", () => {
-  test.each([["commonjs"], ["module"], [undefined]])("runs where package.json says type %s", async (type) => {
-    const files = { "package.json": { type }, "lib.ts": "export enum Size { Small = 1, Big }" };
-    const text = `
+  test.each(spreadOf([["commonjs"], ["module"], [undefined]], 1))(
+    "runs where package.json says type %s",
+    async (type) => {
+      const files = { "package.json": { type }, "lib.ts": "export enum Size { Small = 1, Big }" };
+      const text = `
       import { Size } from "./lib.ts";
       interface Args { readonly n: number }
       export const named = (args: Args): number => args.n * Size.Big;
       export default async function handler({ n }: Args): Promise<number> { return n + Size.Big; }`;
-    expect(await run("h.ts", text, { files, input: { n: 5 } })).toBe(7);
-    expect(await run("h.ts", text, { files, input: { n: 5 }, script: { export: "named" } })).toBe(10);
-  });
+      expect(await run("h.ts", text, { files, input: { n: 5 } })).toBe(7);
+      expect(await run("h.ts", text, { files, input: { n: 5 }, script: { export: "named" } })).toBe(10);
+    },
+  );
 
   test("leaves nothing behind in the folder", async () => {
     const directory = makeFolder({ "h.ts": "export default (): number => 1;" });
@@ -188,11 +212,16 @@ describe("a TypeScript handler", () => {
     expect(readdirSync(directory)).toEqual(["h.ts"]);
   });
 
-  test.each([
-    ["export default () => { throw new Error('typed'); };", "typed"],
-    ["export const a: number = 1;", "it has no default export that is a function"],
-    ["export default (: string) => 1;", "h.ts"],
-  ])("that reads %s fails clearly", async (text, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["export default () => { throw new Error('typed'); };", "typed"],
+        ["export const a: number = 1;", "it has no default export that is a function"],
+        ["export default (: string) => 1;", "h.ts"],
+      ],
+      1,
+    ),
+  )("that reads %s fails clearly", async (text, message) => {
     expect(await failure(run("h.ts", text))).toContain(message);
   });
 });
@@ -225,44 +254,59 @@ def handler(args):
     expect(await run("h.py", text, { input: { n: 1 } })).toEqual(value);
   });
 
-  test.each([
-    ["async def handler(args):\n    return 1", 1],
-    ["from lib import handler", 2],
-    ["from lib import *", 2],
-    ["try:\n    import nothing_like_it\nexcept ImportError:\n    def handler(args):\n        return 3", 3],
-    ["handler = lambda args: 4", 4],
-    ["def handler(args):\n    pass", null],
-    ["import os\ndef handler(args):\n    os.system('echo noise'); return 'é\\n😀'", "é\n😀"],
-    ["import os, sys\ndef handler(args):\n    return [os.getcwd() == args['__workDir'], len(sys.argv)]", [true, 1]],
-  ])("may be written %j", async (text, value) => {
+  test.each(
+    spreadOf(
+      [
+        ["async def handler(args):\n    return 1", 1],
+        ["from lib import handler", 2],
+        ["from lib import *", 2],
+        ["try:\n    import nothing_like_it\nexcept ImportError:\n    def handler(args):\n        return 3", 3],
+        ["handler = lambda args: 4", 4],
+        ["def handler(args):\n    pass", null],
+        ["import os\ndef handler(args):\n    os.system('echo noise'); return 'é\\n😀'", "é\n😀"],
+        ["import os, sys\ndef handler(args):\n    return [os.getcwd() == args['__workDir'], len(sys.argv)]", [true, 1]],
+      ],
+      3,
+    ),
+  )("may be written %j", async (text, value) => {
     const files = { "lib.py": "def handler(args):\n    return 2" };
     expect(await run("h.py", text, { files, call: { withWorkDir: true } })).toEqual(value);
   });
 
-  test.each([
-    ["return float('nan')", "the result is no JSON: it holds NaN or Infinity, which JSON does not have"],
-    ["return {'a': [float('inf')]}", "the result is no JSON: it holds NaN or Infinity, which JSON does not have"],
-    ["return {1, 2}", "the result is no JSON: Object of type set is not JSON serializable"],
-    ["a = []; a.append(a); return a", "the result is no JSON: it refers to itself"],
-    ["raise ValueError('no such city')", "no such city"],
-    ["raise ValueError()", "ValueError"],
-    ["return args['text']", "KeyError: 'text'"],
-    ["return nothing", "NameError: name 'nothing' is not defined"],
-    ["import sys; sys.exit(3)", "the script h.py ended with exit code 3"],
-    ["import sys; sys.exit('gave up')", "the script h.py ended with exit code 1: gave up"],
-    ["import sys; sys.exit(0)", "the script h.py ended without a result"],
-    ["import os; os.kill(os.getpid(), 9)", "the script h.py was ended by a signal"],
-  ])("%s fails clearly", async (body, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["return float('nan')", "the result is no JSON: it holds NaN or Infinity, which JSON does not have"],
+        ["return {'a': [float('inf')]}", "the result is no JSON: it holds NaN or Infinity, which JSON does not have"],
+        ["return {1, 2}", "the result is no JSON: Object of type set is not JSON serializable"],
+        ["a = []; a.append(a); return a", "the result is no JSON: it refers to itself"],
+        ["raise ValueError('no such city')", "no such city"],
+        ["raise ValueError()", "ValueError"],
+        ["return args['text']", "KeyError: 'text'"],
+        ["return nothing", "NameError: name 'nothing' is not defined"],
+        ["import sys; sys.exit(3)", "the script h.py ended with exit code 3"],
+        ["import sys; sys.exit('gave up')", "the script h.py ended with exit code 1: gave up"],
+        ["import sys; sys.exit(0)", "the script h.py ended without a result"],
+        ["import os; os.kill(os.getpid(), 9)", "the script h.py was ended by a signal"],
+      ],
+      4,
+    ),
+  )("%s fails clearly", async (body, message) => {
     expect(await failure(run("h.py", `def handler(args):\n    ${body}`))).toBe(message);
   });
 
-  test.each([
-    ["def handler(args:\n    pass", "SyntaxError"],
-    ["import nothing_like_it\ndef handler(args): pass", "No module named 'nothing_like_it'"],
-    ["print('half {')", "the script h.py printed what is no JSON: half {"],
-    ["print(float('nan'))", "the script h.py printed what is no JSON: nan"],
-    ["raise ValueError('top')", "ValueError: top"],
-  ])("a file that reads %j fails clearly", async (text, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["def handler(args:\n    pass", "SyntaxError"],
+        ["import nothing_like_it\ndef handler(args): pass", "No module named 'nothing_like_it'"],
+        ["print('half {')", "the script h.py printed what is no JSON: half {"],
+        ["print(float('nan'))", "the script h.py printed what is no JSON: nan"],
+        ["raise ValueError('top')", "ValueError: top"],
+      ],
+      2,
+    ),
+  )("a file that reads %j fails clearly", async (text, message) => {
     expect(await failure(run("h.py", text))).toContain(message);
   });
 
@@ -402,11 +446,19 @@ describe("a handler that means harm", () => {
     expect(livingProcess(pid)).toBeUndefined();
   });
 
-  test.each([
-    ["h.js", "export default () => { for (let n = 0; n < 100; n++) console.log('x'.repeat(1e6)); return 'done'; };"],
-    ["h.sh", "yes | head -c 100000000; echo '1'"],
-    ["h.js", "export default () => 'x'.repeat(1e8);"],
-  ])("%s that prints 100 MB is told so, or its print is lost: %s", async (file, text) => {
+  test.each(
+    spreadOf(
+      [
+        [
+          "h.js",
+          "export default () => { for (let n = 0; n < 100; n++) console.log('x'.repeat(1e6)); return 'done'; };",
+        ],
+        ["h.sh", "yes | head -c 100000000; echo '1'"],
+        ["h.js", "export default () => 'x'.repeat(1e8);"],
+      ],
+      1,
+    ),
+  )("%s that prints 100 MB is told so, or its print is lost: %s", async (file, text) => {
     const outcome = await run(file, text).catch((error: Error) => error.message);
     expect([`the script ${file} printed more than 10 MB`, "done"]).toContain(outcome);
   });
@@ -415,13 +467,18 @@ describe("a handler that means harm", () => {
     expect(await run("h.sh", "exec <&-; echo 1", { input: { text: "x".repeat(1024 * 1024) } })).toBe(1);
   });
 
-  test.each([
-    ["process.exit(3);", "the script h.js ended with exit code 3"],
-    ["process.exit(0);", "the script h.js ended without a result"],
-    ["process.kill(process.pid, 'SIGKILL');", "the script h.js was ended by a signal"],
-    ["process.abort();", "the script h.js was ended by a signal"],
-    ["process.stderr.write('half {'); process.exit(1);", "the script h.js ended with exit code 1: half {"],
-  ])("a handler that does %s fails clearly", async (body, message) => {
+  test.each(
+    spreadOf(
+      [
+        ["process.exit(3);", "the script h.js ended with exit code 3"],
+        ["process.exit(0);", "the script h.js ended without a result"],
+        ["process.kill(process.pid, 'SIGKILL');", "the script h.js was ended by a signal"],
+        ["process.abort();", "the script h.js was ended by a signal"],
+        ["process.stderr.write('half {'); process.exit(1);", "the script h.js ended with exit code 1: half {"],
+      ],
+      2,
+    ),
+  )("a handler that does %s fails clearly", async (body, message) => {
     expect(await failure(run("h.js", `export default () => { ${body} };`))).toContain(message);
   });
 });

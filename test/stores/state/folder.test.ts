@@ -15,12 +15,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
 import { afterEach, describe, expect, it } from "vitest";
 import type { StateStore } from "../../../src/core/ports.ts";
 import { folderState } from "../../../src/stores/state/folder.ts";
 import { memoryState } from "../../../src/stores/state/memory.ts";
+import { bundled } from "../../bundled.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
 import { LONG } from "../../long.ts";
@@ -41,16 +40,6 @@ function stateIn(directory: string, isAlive: () => boolean = () => true): StateS
   processes += 1;
   return folderState({ directory, self: { pid: processes, host: "here", started: "" }, isAlive });
 }
-
-function keeper(): string {
-  const outfile = join(makeFolder(), "keeper.mjs");
-  const entryPoints = [fileURLToPath(new URL("keeper.ts", import.meta.url))];
-  buildSync({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", banner: { js: REQUIRE } });
-  return outfile;
-}
-
-const REQUIRE =
-  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 async function saidBy(child: ChildProcess): Promise<string[]> {
   let text = "";
@@ -178,7 +167,7 @@ describe("a folder of states", () => {
 
 describe("processes beside each other at a folder of states", () => {
   it("lose nothing and apply nothing twice", async () => {
-    const [program, directory] = [keeper(), makeFolder()];
+    const [program, directory] = [bundled(join(import.meta.dirname, "keeper.ts"), makeFolder()), makeFolder()];
     const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
     const children = names.map((name) => spawn(process.execPath, [program, "folder", directory, name, "5"]));
     const told = (await Promise.all(children.map(saidBy))).flat();
@@ -190,7 +179,7 @@ describe("processes beside each other at a folder of states", () => {
   });
 
   it("that are killed in the middle leave what they had told, whole, and nothing half", async () => {
-    const [program, directory] = [keeper(), makeFolder()];
+    const [program, directory] = [bundled(join(import.meta.dirname, "keeper.ts"), makeFolder()), makeFolder()];
     const told = new Set<string>();
     for (let round = 0; round < (LONG ? 60 : 8); round++) {
       const child = spawn(process.execPath, [program, "folder", directory, `k${round}`, "100000"]);

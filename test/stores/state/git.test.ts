@@ -1,13 +1,23 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
 import { afterEach, describe, expect, it } from "vitest";
 import type { StateStore } from "../../../src/core/ports.ts";
 import { gitState } from "../../../src/stores/state/git.ts";
+import { bundled } from "../../bundled.ts";
+import { makeProject } from "../../cli/program.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
 
@@ -33,9 +43,22 @@ function git(directory: string, ...args: string[]): string {
 
 /** A checkout with one commit on main, and its origin. */
 function makeCheckout(): { checkout: string; origin: string } {
+  template ??= makeTemplate();
   const [origin, checkout] = [makeFolder(), makeFolder()];
-  git(origin, "init", "--quiet", "--bare");
-  git(checkout, "init", "--quiet");
+  cpSync(template.origin, origin, { recursive: true });
+  cpSync(template.checkout, checkout, { recursive: true });
+  const config = join(checkout, ".git", "config");
+  writeFileSync(config, readFileSync(config, "utf8").replace(template.origin, origin));
+  return { checkout, origin };
+}
+
+let template: ReturnType<typeof makeTemplate> | undefined;
+
+function makeTemplate() {
+  const [origin, checkout] = [makeProject(), makeProject()];
+  git(origin, "init", "--quiet", "--bare", "--template=");
+  git(checkout, "init", "--quiet", "--template=");
+  for (const directory of [join(origin, "hooks"), join(checkout, ".git", "hooks")]) mkdirSync(directory);
   writeFileSync(join(checkout, "app.js"), "1\n");
   git(checkout, "add", ".");
   git(checkout, "commit", "--quiet", "-m", "begin");
@@ -241,9 +264,7 @@ describe("a hostile checkout", () => {
 describe("processes beside each other at a branch", () => {
   it("lose nothing and apply nothing twice; who gave up can come again", async () => {
     const { checkout } = makeCheckout();
-    const outfile = join(makeFolder(), "keeper.mjs");
-    const entryPoints = [fileURLToPath(new URL("keeper.ts", import.meta.url))];
-    buildSync({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", banner: { js: REQUIRE } });
+    const outfile = bundled(join(import.meta.dirname, "keeper.ts"), makeFolder());
     const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
     const run = async (name: string) => {
       const child = spawn(process.execPath, [outfile, "git", checkout, name, "1"], { env: ENV });
@@ -262,6 +283,3 @@ describe("processes beside each other at a branch", () => {
     expect(entries.find(({ key }) => key === "shared")).toMatchObject({ runs: 10, seen: 10 });
   }, 120_000);
 });
-
-const REQUIRE =
-  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
