@@ -300,6 +300,7 @@ const bodies = lazy(
         note: z.string().optional(),
         late: z.literal(true).optional().describe("nobody answered in time"),
         digest: z.string().optional().describe("of the plan that was approved"),
+        later: z.literal(true).optional().describe("the run goes on by a resume, or by a later word"),
         settings: settingsSchema().partial().describe("what changes as the run goes on"),
       }),
       z.object({

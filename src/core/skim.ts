@@ -97,6 +97,7 @@ const tellingSchema = lazy(() =>
       type: z.enum(["run:resume", "approval:given"]),
       ...moment(),
       settings: settingsSchema().pick({ model: true }).partial(),
+      later: z.literal(true).optional(),
     }),
   ]),
 );

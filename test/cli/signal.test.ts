@@ -83,10 +83,53 @@ describe("signal", () => {
   it("records the word alone with --no-run, and resume goes on", async () => {
     const { cwd, signal } = await waitingRun();
     expect(await signal("each[a]/ask", "--approve", "--no-run")).toMatchObject({ code: 0 });
-    expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "approval:given", at: "each[a]" });
-    expect(await runHere(["runs", "verify", "r"], { cwd })).toMatchObject({ code: 1 });
+    expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "approval:given", at: "each[a]", later: true });
+    const { stdout } = await runHere(["runs", "list", "--json"], { cwd });
+    expect(JSON.parse(stdout).runs).toMatchObject([{ id: "r", status: "waiting" }]);
     expect(await runHere(["resume", "r"], { cwd })).toMatchObject({ code: 7 });
     expect(readEvents(cwd, "r").at(-1)).toMatchObject({ status: "waiting", waiting: [{ node: "each[b]/ask" }] });
+  });
+
+  describe("of several words that a run waits for", () => {
+    const BESIDE = ASKING.replace("over: input.list", "over: input.list, concurrency: 2");
+    const said = (cwd: string) =>
+      readEvents(cwd, "r").flatMap((event) => (event.type === "approval:given" ? [event] : []));
+
+    it("takes each alone, in any order, and resume goes on with all", async () => {
+      const { cwd, signal } = await waitingRun(BESIDE);
+      expect(await signal("each[b]/ask", "--deny", "--no-run")).toMatchObject({ code: 0 });
+      expect(await signal("each[b]/ask", "--approve", "--no-run")).toMatchObject({ code: 2 });
+      expect(await signal("each[a]/ask", "--approve", "--no-run")).toMatchObject({ code: 0 });
+      expect(await signal("each[a]/ask", "--approve")).toMatchObject({ code: 2 });
+      expect(await runHere(["resume", "r"], { cwd })).toMatchObject({ code: 0 });
+      expect(said(cwd)).toMatchObject([
+        { at: "each[b]", approved: false },
+        { at: "each[a]", approved: true },
+      ]);
+      const replayed = await runHere(["replay", "r", "--json"], { cwd });
+      expect([replayed.code, JSON.parse(replayed.stdout).status]).toEqual([0, "succeeded"]);
+      expect(await runHere(["runs", "verify", "r"], { cwd })).toMatchObject({ code: 0 });
+    });
+
+    it("goes on with those so far once one is not for later, or resume is told to", async () => {
+      const { cwd, signal } = await waitingRun(BESIDE);
+      await signal("each[b]/ask", "--approve", "--no-run");
+      expect(await signal("each[a]/ask", "--approve")).toMatchObject({ code: 0 });
+      const other = await waitingRun(BESIDE);
+      await other.signal("each[b]/ask", "--approve", "--no-run");
+      expect(await runHere(["resume", "r"], { cwd: other.cwd })).toMatchObject({ code: 7 });
+      expect(readEvents(other.cwd, "r").at(-1)).toMatchObject({ waiting: [{ node: "each[a]/ask" }] });
+      expect(await other.signal("each[a]/ask", "--approve")).toMatchObject({ code: 0 });
+      expect(said(cwd)).toHaveLength(2);
+    });
+
+    it("applies nothing before the run has gone on with them", async () => {
+      const { cwd, signal } = await waitingRun(BESIDE);
+      await signal("each[a]/ask", "--approve", "--no-run");
+      await signal("each[b]/ask", "--approve", "--no-run");
+      const { code, stderr } = await runHere(["apply", "r", "--yes"], { cwd });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/has not ended\n {2}carry it on first/)]);
+    });
   });
 
   it.each([

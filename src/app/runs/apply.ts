@@ -8,7 +8,7 @@ import type { Operation, Plan } from "../../core/operation.ts";
 import { isStatePut } from "../../core/own/state.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { isUnchained } from "../../core/record/chain.ts";
-import { endOf, waitsIn } from "../../core/record/waiting.ts";
+import { endOf, laterWords, waitsIn } from "../../core/record/waiting.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";
 import { EXECUTOR, type Logger } from "../../core/skill.ts";
 import { defined, isObject, type Json } from "../../core/values.ts";
@@ -80,7 +80,7 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
     const signal = `skillflow signal ${record.run} ${wait.node} --approve`;
     throw wrong(`run ${record.run} waits for a person's word at ${wait.node}`, `give it first: ${signal}, or --deny`);
   }
-  if (!endOf(events)) {
+  if (!endOf(events) || laterWords(events).length > 0) {
     throw wrong(`run ${record.run} has not ended`, `carry it on first: skillflow resume ${record.run}`);
   }
   return { stored, operations, planned: state.run.operations.filter(({ withdrawn }) => !withdrawn) };

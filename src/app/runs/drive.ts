@@ -8,7 +8,7 @@ import type { ChangedPrompt } from "../../core/prompt.ts";
 import { redactDecision } from "../../core/record/content.ts";
 import { memoryOfEnd } from "../../core/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/record/result.ts";
-import { endOf, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
+import { endOf, laterWords, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
 import { changedSettings, recordedSettings } from "../../core/settings/settings.ts";
 import type { Logger } from "../../core/skill.ts";
 import { cutText, defined } from "../../core/values.ts";
@@ -104,7 +104,8 @@ export async function resumeRun(
       ...(said ? [wordOf(events, said, { now, settings: changes })] : []),
       ...lateWords(events, now),
     ]);
-    return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
+    if (words.length > 0 || laterWords(events).length === 0)
+      return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
   }
   const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
   const day = ended
@@ -128,14 +129,19 @@ export interface Onwards {
   readonly said?: Said | undefined;
 }
 
-/** Records a person's word, and leaves the run to whoever goes on with it. */
-export async function recordWord(workspace: Workspace, run: string, said: Said): Promise<void> {
+/** Records a person's word, and leaves the run to whoever goes on with it: at once, or when it is resumed. */
+export async function recordWord(
+  workspace: Workspace,
+  run: string,
+  said: Said,
+  { later }: { readonly later: boolean },
+): Promise<void> {
   const { journal, events } = await workspace.store.open(run);
   try {
     const { key, body, at } = wordOf(events, said, { now: Date.now(), settings: {} });
     for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
     const word = redactDecision(body, environmentRedactor(workspace));
-    await journal.record(key, async () => [{ ...word, ...defined("at", at) }]);
+    await journal.record(key, async () => [{ ...word, ...(later ? { later } : {}), ...defined("at", at) }]);
   } finally {
     await journal.close();
   }

@@ -3,7 +3,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../../core/record/run-summary.ts";
-import { endOf } from "../../core/record/waiting.ts";
+import { endOf, takesUp } from "../../core/record/waiting.ts";
 import type { RunList } from "../../reports/site/runs.ts";
 import { filesOfRun } from "../../stores/file.ts";
 import { isHeld } from "../../stores/lock.ts";
@@ -109,7 +109,7 @@ async function* follow(workspace: Workspace, id: string, after: number, signal: 
     const news = await read();
     for (const event of news) {
       seen = event.seq;
-      if (event.type === "run:resume" || event.type === "approval:given") over = false;
+      if (takesUp(event)) over = false;
       if (event.type === "workflow:end") over = true;
       if (event.seq > after) yield event;
     }

@@ -123,7 +123,7 @@ function approvalIn({ approve, deny }: Flags): boolean {
 async function recordAlone(io: Io, flags: Flags, run: string, said: Said): Promise<number> {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const queue = flags.detach === true ? queueOf(workspace, flags) : undefined;
-  await recordWord(workspace, run, said);
+  await recordWord(workspace, run, said, { later: queue === undefined });
   await queue?.requeue(run);
   const word = said.approved ? "approved" : "denied";
   const next = queue ? "" : `  next: ${programName(io)} resume ${plainLine(run)}\n`;

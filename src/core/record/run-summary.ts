@@ -6,6 +6,8 @@ import type { Skimmed, SkimmedRun } from "../skim.ts";
 import { degradedNodes } from "./degraded.ts";
 import { costOf, type RunResult, statusOf } from "./result.ts";
 
+import { takesUp } from "./waiting.ts";
+
 /** A run on a line of a list (`skillflow.runs/1`). */
 export interface RunSummary {
   readonly id: string;
@@ -42,6 +44,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     if (event.type === "model:reply") addUsage(usage, event.usage);
     if (event.type === "workflow:end") end = event;
     if (event.type !== "run:resume" && event.type !== "approval:given") continue;
+    if (!takesUp(event)) continue;
     model = event.settings.model ?? model;
     end = undefined;
   }
@@ -70,12 +73,13 @@ function activeTime(events: readonly Skimmed[]): number {
   let spent = 0;
   let last = { text: "", time: 0, epoch: -1 };
   let hasEnded = false;
-  for (const { type, time: text, epoch } of events) {
+  for (const event of events) {
+    const { type, time: text, epoch } = event;
     const time = text === last.text ? last.time : Date.parse(text);
     if (epoch === last.epoch && !hasEnded) spent += Math.max(0, time - last.time) || 0;
     last = { text, time, epoch };
     if (type === "workflow:end") hasEnded = true;
-    if (type === "run:resume" || type === "approval:given") hasEnded = false;
+    if (takesUp(event)) hasEnded = false;
   }
   return Math.round(spent);
 }

@@ -1,5 +1,5 @@
 import { SkillflowError } from "../errors.ts";
-import type { EventOf, RunEvent, Settings, StepKey, Waiting } from "../event.ts";
+import type { Envelope, EventOf, RunEvent, Settings, StepKey, Waiting } from "../event.ts";
 import { defined, nearest } from "../values.ts";
 
 /** A run that waits for somebody's word, and the word (extensions G25). */
@@ -8,16 +8,30 @@ import { defined, nearest } from "../values.ts";
 export function endOf<Event extends { readonly type: string }>(
   events: readonly Event[],
 ): Extract<Event, { readonly type: "workflow:end" }> | undefined {
-  const last = events.findLast(
-    ({ type }) => type === "workflow:end" || type === "run:resume" || type === "approval:given",
-  );
+  const last = events.findLast((event) => event.type === "workflow:end" || takesUp(event));
   return last?.type === "workflow:end" ? (last as Extract<Event, { readonly type: "workflow:end" }>) : undefined;
+}
+
+/** Whether a run goes on by it; a word that is for later leaves it waiting. */
+export function takesUp(event: { readonly type: string; readonly later?: unknown }): boolean {
+  return event.type === "run:resume" || (event.type === "approval:given" && event.later !== true);
 }
 
 /** What a run waits for; empty where it does not wait. */
 export function waitsIn(events: readonly RunEvent[]): readonly Waiting[] {
   const end = endOf(events);
-  return end?.status === "waiting" ? (end.waiting ?? []) : [];
+  const said = new Set(laterWords(events).map(pathOf));
+  return end?.status === "waiting" ? (end.waiting ?? []).filter(({ node }) => !said.has(node)) : [];
+}
+
+/** The words that were recorded since the run's end, which it has not gone on with. */
+export function laterWords(events: readonly RunEvent[]): readonly (EventOf<"approval:given"> & Envelope)[] {
+  const end = events.findLastIndex((event) => event.type === "workflow:end" || takesUp(event));
+  return events.slice(end + 1).flatMap((event) => (event.type === "approval:given" ? [event] : []));
+}
+
+function pathOf({ at, node }: { readonly at?: string | undefined; readonly node: string }): string {
+  return at === undefined ? node : `${at}/${node}`;
 }
 
 export interface Said {
@@ -92,7 +106,7 @@ function nothingToDecide(events: readonly RunEvent[], node: string, waiting: rea
 
 function wordBefore(events: readonly RunEvent[], node: string): string | undefined {
   const word = events.findLast((event) => {
-    return event.type === "approval:given" && (event.at === undefined ? "" : `${event.at}/`) + event.node === node;
+    return event.type === "approval:given" && pathOf(event) === node;
   });
   if (word?.type !== "approval:given") return undefined;
   return `${node} was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;

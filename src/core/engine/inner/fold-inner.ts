@@ -111,13 +111,15 @@ export function foldAsked({ visit }: State, event: EventOf<"approval:asked"> & P
 
 /** The run goes on, as it does when it is resumed: also where nobody is there any more whom the word is to. */
 export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given">): void {
-  const { node, approved, by, note, late, settings } = event;
+  const { node, approved, by, note, late, later, settings } = event;
   const { run } = whole;
   run.settings = { ...run.settings, ...settings };
-  run.resumes += 1;
   run.afterwards += 1;
-  run.timeFrom = run.activeMs;
-  whole.end = undefined;
+  if (!later) {
+    run.resumes += 1;
+    run.timeFrom = run.activeMs;
+    whole.end = undefined;
+  }
   if (to?.visit?.asked && to.visit.node === node) {
     to.visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
   }
