@@ -91,7 +91,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
         if (asked.kind !== "open") return asked;
         const { run, by, waiting } = asked.link;
         try {
-          await recordWord(workspace, run, { node: waiting.node, approved, by, note });
+          await recordWord(workspace, run, { node: waiting.node, approved, by, note }, { later: false });
         } catch (error) {
           if (!(error instanceof SkillflowError) || error.code !== "usage.invalid") throw error;
           return { kind: "over", how: error.hint ?? error.message };
