@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { LONG, longer } from "../long.ts";
+import { SECRET, send, signed } from "../protocol/webhooks/listening.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, programCommand, readEvents, removeProjects } from "./program.ts";
+
+const WORKFLOW = {
+  id: "small",
+  name: "Small",
+  entry: "one",
+  inputs: { n: { type: "number", required: true } },
+  nodes: { one: { name: "One", instruction: "Say something." }, two: { name: "Two", instruction: "Say more." } },
+  edges: [{ from: "one", to: "two" }],
+};
+const FILES = {
+  "small.yml": WORKFLOW,
+  "script.json": {
+    replies: [
+      { node: "one", text: "said" },
+      { node: "two", text: "said more" },
+    ],
+  },
+  "listen.yml": {
+    model: "script:script.json",
+    sources: { hook: { kind: "generic", secret: "HOOK", workflow: "small.yml", input: { n: "{{body.n}}" } } },
+    limits: { queue: 5000, per_day: { max_runs: 5000 } },
+  },
+};
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+afterAll(removeProjects);
+
+interface Process {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly said: () => string;
+  readonly ended: Promise<number | null>;
+  /** Resolves once `isSo` holds; looked at whenever it says something. */
+  until(isSo: () => boolean): Promise<void>;
+}
+
+/** Resolves once it listens. */
+function start(
+  cwd: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Process> {
+  const program = programCommand(["listen", "--port", "0", ...args]);
+  const child = spawn(program.command, program.args, { cwd, env: { ...program.env, HOOK: SECRET, ...env } });
+  children.push(child);
+  let [out, err] = ["", ""];
+  const looks = new Set<() => void>();
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+    for (const look of looks) look();
+  });
+  const until = (isSo: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!isSo()) return;
+        looks.delete(look);
+        resolve();
+      };
+      looks.add(look);
+      look();
+    });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return new Promise((resolve, reject) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+      const url = /^listening on (http:\S+)$/m.exec(out)?.[1];
+      if (url !== undefined) resolve({ child, url, said: () => err, ended, until });
+    });
+    void ended.then((code) => reject(new Error(`it ended with ${code}: ${err}`)));
+  });
+}
+
+/** Sends again what was not answered, or refused for now, as vendors do. Gives the runs that were accepted. */
+async function deliver(count: number, living: () => Promise<Process>, onAccepted: (accepted: number) => void) {
+  const accepted = new Map<number, string>();
+  let next = 0;
+  const sender = async () => {
+    while (next < count) {
+      const n = next++;
+      while (!accepted.has(n)) {
+        const { url, ended } = await living();
+        const answer = await send(url, signed({ n }, { delivery: `n-${n}` })).catch(() => undefined);
+        if (!answer) await ended;
+        else if (answer.status < 300) accepted.set(n, String(answer.json.run));
+        if (accepted.has(n)) onAccepted(accepted.size);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, sender));
+  return accepted;
+}
+
+describe("the process", () => {
+  it(
+    "loses nothing that it accepted and begins nothing twice, however often it is killed in a burst",
+    async () => {
+      const [count, kills] = LONG ? [1000, 20] : [60, 3];
+      const cwd = makeProject(FILES);
+      let living = start(cwd);
+      let killed = 0;
+      const accepted = await deliver(
+        count,
+        () => living,
+        (size) => {
+          if (killed >= kills || size < ((killed + 1) * count) / (kills + 2)) return;
+          killed++;
+          living = living.then(({ child, ended }) => {
+            child.kill("SIGKILL");
+            return ended.then(() => start(cwd));
+          });
+        },
+      );
+      const now = await living;
+      expect(killed).toBe(kills);
+      expect(accepted.size).toBe(count);
+      expect(new Set(accepted.values()).size).toBe(count);
+      const isOver = (run: string) => readEvents(cwd, run).at(-1)?.type === "workflow:end";
+      await now.until(() => [...accepted.values()].every(isOver));
+      now.child.kill("SIGTERM");
+      expect(await now.ended).toBe(0);
+      for (const run of accepted.values()) {
+        const events = readEvents(cwd, run);
+        const replies = events.filter(({ type }) => type === "model:reply");
+        expect([run, replies.length, events.at(-1)]).toMatchObject([run, 2, { status: "succeeded" }]);
+      }
+      const { stdout } = await runHere(["runs", "list", "--json"], { cwd });
+      expect(JSON.parse(stdout).runs).toHaveLength(count);
+      // biome-ignore lint/suspicious/noConsole: what was measured
+      if (LONG) console.log(`${count} webhooks, ${killed} kills`);
+    },
+    longer(90_000),
+  );
+
+  it("says where it listens, and ends with 0 when it is told to", async () => {
+    const cwd = makeProject(FILES);
+    const { child, url, said, ended } = await start(cwd);
+    expect((await send(url, signed({ n: 1 }))).status).toBe(202);
+    expect((await send(url, { body: "{}" })).status).toBe(401);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(said()).toMatch(/POST \/hook \(generic\) starts small\.yml/);
+    expect(said()).toMatch(/● hook 202 accepted as hook-[0-9a-f]{20}\n/);
+    expect(said()).toMatch(/! hook 401 the signature is missing or wrong\n/);
+    expect(said()).toMatch(/hook-[0-9a-f]{20} ✔ .*in \d/);
+    expect(said()).not.toContain(SECRET);
+  });
+});
+
+describe("what keeps it from listening", () => {
+  it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
+    [
+      "no file",
+      ["--config", "lisen.yml"],
+      { HOOK: SECRET },
+      2,
+      /there is no file lisen\.yml[\s\S]*did you mean listen\.yml\?/,
+    ],
+    ["a variable that is not set", [], {}, 3, /HOOK/],
+    ["a port that is none", ["--port", "99999"], { HOOK: SECRET }, 2, /--port/],
+    ["a model that is none", ["--model", "nope"], { HOOK: SECRET }, 2, /nope/],
+  ])("%s", async (_, args, env, code, message) => {
+    const cwd = makeProject(FILES);
+    const ended = await runHere(["listen", ...args], { cwd, env });
+    expect([ended.code, ended.stdout]).toEqual([code, ""]);
+    expect(ended.stderr).toMatch(message);
+    expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
+  });
+});
