@@ -147,7 +147,8 @@ function readMemory({ env, cwd }: Host): TrustMemory {
 }
 
 /** What the command's own file, the project's and the user's own say, the nearer one first. */
-export function configFiles({ nearest: own, project, user }: Workspace): readonly ProjectConfig[] {
+export function configFiles(workspace: Pick<Workspace, "nearest" | "project" | "user">): readonly ProjectConfig[] {
+  const { nearest: own, project, user } = workspace;
   return [...(own ? [own] : []), ...[project, user].flatMap((file) => (file ? [file.config] : []))];
 }
 

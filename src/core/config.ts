@@ -7,6 +7,16 @@ import { mcpServerSchema, workflowLimitsSchema } from "./workflow.ts";
 /** Environment variables: the process's, or a map injected in their place (S2). */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** `50/minute`: so many begin in that time; a number: so many at a time. */
+const rateSchema = lazy(() =>
+  z.union([
+    z.int().min(1),
+    z
+      .string()
+      .regex(/^[1-9]\d{0,6}\/(?:second|minute|hour|day)$/, "is no rate such as 50/minute, nor a number at a time"),
+  ]),
+);
+
 /** `.skillflow.yml`, in a project and per user (cli ".skillflow.yml"). */
 export const projectConfigSchema = lazy(() =>
   z.strictObject({
@@ -18,6 +28,17 @@ export const projectConfigSchema = lazy(() =>
     limits: workflowLimitsSchema()
       .optional()
       .describe("what a run may spend; the strictest of files and workflow counts"),
+    rates: z
+      .strictObject({
+        runs: z.int().min(1).optional().describe("so many runs at a time"),
+        models: z
+          .record(z.string().min(1), rateSchema())
+          .optional()
+          .describe("PROVIDER:NAME, with * for anything -> how many of its calls"),
+        skills: z.record(z.string().min(1), rateSchema()).optional().describe("skill id -> how many of its calls"),
+      })
+      .optional()
+      .describe("what waits for its turn: over all workers of a database, else within the process"),
     skills: z
       .strictObject({
         extraDirs: z.array(z.string().min(1)).optional().describe("more skill folders, relative to this file"),

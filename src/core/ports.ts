@@ -170,6 +170,27 @@ export interface StateStore {
   forget(name: string, keys: readonly string[] | "all"): Promise<readonly string[]>;
 }
 
+/** How many of something may be under way, or begin in a time. */
+export interface Rate {
+  /** What it bounds: `model anthropic:* per minute`. */
+  readonly name: string;
+  readonly most: number;
+  /** The time in which so many begin; undefined where so many are under way at a time. */
+  readonly perMs: number | undefined;
+}
+
+/** As much of an AbortSignal as whoever waits needs. */
+export type Stopped = Pick<AbortSignal, "aborted" | "reason"> & {
+  addEventListener(type: "abort", hear: () => void, how: { readonly once: true }): void;
+  removeEventListener(type: "abort", hear: () => void): void;
+};
+
+/** Whose turn it is, first come, first served. A process that dies gives back what it had. */
+export interface Turns {
+  /** Gives what gives it back, once it is our turn; rejects with the signal's reason. `onWait` is told where it is not at once. */
+  take(rate: Rate, signal: Stopped, onWait: () => void): Promise<() => void>;
+}
+
 /** How a worker goes about it: it drives a run that it took from the queue as any process would, by the store. */
 export interface QueueWorker {
   /** How many runs at a time. */
@@ -199,6 +220,8 @@ export interface Intake extends Pick<RunQueue, "enqueue" | "requeue" | "work"> {
 export interface RunQueue {
   /** What runs remember, in the same place. */
   readonly states: StateStore;
+  /** Over all processes of the database. */
+  readonly turns: Turns;
   /** Of its database, without what is secret in the address. */
   readonly place: string;
   examine(): Promise<QueueState>;

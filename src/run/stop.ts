@@ -1,8 +1,7 @@
+import type { Stopped } from "../core/ports.ts";
+
 /** As much of an AbortSignal as those need who only listen. */
-export type Stopping = Pick<AbortSignal, "aborted" | "reason"> & {
-  addEventListener(type: "abort", hear: () => void, how: { readonly once: true }): void;
-  removeEventListener(type: "abort", hear: () => void): void;
-};
+export type Stopping = Stopped;
 
 /** What ends work before its time, made for every step and call: an AbortController only where somebody asks for one. */
 export class Stop implements Stopping {

@@ -14,6 +14,7 @@ import { AT } from "../contracts/deltas.ts";
 import { describeStates } from "../contracts/state.ts";
 import { codeOf, describeStore, does, messages, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
+import { describeTurns } from "../contracts/turns.ts";
 import { LONG } from "../long.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 
@@ -159,6 +160,25 @@ describe.skipIf(missing !== undefined)(what, () => {
     await database.rows("truncate skillflow.states");
     const open = () => databaseState(database, () => new Date(AT));
     return { store: open(), again: open };
+  });
+
+  describeTurns("turns in Postgres", () => process(Promise.resolve()).store.turns);
+
+  it("gives the turns of a process that died to those of others", async () => {
+    const [dead, next] = [process(Promise.resolve()), process(Promise.resolve())];
+    const rate = { name: "of the dead", most: 1, perMs: undefined };
+    const { signal } = new AbortController();
+    await dead.store.turns.take(rate, signal, () => undefined);
+    let [isWaiting, isDead] = [false, false];
+    const turn = next.store.turns.take(rate, signal, () => {
+      isWaiting = true;
+      void dead.locks.close().then(() => {
+        isDead = true;
+      });
+    });
+    const giveBack = await turn;
+    expect([isWaiting, isDead]).toEqual([true, true]);
+    giveBack();
   });
 
   let run = 0;

@@ -15,7 +15,7 @@ import { recordedSettings } from "../../core/settings/settings.ts";
 import { EXECUTOR, type Outcome, type ToolDescriptor } from "../../core/skill.ts";
 import { defined, isObject, type Json } from "../../core/values.ts";
 import { handlerConfig, offeredTools, recordSkill } from "../../loaders/registry/entry.ts";
-import { type CallTool, createCall } from "../../run/call.ts";
+import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { afterwardsIn } from "../../run/recall.ts";
 import { groupRecords } from "../../stores/journal.ts";
 import { openFetch } from "../fetch.ts";
@@ -32,6 +32,7 @@ import {
   skillOf,
 } from "./apply.ts";
 import { applyPut } from "./memory.ts";
+import { openPace } from "./rates.ts";
 
 /** Carries out what was approved, in order; goes on after a failure with what does not depend on it. */
 export async function applyPlan(
@@ -179,10 +180,12 @@ function callerOf(
   const { record } = reviewed.stored;
   const blobs = workspace.store.blobs(record.run);
   let callTool: CallTool | undefined;
+  const pace = openPace(workspace);
+  const paced = (options: CallOptions) => pace?.callTool(createCall(options)) ?? createCall(options);
   return async ({ tool, input, name, operation }) => {
     if (isStatePut(tool)) return attempted(() => applyPut(workspace, record, { operation, input }));
     const { id } = operation;
-    callTool ??= createCall({
+    callTool ??= paced({
       run: record.run,
       findHandler(call) {
         const own = ownHandler(call, { workspace, record, entries, blobs });

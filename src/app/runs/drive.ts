@@ -34,6 +34,7 @@ export { blameStray } from "../../run/stray.ts";
 
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
+import { openPace, type Pace } from "./rates.ts";
 
 export interface Watch {
   readonly observers: readonly Observer[];
@@ -209,6 +210,11 @@ interface Opened {
   readonly afterwards: readonly Afterwards[];
 }
 
+interface Paced {
+  readonly pace: Pace | undefined;
+  readonly onProgress: (node: string | undefined, message: string) => void;
+}
+
 /** Whatever keeps a run from being driven leaves it free for the next who tries. */
 async function closingOnFailure<Value>(journal: Journal, work: () => Value | Promise<Value>): Promise<Value> {
   try {
@@ -221,7 +227,14 @@ async function closingOnFailure<Value>(journal: Journal, work: () => Value | Pro
 
 async function drive(workspace: Workspace, prepared: PreparedRun, watch: Watch, opened: Opened): Promise<FinishedRun> {
   watch.onOpened?.();
-  const finished = await driveOpened(workspace, prepared, watch, opened).finally(() => opened.journal.close());
+  const { observers, signal } = watch;
+  const onProgress = (node: string | undefined, message: string) => {
+    const told = cutText(prepared.redactor.text(message), MOST_PROGRESS);
+    tellProgress(observers, node ?? opened.record.workflow.entry, told);
+  };
+  const pace = openPace(workspace, onProgress);
+  const work = () => driveOpened(workspace, prepared, watch, { ...opened, onProgress, pace });
+  const finished = await (pace ? pace.run(signal, work) : work()).finally(() => opened.journal.close());
   if (!prepared.choices.offline) {
     const warn = (message: string) => tellWarning(watch.observers, prepared.redactor.text(message));
     await exportEnded(workspace.host, finished, { content: watch.tellsContent === true, warn });
@@ -233,9 +246,10 @@ async function driveOpened(
   workspace: Workspace,
   prepared: PreparedRun,
   watch: Watch,
-  opened: Opened,
+  opened: Opened & Paced,
 ): Promise<FinishedRun> {
   const { record, redactor, choices } = prepared;
+  const { pace, onProgress } = opened;
   const { host } = workspace;
   const settings = { ...recordedSettings(record.settings, opened.events), ...changedLast(opened.afterwards) };
   const limitedFetch = await openFetch(host.env, choices.offline);
@@ -247,11 +261,8 @@ async function driveOpened(
     past: opened.events,
     onPromptChanged: watch.onPromptChanged,
   });
-  const onProgress = (node: string, message: string) => {
-    tellProgress(watch.observers, node, cutText(redactor.text(message), MOST_PROGRESS));
-  };
   const ask = createAsk({
-    findModel,
+    findModel: pace ? pace.findModel(findModel) : findModel,
     priceOf: isOffline(settings.model) ? () => 0 : priceOf,
     clock: realClock,
     onProgress,
@@ -260,11 +271,17 @@ async function driveOpened(
   const events = [...opened.events];
   const keep: Observer = { onEvent: (event) => events.push(event) };
   const observers = [keep, ...watch.observers];
+  const { callTool, askReach } = toolCaller(workspace, prepared, {
+    settings,
+    fetch: limitedFetch,
+    loggerFor: watch.loggerFor,
+  });
   const driven = await driveRun({
     program: linkProgram(record),
     journal: opened.journal,
     ask,
-    ...toolCaller(workspace, prepared, { settings, fetch: limitedFetch, loggerFor: watch.loggerFor }),
+    callTool: pace ? pace.callTool(callTool) : callTool,
+    askReach,
     blobText: (id) => blobText(workspace.store.blobs(record.run), id),
     redactor,
     observers,
@@ -301,7 +318,7 @@ function toolCaller(
   workspace: Workspace,
   { entries, record, redactor, choices }: PreparedRun,
   { settings, ...means }: Pick<CallOptions, "fetch" | "loggerFor"> & { readonly settings: Settings },
-): Pick<Run, "callTool" | "askReach"> {
+): Required<Pick<Run, "callTool" | "askReach">> {
   const blobs = workspace.store.blobs(record.run);
   const calling: CallOptions = {
     run: record.run,

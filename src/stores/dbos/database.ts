@@ -2,6 +2,8 @@ import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 
+import { TABLES } from "./tables.ts";
+
 /** The database that runs live in: our own tables, and those of the engine, each in a schema of its own. */
 export interface Database {
   /** As people are told it: without what is secret in its address. */
@@ -19,24 +21,6 @@ export interface Database {
 
 /** The engine's own. */
 export const ENGINE_SCHEMA = "skillflow_dbos";
-
-/**
- * - `segments`: a run is carried on by one workflow of the engine after another, each from its begin to its end, or to where
- *   another took over; `records` says how many of its steps count then.
- * - `runs.skim` is what a list shows of a run that nobody drives: kept by whoever drove it last.
- * - `blobs.content` is kept as it is, so that a part of it is read without the whole.
- */
-const TABLES = `
-  create schema if not exists skillflow;
-  create table if not exists skillflow.runs (
-    nr bigint generated always as identity, run text primary key, began text not null, record text not null, skim text);
-  create table if not exists skillflow.segments (
-    run text references skillflow.runs on delete cascade, nr int, workflow text not null unique, records int,
-    primary key (run, nr));
-  create table if not exists skillflow.blobs (
-    run text, id text, kind text not null, size bigint not null, content bytea not null, primary key (run, id));
-  create table if not exists skillflow.states (name text primary key, entries text not null);
-  alter table skillflow.blobs alter column content set storage external;`;
 
 /** Connects when it is first asked; throws `store.failed` where no database answers. */
 export function openDatabase(address: string | EmbeddedPlace): Database {
@@ -138,7 +122,7 @@ async function prepare(url: string, pool: Pool): Promise<void> {
   const session = await asked(url, pool.connect());
   try {
     const { rows } = await session.query(
-      `select to_regclass('skillflow.states') is not null
+      `select to_regclass('skillflow.turns') is not null
         and to_regclass('${ENGINE_SCHEMA}.operation_outputs') is not null as made`,
     );
     if ((rows as readonly { readonly made: boolean }[])[0]?.made) return;

@@ -14,6 +14,7 @@ import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
 import { type Kept, keepSkim, listKept, openSkims, readKept, type Segment, tailKept } from "./runs.ts";
 import { databaseState } from "./states.ts";
+import { databaseTurns } from "./turns.ts";
 
 interface DbosStoreOptions {
   readonly database: Database;
@@ -140,6 +141,7 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
       return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
     },
     states: databaseState(database, now),
+    turns: databaseTurns(database, executor, locks),
     isDriven: async (run) => (await locks.ownerOf(runLock(run))) !== undefined,
     async enqueue(record) {
       const { run } = record;

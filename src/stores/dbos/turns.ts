@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import type { Stopped, Turns } from "../../core/ports.ts";
+import type { Database } from "./database.ts";
+import type { Locks } from "./locks.ts";
+import { HOLDER } from "./tables.ts";
+
+/**
+ * Turns of all processes of a database. Whoever waits has a place in a table, asks again when it may be their turn, and holds
+ * no connection meanwhile. A process that dies leaves its places to the others: its lock ends with it.
+ */
+export function databaseTurns(database: Database, holder: string, locks: Locks): Turns {
+  let alive: Promise<unknown> | undefined;
+  return {
+    async take({ name, most, perMs }, signal, onWait) {
+      if (signal.aborted) throw signal.reason;
+      alive ??= database.rows("select 1").then(() => locks.take(`${HOLDER}${holder}`));
+      await alive;
+      const ticket = randomUUID();
+      const giveBack = () => void database.rows(LEAVE, ticket).catch(lost);
+      for (let tries = 0; ; tries++) {
+        // A connection that broke costs nobody their turn: nothing else that a run does there would.
+        const asked = database.rows<{ readonly wait: number }>(TAKE, name, most, perMs, holder, ticket);
+        const [found] = await (tries < MOST_BROKEN ? asked.catch(() => [{ wait: BROKEN_MS }]) : asked);
+        const wait = found?.wait ?? 0;
+        if (wait === 0 && !signal.aborted) return perMs === undefined ? giveBack : nothing;
+        if (tries === 0 && wait > 0) onWait();
+        await pause(wait, signal).catch((reason: unknown) => {
+          giveBack();
+          throw reason;
+        });
+      }
+    },
+  };
+}
+
+const nothing = () => undefined;
+/** What cannot be given back now is when the process ends. */
+const lost = nothing;
+
+const MOST_BROKEN = 30;
+const BROKEN_MS = 1000;
+const TAKE = "select skillflow.take_turn($1, $2::int, $3::bigint, $4, $5) as wait";
+const LEAVE = "delete from skillflow.turns where ticket = $1";
+
+function pause(ms: number, signal: Stopped): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    return signal.addEventListener("abort", stop, { once: true });
+  });
+}
