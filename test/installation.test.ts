@@ -12,6 +12,7 @@ import { sandboxHost } from "./sandbox/host.ts";
 import { startAnthropic } from "./services/anthropic.ts";
 import * as betterstack from "./services/betterstack.ts";
 import { startChat } from "./services/chat.ts";
+import * as cloudwatch from "./services/cloudwatch.ts";
 import * as datadog from "./services/datadog.ts";
 import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
@@ -272,11 +273,12 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
 
 /** Of the skills that tell of alerts, incidents and deliveries. */
 async function operationCalls(): Promise<readonly SkillCall[]> {
-  const [onGrafana, onPagerduty, onGitlab, onJira] = await Promise.all([
+  const [onGrafana, onPagerduty, onGitlab, onJira, onCloudwatch] = await Promise.all([
     start(grafana.startGrafana()),
     start(pagerduty.startPagerDuty()),
     start(gitlab.startGitLab()),
     start(jira.startJira()),
+    start(cloudwatch.startCloudWatch()),
   ]);
   return [
     {
@@ -298,6 +300,17 @@ async function operationCalls(): Promise<readonly SkillCall[]> {
       tool: "jira_get_issue",
       input: { issue: "OPS-7" },
       env: { JIRA_BASE_URL: onJira.url, JIRA_API_TOKEN: jira.TOKEN, JIRA_USER_EMAIL: jira.EMAIL },
+    },
+    {
+      tool: "cloudwatch_list_alarms",
+      input: {},
+      env: {
+        AWS_ENDPOINT_URL: onCloudwatch.url,
+        AWS_REGION: cloudwatch.REGION,
+        AWS_ACCESS_KEY_ID: cloudwatch.ACCESS_KEY,
+        AWS_SECRET_ACCESS_KEY: cloudwatch.SECRET,
+        AWS_SESSION_TOKEN: cloudwatch.SESSION,
+      },
     },
   ];
 }

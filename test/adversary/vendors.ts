@@ -2,6 +2,7 @@ import type { Json } from "../../src/core/values.ts";
 import { type Loopback, type LoopbackRequest, startLoopback } from "../../src/testing.ts";
 import { startAgent, task } from "../services/a2a.ts";
 import * as betterstack from "../services/betterstack.ts";
+import * as cloudwatch from "../services/cloudwatch.ts";
 import * as datadog from "../services/datadog.ts";
 import * as elasticsearch from "../services/elasticsearch.ts";
 import * as github from "../services/github.ts";
@@ -153,6 +154,24 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
       jira_add_comment: { issue: "OPS-7" },
       jira_transition_issue: { issue: "OPS-7", to: "Done" },
       jira_link_issues: { issue: "OPS-7", other: "OPS-10", kind: "Blocks" },
+    },
+  },
+  cloudwatch: {
+    start: (next) => poisoned(cloudwatch.startCloudWatch(), next),
+    env: (url) => ({
+      AWS_ENDPOINT_URL: url,
+      AWS_REGION: cloudwatch.REGION,
+      AWS_ACCESS_KEY_ID: cloudwatch.ACCESS_KEY,
+      AWS_SECRET_ACCESS_KEY: cloudwatch.SECRET,
+      AWS_SESSION_TOKEN: cloudwatch.SESSION,
+    }),
+    secrets: [cloudwatch.ACCESS_KEY, cloudwatch.SECRET, cloudwatch.SESSION],
+    isWrite: () => false,
+    inputs: {
+      cloudwatch_filter_log_events: { from: null, to: null, cursor: null },
+      cloudwatch_query_logs: { from: null, to: null },
+      cloudwatch_get_alarm_history: { from: null, to: null, cursor: null },
+      cloudwatch_get_metric_data: { from: null, to: null, expression: null, stat: null },
     },
   },
   supabase: {

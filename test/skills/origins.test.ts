@@ -21,6 +21,11 @@ it("the built-in tools whose results the team's own systems write are told from 
   expect(exposed(({ origin }) => origin === "team")).toEqual([
     "betterstack_get_monitor",
     "betterstack_list_monitors",
+    "cloudwatch_get_alarm_history",
+    "cloudwatch_get_metric_data",
+    "cloudwatch_list_alarms",
+    "cloudwatch_list_log_groups",
+    "cloudwatch_list_metrics",
     "datadog_describe_metric",
     "datadog_find_metrics",
     "datadog_get_dependencies",

@@ -1,0 +1,15 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { withCloudWatch } from "./service.ts";
+
+/** Asks for one alarm of any. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withCloudWatch("monitoring", context, async (act) => {
+    await act("DescribeAlarms", {
+      input: { MaxRecords: 1 },
+      answer: z.object({ MetricAlarms: z.array(z.unknown()).nullish() }),
+    });
+    return `it shows alarms of ${context.config["AWS_REGION"]}`;
+  });
+  return String(told);
+}

@@ -1,0 +1,171 @@
+import { clip, defineTool, isoTime, periodOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
+
+const alarmName = z.string().min(1).max(255);
+
+const ALARM = {
+  name: "text",
+  state: "text",
+  since: "text",
+  reason: "text",
+  description: "text",
+  namespace: "text",
+  metric: "text",
+  dimensions: "any",
+  condition: "text",
+  rule: "text",
+} as const;
+
+export const alarmTools = [
+  defineTool({
+    name: "list_alarms",
+    description:
+      "Lists alarms that are in ALARM, or in another state: why, since when, and the metric and threshold behind each. The first thing to ask. How often one turned before: get_alarm_history.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      state: z.enum(["ALARM", "INSUFFICIENT_DATA", "OK"]).optional().describe("Default ALARM."),
+      name_prefix: alarmName.optional(),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+      cursor,
+    }),
+    output_schema: resultSchema({ alarms: [ALARM], next_cursor: "text", note: "text" }, "alarms"),
+    handler: (input, context) =>
+      withCloudWatch("monitoring", context, async (act) => {
+        const state = input.state ?? "ALARM";
+        const found = await act("DescribeAlarms", {
+          input: {
+            StateValue: state,
+            AlarmNamePrefix: input.name_prefix,
+            AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
+            MaxRecords: input.limit ?? 20,
+            NextToken: input.cursor,
+          },
+          answer: alarmsAnswer,
+        });
+        const alarms = [...(found.CompositeAlarms ?? []), ...(found.MetricAlarms ?? [])].map(briefOf);
+        return {
+          alarms,
+          next_cursor: found.NextToken ?? undefined,
+          note: alarms.length === 0 && !found.NextToken ? `No alarm of this region is in ${state}.` : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_alarm_history",
+    description:
+      "Lists what happened to an alarm, or to all, newest first: when it turned and why, what it set off, when it was changed. When it began, and whether it flaps.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      alarm: alarmName.optional(),
+      kind: z.enum(["StateUpdate", "Action", "ConfigurationUpdate"]).optional().describe("Default StateUpdate."),
+      from,
+      to,
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+      cursor,
+    }),
+    output_schema: resultSchema(
+      {
+        items: [{ at: "text", alarm: "text", what: "text", reason: "text" }],
+        from: "text",
+        to: "text",
+        next_cursor: "text",
+        note: "text",
+      },
+      "items",
+    ),
+    handler: (input, context) =>
+      withCloudWatch("monitoring", context, async (act) => {
+        const period = periodOf({ from: "now-1d", ...input });
+        const found = await act("DescribeAlarmHistory", {
+          input: {
+            AlarmName: input.alarm,
+            AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
+            HistoryItemType: input.kind ?? "StateUpdate",
+            StartDate: secondsOf(period.from),
+            EndDate: secondsOf(period.to),
+            ScanBy: "TimestampDescending",
+            MaxRecords: input.limit ?? 30,
+            NextToken: input.cursor,
+          },
+          instead: "list_alarms tells names.",
+          answer: z.object({ AlarmHistoryItems: z.array(item), NextToken: text }),
+        });
+        return {
+          items: found.AlarmHistoryItems.map(({ Timestamp, AlarmName, HistorySummary, HistoryData }) => {
+            return { at: timeOf(Timestamp), alarm: AlarmName, what: HistorySummary, reason: reasonOf(HistoryData) };
+          }),
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          next_cursor: found.NextToken ?? undefined,
+          note:
+            found.AlarmHistoryItems.length === 0 && !found.NextToken
+              ? "Nothing happened to it in this period."
+              : undefined,
+        };
+      }),
+  }),
+];
+
+const common = { AlarmName: z.string(), AlarmDescription: text, StateValue: text, StateReason: text };
+const moments = { StateTransitionedTimestamp: number, StateUpdatedTimestamp: number };
+const alarm = z.object({
+  ...common,
+  ...moments,
+  Namespace: text,
+  MetricName: text,
+  Dimensions: pairs,
+  Statistic: text,
+  ExtendedStatistic: text,
+  ComparisonOperator: text,
+  Threshold: number,
+  Period: number,
+  EvaluationPeriods: number,
+  DatapointsToAlarm: number,
+  AlarmRule: text,
+});
+const alarmsAnswer = z
+  .object({ MetricAlarms: z.array(alarm).nullish(), CompositeAlarms: z.array(alarm).nullish(), NextToken: text })
+  .refine((told) => told.MetricAlarms || told.CompositeAlarms, { path: ["MetricAlarms"] });
+const item = z.object({ Timestamp: number, AlarmName: text, HistorySummary: text, HistoryData: text });
+
+function briefOf(one: z.infer<typeof alarm>) {
+  return {
+    name: one.AlarmName,
+    state: one.StateValue,
+    since: timeOf(one.StateTransitionedTimestamp ?? one.StateUpdatedTimestamp),
+    reason: one.StateReason,
+    description: one.AlarmDescription,
+    namespace: one.Namespace,
+    metric: one.MetricName,
+    dimensions: one.Dimensions ? namedOf(one.Dimensions) : undefined,
+    condition: conditionOf(one),
+    rule: one.AlarmRule && clip(one.AlarmRule, 1000),
+  };
+}
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  GreaterThanThreshold: ">",
+  GreaterThanOrEqualToThreshold: ">=",
+  LessThanThreshold: "<",
+  LessThanOrEqualToThreshold: "<=",
+};
+
+function conditionOf(one: z.infer<typeof alarm>): string | undefined {
+  const { ComparisonOperator: operator, Threshold, Period, EvaluationPeriods: all } = one;
+  if (!operator || Threshold === null || Threshold === undefined) return undefined;
+  const stat = one.Statistic ?? one.ExtendedStatistic ?? "value";
+  return `${stat} ${OPERATORS[operator] ?? operator} ${Threshold}, ${one.DatapointsToAlarm ?? all} of ${all} times in ${Period ?? "?"} s`;
+}
+
+function timeOf(seconds: number | null | undefined): string | undefined {
+  return typeof seconds === "number" ? isoTime(seconds * 1000) : undefined;
+}
+
+/** Of the JSON that is kept of a change, the sentence for people. */
+function reasonOf(data: string | null | undefined): string | undefined {
+  const told = /"newState"\s*:.*?"stateReason"\s*:\s*("(?:[^"\\]|\\.)*")/s.exec(data ?? "")?.[1];
+  return told === undefined ? undefined : clip(String(JSON.parse(told)), 500);
+}

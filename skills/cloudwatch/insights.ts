@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineTool, isoTime, periodOf, resultSchema, type ToolContext } from "skillflow";
+import * as z from "zod";
+import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
+
+export const insightTools = [
+  defineTool({
+    name: "query_logs",
+    description:
+      "Runs a Logs Insights query over log groups and waits for it: `stats count(*) by bin(5m)`, `filter status >= 500 | stats count(*) by path | sort count desc | limit 10`. Billed by what is scanned: a short period, few groups. Single lines are cheaper by filter_log_events.",
+    effect: "read",
+    input_schema: z.strictObject({
+      groups: z.array(logGroup).min(1).max(10),
+      query: z
+        .string()
+        .min(1)
+        .max(5000)
+        .describe("Fields of JSON lines are found by their names; @message is the whole line."),
+      from,
+      to,
+      limit: z.int().min(1).max(200).optional().describe("Rows; default 50."),
+    }),
+    output_schema: resultSchema(
+      {
+        rows: ["any"],
+        matched: "number",
+        scanned: "number",
+        scanned_bytes: "number",
+        from: "text",
+        to: "text",
+        incomplete: "text",
+        note: "text",
+      },
+      "rows",
+    ),
+    handler: (input, context) =>
+      withCloudWatch("logs", context, async (act) => {
+        const period = periodOf(input);
+        const { queryId } = await act("StartQuery", {
+          input: {
+            logGroupNames: input.groups,
+            queryString: input.query,
+            startTime: secondsOf(period.from),
+            endTime: secondsOf(period.to),
+            limit: input.limit ?? 50,
+          },
+          instead: "list_log_groups tells names; they are a region's own.",
+          answer: z.object({ queryId: z.string() }),
+        });
+        const told = await waitFor(act, queryId, context);
+        if (FAILED.includes(told.status))
+          throw new Error(`CloudWatch ended the query as ${told.status}: take a shorter period or fewer groups.`);
+        const isWhole = told.status === "Complete";
+        const rows = (told.results ?? []).map(rowOf);
+        return {
+          rows,
+          matched: told.statistics?.recordsMatched,
+          scanned: told.statistics?.recordsScanned,
+          scanned_bytes: told.statistics?.bytesScanned,
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          incomplete: isWhole ? undefined : `It was stopped after ${LONGEST_MS / 1000} seconds: take a shorter period.`,
+          note: isWhole && rows.length === 0 ? "The whole period was searched, and nothing fits." : undefined,
+        };
+      }),
+  }),
+];
+
+const FAILED = ["Failed", "Cancelled", "Timeout"];
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2000;
+const LONGEST_MS = 45_000;
+
+/** What there is when it ended, or when it took too long: then it is stopped. */
+async function waitFor(act: Act, queryId: string, { signal }: ToolContext): Promise<Told> {
+  let waited = 0;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    const told = await act("GetQueryResults", { input: { queryId }, answer: results });
+    if (told.status === "Complete" || FAILED.includes(told.status)) return told;
+    if (waited >= LONGEST_MS) {
+      await act("StopQuery", { input: { queryId }, answer: z.object({ success: z.boolean().nullish() }) });
+      return told;
+    }
+    await sleep(pause, undefined, { signal });
+    waited += pause;
+  }
+}
+
+const results = z.object({
+  status: z.string(),
+  results: z.array(z.array(z.object({ field: text, value: text }))).nullish(),
+  statistics: z
+    .object({ recordsMatched: number, recordsScanned: number, bytesScanned: number })
+    .nullish()
+    .catch(undefined),
+});
+type Told = z.infer<typeof results>;
+
+/** Without the pointer to the line itself, which is long and of no use here. */
+function rowOf(
+  row: readonly { readonly field?: string | null | undefined; readonly value?: string | null | undefined }[],
+) {
+  return Object.fromEntries(
+    row.filter(({ field }) => field !== "@ptr").map(({ field, value }) => [field ?? "", value]),
+  );
+}

@@ -1,0 +1,129 @@
+import { clip, defineTool, firstOf, isoTime, periodOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
+
+const NO_GROUP = "list_log_groups tells names; they are a region's own.";
+
+export const logTools = [
+  defineTool({
+    name: "list_log_groups",
+    description:
+      "Lists log groups whose name has a word: what is kept how long, and how large it is. Names for filter_log_events and query_logs.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      contains: contains.describe("As it is written, capital letters included."),
+      limit: z.int().min(1).max(50).optional().describe("Default 30."),
+      cursor,
+    }),
+    output_schema: resultSchema(
+      {
+        groups: [{ name: "text", stored_bytes: "number", kept_days: "number", created_at: "text" }],
+        next_cursor: "text",
+        note: "text",
+      },
+      "groups",
+    ),
+    handler: (input, context) =>
+      withCloudWatch("logs", context, async (act) => {
+        const found = await act("DescribeLogGroups", {
+          input: { logGroupNamePattern: input.contains, limit: input.limit ?? 30, nextToken: input.cursor },
+          answer: z.object({ logGroups: z.array(group), nextToken: text }),
+        });
+        return {
+          groups: found.logGroups.map(({ logGroupName, storedBytes, retentionInDays, creationTime }) => ({
+            name: logGroupName,
+            stored_bytes: storedBytes,
+            kept_days: retentionInDays,
+            created_at: isoTime(creationTime),
+          })),
+          next_cursor: found.nextToken ?? undefined,
+          note: found.logGroups.length === 0 ? "No group of this region has it in its name." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "filter_log_events",
+    description:
+      'Reads log lines of one group that fit a filter, oldest first: `ERROR -timeout`, `"payment failed"`, `{ $.status = 502 }`. Cheap for a word in a short period. For how many, since when or by what, take query_logs.',
+    effect: "read",
+    input_schema: z.strictObject({
+      group: logGroup,
+      filter: z.string().min(1).max(1024).optional().describe("A filter pattern; default every line."),
+      stream_prefix: z.string().min(1).max(512).optional(),
+      from,
+      to,
+      limit: z.int().min(1).max(200).optional().describe("Default 50."),
+      cursor,
+    }),
+    output_schema: resultSchema(
+      {
+        events: [{ at: "text", stream: "text", message: "text" }],
+        from: "text",
+        to: "text",
+        next_cursor: "text",
+        note: "text",
+      },
+      "events",
+    ),
+    handler: (input, context) =>
+      withCloudWatch("logs", context, async (act) => {
+        const period = periodOf(input);
+        const most = input.limit ?? 50;
+        const events: z.infer<typeof event>[] = [];
+        let nextToken = input.cursor;
+        for (let page = 1; page <= MOST_PAGES; page++) {
+          const found = await act("FilterLogEvents", {
+            input: {
+              logGroupName: input.group,
+              logStreamNamePrefix: input.stream_prefix,
+              filterPattern: input.filter,
+              startTime: period.from,
+              endTime: period.to,
+              limit: most - events.length,
+              nextToken,
+            },
+            instead: NO_GROUP,
+            answer: z.object({ events: z.array(event), nextToken: text }),
+          });
+          events.push(...found.events);
+          nextToken = found.nextToken ?? undefined;
+          if (nextToken === undefined || events.length >= most) break;
+        }
+        const { shown } = firstOf(events, most);
+        return {
+          events: shown.map(({ timestamp, logStreamName, message }) => {
+            return {
+              at: isoTime(timestamp),
+              stream: logStreamName,
+              message: clip((message ?? "").trimEnd(), LONGEST_MESSAGE),
+            };
+          }),
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          next_cursor: nextToken,
+          note: noteOf(shown.length, nextToken),
+        };
+      }),
+  }),
+];
+
+/** AWS gives pages that are empty and go on: so many are gone through. */
+const MOST_PAGES = 10;
+const LONGEST_MESSAGE = 2000;
+
+function noteOf(count: number, next: string | undefined): string | undefined {
+  if (next !== undefined)
+    return count === 0
+      ? "Nothing in what was searched so far: go on with next_cursor, or take a shorter period."
+      : "There are more, or not all was searched: go on with next_cursor.";
+  return count === 0 ? "The whole period was searched, and no line fits." : undefined;
+}
+
+const group = z.object({
+  logGroupName: z.string(),
+  storedBytes: number,
+  retentionInDays: number,
+  creationTime: number,
+});
+const event = z.object({ timestamp: number, logStreamName: text, message: text });

@@ -1,0 +1,188 @@
+import { defineTool, firstOf, isoTime, type Period, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
+import * as z from "zod";
+import { contains, dimensions, from, namedOf, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
+
+const namespace = z.string().min(1).max(255).describe("Such as AWS/Lambda, AWS/ApplicationELB, or one of your own.");
+const metric = z.string().min(1).max(255).describe("Such as Errors.");
+
+export const metricTools = [
+  defineTool({
+    name: "list_metrics",
+    description:
+      "Lists metrics that had data in the last three hours: namespace, name and dimensions, of which get_metric_data wants all. Give a namespace: an account has thousands.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      namespace: namespace.optional(),
+      metric: metric.optional(),
+      contains: contains.describe("In namespace, name or dimensions, case aside."),
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      {
+        metrics: [{ namespace: "text", metric: "text", dimensions: "any" }],
+        matching: "number",
+        left_out: "number",
+        incomplete: "text",
+        note: "text",
+      },
+      "metrics",
+      "matching",
+    ),
+    handler: (input, context) =>
+      withCloudWatch("monitoring", context, async (act) => {
+        const all: z.infer<typeof listed>[] = [];
+        let NextToken: string | undefined;
+        for (let page = 1; page <= MOST_PAGES; page++) {
+          const found = await act("ListMetrics", {
+            input: { Namespace: input.namespace, MetricName: input.metric, RecentlyActive: "PT3H", NextToken },
+            answer: z.object({ Metrics: z.array(listed), NextToken: text }),
+          });
+          all.push(...found.Metrics);
+          NextToken = found.NextToken ?? undefined;
+          if (NextToken === undefined) break;
+        }
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = all
+          .map(({ Namespace, MetricName, Dimensions }) => {
+            return { namespace: Namespace, metric: MetricName, dimensions: namedOf(Dimensions) };
+          })
+          .filter((one) => JSON.stringify(one).toLowerCase().includes(words));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+        return {
+          metrics: shown,
+          matching: matching.length,
+          left_out,
+          incomplete: NextToken
+            ? `Only the first ${all.length} were looked at: name a namespace or a metric.`
+            : undefined,
+          note:
+            matching.length === 0 && !NextToken
+              ? "None of the last three hours fits; older ones are not listed."
+              : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_metric_data",
+    description:
+      "Reads a metric over a period: minimum, maximum, average, first and last value, when, and a few points. `expression` in place of a metric: SEARCH('{AWS/Lambda,FunctionName} MetricName=\"Errors\"', 'Sum') or SELECT SUM(Errors) FROM \"AWS/Lambda\" GROUP BY FunctionName (the last three hours). Billed by metric.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      namespace: namespace.optional(),
+      metric: metric.optional(),
+      dimensions: dimensions.describe("All of the metric's, as list_metrics tells them."),
+      stat: z
+        .string()
+        .max(20)
+        .regex(/^(Average|Sum|Minimum|Maximum|SampleCount|p\d{1,2}(\.\d{1,2})?)$/)
+        .optional()
+        .describe("Sum, Average, Maximum, p99 …; default Average."),
+      expression: z.string().min(1).max(2048).optional(),
+      from,
+      to,
+      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20."),
+      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+    }),
+    output_schema: resultSchema(
+      {
+        series: [{ label: "text", status: "text", ...seriesSummary }],
+        series_total: "number",
+        left_out: "number",
+        from: "text",
+        to: "text",
+        step_seconds: "number",
+        remarks: ["text"],
+        note: "text",
+      },
+      "series",
+      "series_total",
+    ),
+    handler: (input, context) =>
+      withCloudWatch("monitoring", context, async (act) => {
+        const period = periodOf(input);
+        const step = stepOf(period);
+        const found = await act("GetMetricData", {
+          input: {
+            MetricDataQueries: [queryOf(input, step)],
+            StartTime: secondsOf(period.from),
+            EndTime: secondsOf(period.to),
+            ScanBy: "TimestampAscending",
+          },
+          answer: dataAnswer,
+        });
+        const all = found.MetricDataResults.map(({ Label, StatusCode, Timestamps, Values }) => ({
+          label: Label,
+          status: StatusCode === "Complete" ? undefined : StatusCode,
+          ...summarise(
+            (Timestamps ?? []).map((at, index) => [at * 1000, Values?.[index] ?? Number.NaN]),
+            input.points ?? 20,
+          ),
+        })).sort((a, b) => (b.max?.value ?? Number.NEGATIVE_INFINITY) - (a.max?.value ?? Number.NEGATIVE_INFINITY));
+        const { shown, left_out } = firstOf(all, input.limit ?? 10);
+        return {
+          series: shown,
+          series_total: all.length,
+          left_out,
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          step_seconds: step,
+          remarks: found.Messages?.flatMap(({ Value }) => (Value ? [Value] : [])).slice(0, 5),
+          note: all.every(({ count }) => count === 0) ? NO_DATA : undefined,
+        };
+      }),
+  }),
+];
+
+const MOST_PAGES = 4;
+const NO_DATA =
+  "No data: nothing was reported, or the dimensions are not all of the metric's. Counters such as Errors have none while nothing happens.";
+
+const listed = z.object({ Namespace: text, MetricName: text, Dimensions: pairs });
+const dataAnswer = z.object({
+  MetricDataResults: z.array(
+    z.object({
+      Label: text,
+      StatusCode: text,
+      Timestamps: z.array(z.number()).nullish(),
+      Values: z.array(z.number()).nullish(),
+    }),
+  ),
+  Messages: z
+    .array(z.object({ Value: text }))
+    .nullish()
+    .catch(undefined),
+});
+
+interface Wanted {
+  readonly namespace?: string | undefined;
+  readonly metric?: string | undefined;
+  readonly dimensions?: readonly { readonly name: string; readonly value: string }[] | undefined;
+  readonly stat?: string | undefined;
+  readonly expression?: string | undefined;
+}
+
+function queryOf(
+  { namespace: Namespace, metric: MetricName, dimensions: all, stat, expression }: Wanted,
+  Period: number,
+) {
+  if (expression) {
+    if (Namespace || MetricName || all || stat)
+      throw new Error("Give either a metric or an `expression`, which holds all of it.");
+    return { Id: "q", Expression: expression, Period };
+  }
+  if (!Namespace || !MetricName) throw new Error("Name the `namespace` and the `metric`, or give an `expression`.");
+  const Dimensions = all?.map(({ name: Name, value: Value }) => ({ Name, Value }));
+  return { Id: "q", MetricStat: { Metric: { Namespace, MetricName, Dimensions }, Period, Stat: stat ?? "Average" } };
+}
+
+const POINTS = 240;
+const DAY_MS = 8.64e7;
+
+/** What gives some 240 points, in steps that are still kept of such a time. */
+function stepOf({ from: start, to: end }: Period, now = Date.now()): number {
+  const age = now - start;
+  const least = age > 63 * DAY_MS ? 3600 : age > 15 * DAY_MS ? 300 : 60;
+  return Math.max(least, Math.ceil((end - start) / 1000 / POINTS / least) * least);
+}

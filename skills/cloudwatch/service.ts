@@ -1,0 +1,121 @@
+import { type Ask, type Asking, type Service, type ToolContext, timeField, withService } from "skillflow";
+import * as z from "zod";
+import { credentialsOf } from "./credentials.ts";
+import { type Credentials, signed } from "./signature.ts";
+
+/** The two services of AWS that are CloudWatch, as addresses and signatures call them. */
+const SERVICES = {
+  logs: { prefix: "Logs_20140328", version: "1.1", rights: "logs" },
+  monitoring: { prefix: "GraniteServiceVersion20100801", version: "1.0", rights: "cloudwatch" },
+} as const;
+type Kind = keyof typeof SERVICES;
+
+/** One action of AWS's, and what its answer must look like. */
+interface Action<Answer extends z.ZodType> extends Pick<Asking<Answer>, "instead" | "answer"> {
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** One of the two services, for one tool call. */
+export type Act = <Answer extends z.ZodType>(name: string, action: Action<Answer>) => Promise<z.infer<Answer>>;
+
+const KEYS = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+
+/** Does a tool's work on CloudWatch's logs, or on its metrics and alarms. */
+export async function withCloudWatch(kind: Kind, context: ToolContext, work: (act: Act) => Promise<unknown>) {
+  const region = context.config["AWS_REGION"]?.trim() ?? "";
+  const own = context.config["AWS_ENDPOINT_URL"]?.trim();
+  const credentials = await credentialsOf(context);
+  const service: Service = {
+    name: "CloudWatch",
+    address: "AWS_ENDPOINT_URL",
+    ...(own ? {} : { url: addressOf(kind, region) }),
+    keys: KEYS.filter((key) => context.config[key]?.trim()),
+    secrets: [credentials.secretAccessKey, credentials.sessionToken ?? ""].filter((secret) => secret !== ""),
+    fetchWith: async (asked) => signing(asked.fetch, kind, region, credentials),
+  };
+  const { prefix, rights } = SERVICES[kind];
+  return withService(service, context, (ask: Ask) =>
+    work((name, { input, ...rest }) =>
+      ask({ ...rest, path: [`${prefix}.${name}`], body: input, needs: `the permission ${rights}:${name}` }),
+    ),
+  );
+}
+
+function addressOf(kind: Kind, region: string): string {
+  if (!/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) throw new Error("AWS_REGION is not a region, such as eu-west-1.");
+  return `https://${kind}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+}
+
+/** The action stands in the address until here: AWS wants it as a header, and all signed. */
+function signing(send: typeof fetch, kind: Kind, region: string, credentials: Credentials): typeof fetch {
+  return async (input, init) => {
+    const asked = new URL(String(input));
+    const at = asked.pathname.lastIndexOf("/");
+    const url = new URL(asked.pathname.slice(0, at) || "/", asked);
+    const body = String(init?.body ?? "");
+    const headers = {
+      "content-type": `application/x-amz-json-${SERVICES[kind].version}`,
+      "x-amz-target": asked.pathname.slice(at + 1),
+    };
+    const scope = { region, service: kind, now: new Date() };
+    const all = {
+      accept: "application/json",
+      "user-agent": "skillflow",
+      ...signed(url, headers, body, credentials, scope),
+    };
+    return plainly(await send(url, { ...init, headers: all }));
+  };
+}
+
+/** AWS answers 400 to nearly everything: what is behind it is told by its name. */
+const MEANINGS: readonly (readonly [RegExp, number])[] = [
+  [/AccessDenied|NotAuthorized|OptInRequired/, 403],
+  [
+    /UnrecognizedClient|InvalidClientTokenId|ExpiredToken|InvalidSignature|IncompleteSignature|MissingAuthentication/,
+    401,
+  ],
+  [/Throttl|LimitExceeded|RequestLimit/, 429],
+  [/ResourceNotFound/, 404],
+];
+
+async function plainly(response: Response): Promise<Response> {
+  if (response.status !== 400 && response.status !== 403) return response;
+  const text = await response.text();
+  const kind = /"__type"\s*:\s*"([^"]*)"/.exec(text)?.[1] ?? response.headers.get("x-amzn-errortype") ?? "";
+  const status = MEANINGS.find(([pattern]) => pattern.test(kind))?.[1] ?? response.status;
+  return new Response(text.replace(/"Message"\s*:/, '"message":'), { status, headers: response.headers });
+}
+
+export const from = timeField.optional();
+export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+export const contains = z.string().min(1).max(200).optional();
+export const cursor = z.string().min(1).max(4096).optional().describe("next_cursor of the call before.");
+
+export const logGroup = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(/^[A-Za-z0-9_./#-]+$/)
+  .describe("A group's name, such as /aws/lambda/checkout.");
+
+export const dimensions = z
+  .array(z.strictObject({ name: z.string().min(1).max(255), value: z.string().min(1).max(1024) }))
+  .max(30)
+  .optional();
+
+export const text = z.string().nullish().catch(undefined);
+export const number = z.number().nullish().catch(undefined);
+export const pairs = z
+  .array(z.object({ Name: text, Value: text }))
+  .nullish()
+  .catch(undefined);
+
+/** Dimensions by their names. */
+export function namedOf(found: z.infer<typeof pairs>) {
+  return Object.fromEntries((found ?? []).map(({ Name, Value }) => [Name ?? "", Value ?? ""]));
+}
+
+/** AWS counts in seconds here. */
+export function secondsOf(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}

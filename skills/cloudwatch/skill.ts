@@ -1,0 +1,42 @@
+import { defineSkill } from "skillflow";
+import { describeAccess } from "./access.ts";
+import { alarmTools } from "./alarms.ts";
+import { lackingCredentials } from "./credentials.ts";
+import { insightTools } from "./insights.ts";
+import { logTools } from "./logs.ts";
+import { metricTools } from "./metrics.ts";
+
+export default defineSkill({
+  id: "cloudwatch",
+  name: "CloudWatch",
+  description: "Logs, Logs Insights, metrics and alarms with their history of Amazon CloudWatch. It changes nothing.",
+  category: "observability",
+  config: {
+    AWS_REGION: {
+      description: "The region that is read, such as eu-west-1.",
+      required: true,
+      env: "AWS_REGION",
+      secret: false,
+    },
+    AWS_ACCESS_KEY_ID: {
+      description:
+        "An access key whose owner may logs:DescribeLogGroups, FilterLogEvents, StartQuery, GetQueryResults and StopQuery, cloudwatch:ListMetrics, GetMetricData, DescribeAlarms and DescribeAlarmHistory. Without it AWS's own chain of profiles, single sign-on, web identities, containers and instances is asked, where the package @aws-sdk/credential-providers is installed beside skillflow; `aws configure export-credentials --format env` does without the package.",
+      env: "AWS_ACCESS_KEY_ID",
+    },
+    AWS_SECRET_ACCESS_KEY: { description: "The access key's secret.", env: "AWS_SECRET_ACCESS_KEY" },
+    AWS_SESSION_TOKEN: { description: "With temporary keys: their session's token.", env: "AWS_SESSION_TOKEN" },
+    AWS_PROFILE: {
+      description: "Without keys: the profile that AWS's own chain takes.",
+      env: "AWS_PROFILE",
+      secret: false,
+    },
+    AWS_ENDPOINT_URL: {
+      description: "One address in place of AWS's own for logs and metrics, such as a proxy's or an emulator's.",
+      env: "AWS_ENDPOINT_URL",
+      secret: false,
+    },
+  },
+  probe: describeAccess,
+  lacks: async (run) => lackingCredentials(run),
+  tools: [...alarmTools, ...metricTools, ...logTools, ...insightTools],
+});
