@@ -7,7 +7,7 @@ import { build } from "esbuild";
  */
 
 await build({
-  entryPoints: ["bench/main.ts", "bench/executor-memory.ts", "bench/logs-search.ts", "bench/serve-load.ts"],
+  entryPoints: ["bench/main.ts", "bench/ours.ts", "bench/ours-dbos.ts", "bench/logs-search.ts", "bench/serve-load.ts"],
   outdir: "bench/dist",
   bundle: true,
   splitting: true,
@@ -15,6 +15,7 @@ await build({
   platform: "node",
   target: "node20",
   packages: "external",
+  define: { __PARTS__: '"../../dist"' },
   alias: { skillflow: "./src/index.ts" },
   logLevel: "warning",
 });

@@ -1,52 +1,46 @@
-import { sendJson, startLoopback } from "../src/testing.ts";
-import { benchCommandLine } from "./command-line.ts";
-import { benchExecutor } from "./executor-rows.ts";
-import { benchLogs } from "./logs.ts";
-import { type BenchRow, row } from "./measure.ts";
-import { benchServe } from "./serve.ts";
-import { benchTokens } from "./tokens.ts";
+import { writeFileSync } from "node:fs";
+import { type Bench, type Effort, resultOf } from "./measure.ts";
+import { benchPages, readResults, writeResult } from "./pages.ts";
+import { section } from "./performance.ts";
+import { commandLine } from "./tables/command-line.ts";
+import { dbos } from "./tables/dbos.ts";
+import { executor } from "./tables/executor.ts";
+import { hello } from "./tables/hello.ts";
+import { journal } from "./tables/journal.ts";
+import { logs } from "./tables/logs.ts";
+import { requests } from "./tables/requests.ts";
+import { serve } from "./tables/serve.ts";
+import { skills } from "./tables/skills.ts";
+import { start } from "./tables/start.ts";
+import { tokens } from "./tables/tokens.ts";
 
-/** Every promise about speed and memory, each measured beside what a user would compare it with, in one run. */
+/** Every table, in the order of the page. */
+const BENCHES: readonly Bench[] = [
+  executor,
+  start,
+  commandLine,
+  requests,
+  hello,
+  tokens,
+  journal,
+  dbos,
+  logs,
+  skills,
+  serve,
+];
 
-/** The request that a one-node workflow "Say hello." sends, for each provider. */
-async function helloRows(): Promise<BenchRow[]> {
-  const { anthropicModel } = await import("../src/models/anthropic.ts");
-  const { openaiModel } = await import("../src/models/openai.ts");
-  const { compatibleModel } = await import("../src/models/openai-compatible.ts");
-  const service = await startLoopback(async (_request, response) =>
-    sendJson(response, 400, { error: { message: "no" } }),
-  );
-  const options = { apiKey: "key", baseURL: service.url };
-  const models = [anthropicModel(options), openaiModel(options), compatibleModel(options)];
-  for (const model of models) {
-    const prompt = { text: "Say hello.", turns: [], tools: [] };
-    const signal = new AbortController().signal;
-    const call = { key: "1:hello/0/0", purpose: "work", node: "hello", model: "a-model", signal } as const;
-    await model.reply(prompt, call).catch(() => undefined);
-  }
-  await service.close();
-  return models.map((model, index) => {
-    const bytes = Buffer.byteLength(service.requests[index]?.body ?? "");
-    return row(`"Say hello." to ${model.provider}`, `${bytes} bytes`, "2,048 bytes", 2048 / bytes);
-  });
+const words = process.argv.slice(2);
+const names = words.filter((word) => !word.startsWith("--"));
+const isThorough = words.includes("--thorough");
+const effort: Effort = { isThorough, rounds: (usual) => (isThorough ? usual * 3 : usual) };
+
+const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name));
+if (unknown.length > 0)
+  throw new Error(`no table ${unknown.join(", ")}: ${BENCHES.map(({ name }) => name).join(", ")}`);
+
+for (const bench of BENCHES.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  const result = await resultOf(bench, effort);
+  console.log(`${section(result)}\n`);
+  if (words.includes("--write")) writeResult(result);
 }
-
-const PARTS: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
-  executor: benchExecutor,
-  "command-line": benchCommandLine,
-  hello: helloRows,
-  serve: benchServe,
-  tokens: async () => benchTokens(),
-  logs: async () => benchLogs(1_000_000_000),
-};
-
-const wanted = process.argv.slice(2);
-const rows: BenchRow[] = [];
-for (const [name, bench] of Object.entries(PARTS)) {
-  if (wanted.length === 0 || wanted.includes(name)) rows.push(...(await bench()));
-}
-console.log("| What | Measured | Promise | Reserve |\n| --- | --- | --- | --- |");
-for (const { name, value, target, ratio } of rows) {
-  const reserve = ratio === undefined ? "–" : `${ratio.toFixed(2)}x${ratio < 1 ? " **missed**" : ""}`;
-  console.log(`| ${name} | ${value} | ${target} | ${reserve} |`);
-}
+if (words.includes("--write")) for (const [path, text] of benchPages(readResults())) writeFileSync(path, text);

@@ -1,13 +1,12 @@
 import { Agent, request } from "node:http";
 
-/** Load on a service, from a process of its own: `serve-load.js URL` prints what came of it as JSON. */
+/** Load on a service, from a process of its own: `serve-load.js URL CLIENTS` prints what came of it as JSON. */
 
-const CONNECTIONS = 4;
 const WARM_MS = 1000;
 const MEASURED_MS = 3000;
 
-const [url = ""] = process.argv.slice(2);
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+const [url = "", clients = ""] = process.argv.slice(2);
+const agent = new Agent({ keepAlive: true, maxSockets: Number(clients) });
 const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "list_skills", params: {} });
 const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
 
@@ -22,7 +21,7 @@ async function load(ms: number): Promise<readonly number[]> {
       times.push(performance.now() - start);
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  await Promise.all(Array.from({ length: Number(clients) }, connection));
   return times;
 }
 

@@ -16,6 +16,8 @@ export interface RunningPostgres {
 
 export interface Starting {
   readonly listens: boolean;
+  /** Whether it waits for its disk: only who measures wants that. */
+  readonly syncs?: boolean;
   /** A library that is loaded with it. */
   readonly preloads?: string;
 }
@@ -25,7 +27,7 @@ export function whyNoPostgres(): string | undefined {
   return findPrograms() ? undefined : "the Postgres programs of npm are not there for this platform";
 }
 
-export async function startPostgres({ listens, preloads = "" }: Starting): Promise<RunningPostgres> {
+export async function startPostgres({ listens, syncs = false, preloads = "" }: Starting): Promise<RunningPostgres> {
   const programs = findPrograms();
   if (!programs) throw new Error("there is no Postgres on this machine");
   const folder = mkdtempSync(join(tmpdir(), "skillflow-db-"));
@@ -44,7 +46,7 @@ export async function startPostgres({ listens, preloads = "" }: Starting): Promi
     const port = listens ? await freePort() : 5432;
     const address = listens ? "127.0.0.1" : "";
     const settings = [
-      "fsync=off",
+      `fsync=${syncs ? "on" : "off"}`,
       `listen_addresses=${address}`,
       `port=${port}`,
       `unix_socket_directories=${folder}`,

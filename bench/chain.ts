@@ -16,6 +16,9 @@ import { fileBlobs } from "../src/stores/blobs.ts";
 
 /** A run as the command line assembles it, without any latency but the executor's own. */
 
+/** What was done, so that nobody wins by doing less. */
+export const done = { replies: 0, looks: 0 };
+
 const question = z.object({ service: z.string(), minutes: z.number().int().min(1) });
 
 /** One tool whose input and output ajv checks, and whose handler checks its input with zod. */
@@ -30,6 +33,7 @@ const look: Tool = {
   },
   effect: "read",
   handler(input, { config }) {
+    done.looks++;
     const { service, minutes } = question.parse(input);
     const lines = Array.from({ length: 5 }, (_, index) => `${config.LOOK_URL} ${service} answered 502 at ${index}`);
     return { service, errors: minutes, lines };
@@ -50,6 +54,7 @@ const config = { LOOK_URL: "https://look.example", LOOK_TOKEN: secretOf(0) };
 const model: Model = {
   provider: "instant",
   async reply({ turns }, { key }) {
+    done.replies++;
     const usage = { inputTokens: 900, cachedTokens: 700, outputTokens: 60 };
     if (turns.length > 0) return { parts: [{ type: "text", text: ANSWER }], stop: "end", usage };
     const calls = ["checkout", "payment"].map((service, index) => {

@@ -1,0 +1,28 @@
+import { pathToFileURL } from "node:url";
+
+/**
+ * One measurement of one contestant, in a process of its own: `contest.mjs MODULE EXPORT NODES REPEATS FOLDER` runs chains of
+ * so many nodes, after half a second of short ones, and prints the milliseconds of a node and the peak of memory in MB.
+ */
+
+const WARM_MS = 500;
+const WARM_NODES = 20;
+const MOST_WARM_RUNS = 50;
+
+const [module, name, nodes, repeats, folder] = process.argv.slice(2);
+const { [name]: run, done, close } = await import(pathToFileURL(module).href);
+const begun = performance.now();
+for (let runs = 0; runs === 0 || (runs < MOST_WARM_RUNS && performance.now() - begun < WARM_MS); runs++) {
+  await run(WARM_NODES, folder);
+}
+const before = { ...done };
+const start = performance.now();
+for (let times = 0; times < Number(repeats); times++) await run(Number(nodes), folder);
+const ms = (performance.now() - start) / (Number(nodes) * Number(repeats));
+for (const [work, times] of Object.entries(done)) {
+  const wanted = 2 * Number(nodes) * Number(repeats);
+  if (times - before[work] !== wanted) throw new Error(`${times - before[work]} ${work}, and not ${wanted}`);
+}
+await close?.();
+console.log(JSON.stringify({ ms, megabytes: process.resourceUsage().maxRSS / 1024 }));
+process.exit(0);
