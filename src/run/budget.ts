@@ -104,8 +104,14 @@ function nearestDeadline(run: Timed, state: State): Deadline | undefined {
 
 /** The state's clock stands still since the last record of this process. */
 function sinceLastEvent({ journal }: Timed, { run: { lastEvent } }: State): number {
-  return lastEvent?.epoch === journal.epoch ? Math.max(0, Date.now() - lastEvent.at) : 0;
+  if (lastEvent?.epoch !== journal.epoch) return 0;
+  const heardAt = heard.get(lastEvent) ?? performance.now();
+  heard.set(lastEvent, heardAt);
+  return performance.now() - heardAt;
 }
+
+/** When this process first looked at an event, by a clock that nobody sets. */
+const heard = new WeakMap<object, number>();
 
 /** Whoever interrupts may say anything. */
 function interruption({ signal, redactor }: Timed): EventBody {

@@ -32,7 +32,7 @@ export interface FileStore extends Store {
  * not. The torn tail of a crash is dropped; `<run>.lock` names the process that drives the run.
  */
 export function fileStore(options: FileStoreOptions): FileStore {
-  const { directory, root, now = () => new Date() } = options;
+  const { directory, root, now } = options;
   const taken = new Set<string>();
   const pathOf = (run: string) => join(checkDirectory(directory, root), `${checkRunId(run)}.jsonl`);
   const pathOfKnown = (run: string) => {
@@ -111,7 +111,7 @@ interface Driven {
   readonly run: string;
   readonly file: number;
   readonly stored: Stored;
-  readonly now: () => Date;
+  readonly now: (() => Date) | undefined;
   readonly unlock: () => void;
 }
 

@@ -11,7 +11,8 @@ interface JournalParts {
   readonly epoch: number;
   /** The seal that the next event follows; undefined where the run has no chain. */
   readonly digest: string | undefined;
-  readonly now: () => Date;
+  /** The machine's clock as it is when the journal is opened, and from then on the time that has gone by, unless told. */
+  readonly now?: (() => Date) | undefined;
   readonly append: (record: Appended) => void | Promise<void>;
   readonly close: () => void | Promise<void>;
 }
@@ -37,7 +38,8 @@ function isDone({ type }: EventBody): boolean {
 }
 
 /** The journal over any append-only list: order, positions, keys and envelopes; durability is `append`. */
-export function createJournal({ run, events, epoch, now, append, close, ...begun }: JournalParts): Journal {
+export function createJournal({ run, events, epoch, append, close, ...begun }: JournalParts): Journal {
+  const { now = steadyClock() } = begun;
   const recorded = groupRecords(events);
   let position = 0;
   let seq = events.length;
@@ -72,6 +74,12 @@ export function createJournal({ run, events, epoch, now, append, close, ...begun
     },
     close: async () => close(),
   };
+}
+
+/** Whoever sets the machine's clock uses up no time of a run. */
+function steadyClock(): () => Date {
+  const opened = Date.now() - performance.now();
+  return () => new Date(opened + performance.now());
 }
 
 type Placing = Pick<Envelope, "seq" | "time" | "epoch" | "key">;

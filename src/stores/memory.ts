@@ -14,7 +14,7 @@ interface MemoryStore extends Store {
 }
 
 /** Runs in memory: the twin of the file store, for tests and for runs that nobody wants to keep. */
-export function memoryStore(now: () => Date = () => new Date()): MemoryStore {
+export function memoryStore(now?: () => Date): MemoryStore {
   const runs = new Map<string, { readonly record: RunRecord; readonly events: RunEvent[] }>();
   const blobs = new Map<string, Blobs>();
   const locks = new Set<string>();

@@ -16,9 +16,9 @@ describe("random workflows, killed at random places", () => {
     "end as if nothing had happened: nothing is lost, and no write is repeated",
     async () => {
       const tally = emptyTally();
-      await runGroup(grounds, { seed: 4, together: 4, mostDeaths: 4 }, tally);
+      await runGroup(grounds, { seed: 4, together: 4, mostLives: 5 }, tally);
       expect(tally.failures).toEqual([]);
-      expect(tally).toMatchObject({ runs: 4, deaths: 4 });
+      expect(tally).toMatchObject({ runs: 4 });
       expect(tally.kills).toBeGreaterThan(4);
     },
     longer(60_000),

@@ -22,6 +22,8 @@ export interface Course {
   /** Looks at the record after a process died, and tells with which event it ends. */
   look(): string;
   events(): readonly RunEvent[];
+  /** Whether a process has its run. */
+  isLocked(): boolean;
   command(argv: readonly string[]): Task;
 }
 
@@ -80,6 +82,7 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
       seen = text;
       return eventsIn(text).at(-1)?.type ?? "nothing";
     },
+    isLocked: () => existsSync(file.replace(/jsonl$/, "lock")),
     events: () => (existsSync(file) ? eventsIn(wholeOf(readFileSync(file, "utf8"))) : []),
   };
 }

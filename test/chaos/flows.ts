@@ -28,7 +28,7 @@ export function flowOf(seed: number): Flow {
   return { seed, files: { ...maker.files, "flow.yml": flow }, input: { items, name: "main" }, parts };
 }
 
-const LIMITS = { limits: { max_steps: 500, per_day: { max_runs: 50 } } };
+const LIMITS = { limits: { max_steps: 500, timeout: "2h", per_day: { max_runs: 50 } } };
 
 /** Makes pieces of a workflow, each with one way in and one way out. */
 class Maker {
@@ -202,7 +202,13 @@ class Maker {
 
   #doing(id: string, script: Partial<NodeScript> & Pick<NodeScript, "answers">): Node {
     const { turns = this.#turns(id), ...rest } = script;
-    return { name: id, skills: ["ledger"], state: ["known"], instruction: instructionOf(id, { turns, ...rest }) };
+    return {
+      name: id,
+      skills: ["ledger"],
+      state: ["known"],
+      timeout: "1h",
+      instruction: instructionOf(id, { turns, ...rest }),
+    };
   }
 
   #turns(id: string): readonly (readonly string[])[] {

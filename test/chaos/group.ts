@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { checkCourse } from "./checks.ts";
 import { beginCourse, type Course } from "./course.ts";
-import { type Dice, dice } from "./dice.ts";
+import { dice } from "./dice.ts";
+import { disturb } from "./disturbances.ts";
 import { flowOf } from "./flows.ts";
 import type { Grounds } from "./grounds.ts";
-import { type Ended, type Life, live, type Task } from "./life.ts";
+import { live } from "./life.ts";
 import { count, type Tally } from "./tally.ts";
-import { MOMENTS, openWorld, type World } from "./world.ts";
+import { openWorld, type World } from "./world.ts";
 
 /** Runs that are driven side by side by one process after another, each of which is killed. */
 
@@ -14,11 +15,11 @@ export interface Group {
   readonly seed: number;
   /** How many runs a process has. */
   readonly together: number;
-  /** After so many deaths nobody kills any more. */
-  readonly mostDeaths: number;
+  /** After so many processes nobody disturbs any more. */
+  readonly mostLives: number;
 }
 
-export async function runGroup(grounds: Grounds, { seed, together, mostDeaths }: Group, tally: Tally): Promise<void> {
+export async function runGroup(grounds: Grounds, { seed, together, mostLives }: Group, tally: Tally): Promise<void> {
   const chance = dice(seed);
   const world = await openWorld();
   const folder = grounds.folderOf(seed);
@@ -31,8 +32,8 @@ export async function runGroup(grounds: Grounds, { seed, together, mostDeaths }:
   try {
     await driveCalmly(grounds, calm);
     const size = world.requests;
-    let deaths = 0;
-    while (deaths < mostDeaths && (await liveAndDie({ grounds, world, wild, chance, size, tally }))) deaths += 1;
+    const scene = { grounds, world, courses: wild, chance, size, tally };
+    for (let lives = 0; lives < mostLives && (await disturb(scene)); ) lives += 1;
     await driveCalmly(grounds, wild);
     await checkAll({ grounds, world, calm, wild, tally, seed });
   } finally {
@@ -43,90 +44,43 @@ export async function runGroup(grounds: Grounds, { seed, together, mostDeaths }:
 /** Life after life, none of which is killed. */
 async function driveCalmly(grounds: Grounds, courses: readonly Course[]): Promise<void> {
   for (let lives = 0; lives < 60; lives++) {
-    const tasks = tasksOf(courses);
+    const tasks = courses.flatMap((course) => (course.problems.length > 0 ? [] : (course.next() ?? [])));
     if (tasks.length === 0) return;
-    takeAll(courses, await live(grounds, { tasks }).ended);
+    const ended = await live(grounds, { tasks }).ended;
+    for (const done of ended.done) courses.find(({ id }) => id === done.id)?.take(done);
+    if (ended.code !== 0) throw new Error(`the driver failed: ${ended.said}`);
   }
   for (const course of courses) if (course.next()) course.problems.push("it does not come to an end");
 }
 
-function tasksOf(courses: readonly Course[]): readonly Task[] {
-  return courses.flatMap((course) => (course.problems.length > 0 ? [] : (course.next() ?? [])));
-}
-
-function takeAll(courses: readonly Course[], ended: Ended): void {
-  for (const done of ended.done) courses.find(({ id }) => id === done.id)?.take(done);
-  if (ended.signal === null && ended.code !== 0) throw new Error(`the driver failed: ${ended.said}`);
-}
-
-interface Wild {
+interface Checked {
   readonly grounds: Grounds;
   readonly world: World;
-  readonly wild: readonly Course[];
-  readonly chance: Dice;
-  /** How many requests a calm drive of them all takes. */
-  readonly size: number;
-  readonly tally: Tally;
-}
-
-/** One process, killed somewhere; false once no run is left. */
-async function liveAndDie({ grounds, world, wild, chance, size, tally }: Wild): Promise<boolean> {
-  const tasks = tasksOf(wild);
-  if (tasks.length === 0) return false;
-  const nth = 1 + chance.below(Math.max(4, Math.ceil(size / 12)));
-  const moment = chance.pick(MOMENTS);
-  const isFall = chance.percent(40);
-  const life: Omit<Life, "program"> = { tasks, ...(isFall ? { fall: { nth: nth * 2, moment } } : {}) };
-  const living = live(grounds, life);
-  let struck: string | undefined;
-  const strike = async (at: string) => {
-    struck = at;
-    await living.kill();
-    return "killed" as const;
-  };
-  world.plan(isFall ? undefined : { nth, moment, strike });
-  const ended = await living.ended;
-  world.plan(undefined);
-  takeAll(wild, ended);
-  if (ended.signal !== "SIGKILL") return true;
-  tally.deaths += 1;
-  count(tally.struck, struck ?? ended.said.trim().split("\n").at(-1) ?? "");
-  const over = new Set(ended.done.map(({ id }) => id));
-  for (const { id } of tasks) {
-    const course = wild.find((each) => each.id === id);
-    if (!course || over.has(id)) continue;
-    tally.kills += 1;
-    count(tally.positions, course.look());
-  }
-  return true;
-}
-
-interface Checked extends Omit<Wild, "chance" | "size"> {
   readonly calm: readonly Course[];
+  readonly wild: readonly Course[];
+  readonly tally: Tally;
   readonly seed: number;
 }
 
-const LOOKS = [
-  ["runs", "show", "r", "--json"],
-  ["runs", "verify", "r", "--json"],
-  ["replay", "r", "--json"],
-];
+const LOOKS = { shown: ["runs", "show"], verified: ["runs", "verify"], replayed: ["replay"] } as const;
 
 async function checkAll({ grounds, world, calm, wild, tally, seed }: Checked): Promise<void> {
-  const both = [...calm, ...wild];
-  const answers: Ended[] = [];
-  for (const argv of LOOKS) answers.push(await live(grounds, { tasks: both.map((one) => one.command(argv)) }).ended);
-  const [shown, verified, replayed] = answers;
-  if (!shown || !verified || !replayed) return;
+  const looks = [...calm, ...wild].flatMap((course) =>
+    Object.entries(LOOKS).map(([name, words]) => {
+      const task = course.command([...words, "r", "--json"]);
+      return { ...task, id: `${name} ${course.id}` };
+    }),
+  );
+  const { done } = await live(grounds, { tasks: looks }).ended;
+  const told = (name: keyof typeof LOOKS, { id }: Course) => done.find((one) => one.id === `${name} ${id}`);
   for (const [index, course] of wild.entries()) {
     const twin = calm[index];
     if (!twin) continue;
-    const told = (ended: Ended, { id }: Course) => ended.done.find((done) => done.id === id);
     const looked = {
-      calm: told(shown, twin),
-      shown: told(shown, course),
-      verified: told(verified, course),
-      replayed: told(replayed, course),
+      calm: told("shown", twin),
+      shown: told("shown", course),
+      verified: told("verified", course),
+      replayed: told("replayed", course),
     };
     tally.doubts += checkCourse({
       course,

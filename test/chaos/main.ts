@@ -23,7 +23,7 @@ async function main(grounds: Grounds): Promise<Tally> {
   const began = performance.now();
   for (let seed = first; seed < last && tally.kills < Number(values.kills); seed++) {
     const known = tally.failures.length;
-    await runGroup(grounds, { seed, together, mostDeaths: 60 }, tally);
+    await runGroup(grounds, { seed, together, mostLives: 80 }, tally);
     const seconds = Math.round((performance.now() - began) / 1000);
     say(`seed ${seed}: ${tally.runs} runs, cut off ${tally.kills} times by ${tally.deaths} kills, ${seconds} s`);
     for (const { problem } of tally.failures.slice(known)) say(`  FAILED: ${problem}`);

@@ -101,6 +101,7 @@ function carryOut(ledger: Map<string, Entry>, { body }: LoopbackRequest) {
   ledger.set(key, { tool, text, times: (before?.times ?? 0) + 1 });
   if (tool === "fail" || tool === "refuse") return { tool, status: 500, said: { error: `no ${text} today` } };
   if (tool === "big") return { tool, status: 200, said: { text: `line of ${text}\n`.repeat(4000) } };
+  if (tool !== "look") return { tool, status: 200, said: { said: `it is written down at ${text}` } }; // what is in doubt is no evidence
   return { tool, status: 200, said: { said: `it was seen at ${text}` } };
 }
 

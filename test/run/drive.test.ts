@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { linkProgram } from "../../src/core/engine/link.ts";
 import type { Program } from "../../src/core/engine/program.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
@@ -569,6 +569,22 @@ describe("time limits", () => {
       script: [{ calls: [{ tool: "ops_look", input: {} }] }],
     });
     expect(lines(events).at(-1)).toBe("workflow:end stopped");
+  });
+});
+
+describe("the machine's clock, set three days ahead while a tool works,", () => {
+  afterEach(() => vi.useRealTimers());
+
+  test.each([
+    ["the run's", one({}, { settings: { limits: { timeout_ms: 60_000 } } })],
+    ["a node's", one({ timeout: "60s" })],
+  ])("uses up nothing of %s time", async (_, record) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const look = () => vi.setSystemTime(Date.now() + 259_200_000) && "seen";
+    const script: Script["replies"] = [{ calls: [{ tool: "ops_look", input: {} }] }, { text: "t" }];
+    const { state } = await drive(record, { handlers: { look }, script });
+    expect(state.end?.status).toBe("succeeded");
+    expect(state.run.activeMs).toBeLessThan(60_000);
   });
 });
 

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { EventBody } from "../../src/core/event.ts";
 import { createJournal } from "../../src/stores/journal.ts";
 
@@ -40,4 +40,32 @@ test.each<[string, readonly EventBody[], boolean]>([
   });
   await journal.record("k", async () => bodies);
   expect(asked).toEqual([expected]);
+});
+
+afterEach(() => vi.useRealTimers());
+
+test("events are no further apart than their work took, however the machine's clock is set meanwhile", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const times: number[] = [];
+  const journal = createJournal({
+    run: "r",
+    events: [],
+    epoch: 0,
+    digest: undefined,
+    append: ({ events }) => void times.push(...events.map(({ time }) => Date.parse(time))),
+    close: () => undefined,
+  });
+  const begun = Date.now();
+  for (const [key, days] of [
+    ["ahead", 3],
+    ["back", -6],
+    ["there", 0],
+  ] as const) {
+    vi.setSystemTime(begun + days * 86_400_000);
+    await journal.record(key, async () => [entered]);
+  }
+  const [first = 0, ...others] = times;
+  expect(first - begun).toBeLessThan(60_000);
+  expect(times.toSorted((one, other) => one - other)).toEqual(times);
+  expect((others.at(-1) ?? 0) - first).toBeLessThan(60_000);
 });

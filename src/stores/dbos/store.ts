@@ -38,7 +38,8 @@ export function openDbosStore(address: string | EmbeddedPlace, self: ProcessMark
  * Runs in Postgres, driven through the engine: each record of a journal is one durable step of it, so that a process which
  * dies leaves a run that any worker can take up. Whoever drives a run holds its lock, which ends with the process.
  */
-export function dbosStore({ database, self, locks, now = () => new Date() }: DbosStoreOptions): DbosStore {
+export function dbosStore({ database, self, locks, now }: DbosStoreOptions): DbosStore {
+  const wallClock = now ?? (() => new Date());
   const executor = executorOf(self);
   const engine = () => openEngine(database, executor, locks);
   /** Of runs that this process has taken from the queue. */
@@ -132,15 +133,15 @@ export function dbosStore({ database, self, locks, now = () => new Date() }: Dbo
       });
     },
     async examine() {
-      const before = now().getTime();
+      const before = wallClock().getTime();
       const [found] = await database.rows<ExaminedRow>(EXAMINED, APPLICATION, `${LOCKING}%`);
-      const after = now().getTime();
+      const after = wallClock().getTime();
       if (!found) throw new SkillflowError("internal.fault", "the database says nothing of itself");
       const { version, clock, queued, under_way, workers } = found;
       const clockMs = Math.round(Number(clock) - (before + after) / 2);
       return { version, clockMs, queued: Number(queued), underWay: Number(under_way), workers: Number(workers) };
     },
-    states: databaseState(database, now),
+    states: databaseState(database, wallClock),
     turns: databaseTurns(database, executor, locks),
     isDriven: async (run) => (await locks.ownerOf(runLock(run))) !== undefined,
     async enqueue(record) {
