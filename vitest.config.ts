@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { longer } from "./test/long.ts";
+import LongestFirst from "./test/longest-first.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -39,6 +40,7 @@ export default defineConfig({
     // One more than there are processors on the smallest machine: much of the work is done by the processes that tests start.
     maxWorkers: 3,
     maxConcurrency: 20,
+    sequence: { sequencer: LongestFirst },
     globalSetup: "./test/installed-program.ts",
     setupFiles: "./test/setup.ts",
     server: { deps: { external: [/\/installation-\w+\/dist\//] } },

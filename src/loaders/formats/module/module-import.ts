@@ -3,9 +3,10 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { JitiOptions, TransformOptions, TransformResult } from "jiti";
 import { isObject } from "../../../core/values.ts";
 import { ownPath } from "../../../own-files.ts";
-import { loadTypescript } from "../../folder/typescript.ts";
+import { loadTypescript, typescriptFolder } from "../../folder/typescript.ts";
 
 /**
  * Runs a module of any kind, TypeScript or JavaScript, and gives its default export; undefined where it has none. It
@@ -20,11 +21,28 @@ export async function importDefault(file: string): Promise<unknown> {
   ]);
   const borrowed = ["zod"].filter((name) => !hasPackage(name, dirname(file)));
   const alias = Object.fromEntries(borrowed.map((name) => [name, ourPackage(name)]));
-  const jiti = createJiti(file, { fsCache: false, moduleCache: false, virtualModules, alias });
+  const jiti = createJiti(file, { fsCache: false, moduleCache: false, virtualModules, alias, transform });
   // Without the transformation, Node would run a module that fails once by itself and once more by jiti.
   const ext = extname(file);
   return defaultOf(await jiti.evalModule(source, { filename: file, ext, async: true, forceTranspile: true }));
 }
+
+/** The longest part of running a module: done once for each text. */
+function transform(options: TransformOptions): TransformResult {
+  const { filename = "", source, ...rest } = options;
+  const place = source.includes("meta") ? filename : extname(filename); // `import.meta` becomes what it is there
+  const key = JSON.stringify([source, place, rest]);
+  const known = transformed.get(key);
+  if (known) return known;
+  const result = (createRequire(import.meta.url)(join(typescriptFolder(), "dist/babel.cjs")) as Transform)(options);
+  if (transformed.size >= MOST_TEXTS) transformed.clear();
+  if (!result.error) transformed.set(key, result);
+  return result;
+}
+
+type Transform = NonNullable<JitiOptions["transform"]>;
+const transformed = new Map<string, TransformResult>();
+const MOST_TEXTS = 100;
 
 async function publicEntries(): Promise<Record<string, unknown>> {
   const load = (name: string): Promise<unknown> => import(pathToFileURL(ownPath(`${name}.js`, `src/${name}.ts`)).href);

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { checkSkillDefinition } from "../../../../src/core/formats/skill-definition.ts";
@@ -227,6 +228,14 @@ describe("a module", () => {
     write("node_modules/zod/own.js", "export const z = 'own zod';");
     const text = `import { z } from "zod"; export default { ...${skill("a")}, instruction: z };`;
     expect(await importSkill(write("a.ts", text), "a")).toMatchObject({ instruction: "own zod" });
+  });
+
+  test("knows its own place, also where another one has the same text", async () => {
+    const text = `export default { ...${skill("a")}, instruction: import.meta.url }`;
+    for (const name of ["a.ts", "b.ts"]) {
+      const file = write(name, text);
+      expect(await importSkill(file, "a")).toMatchObject({ instruction: pathToFileURL(file).href });
+    }
   });
 
   test("imports other files, and is read anew when they change", async () => {
