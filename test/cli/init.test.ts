@@ -80,6 +80,32 @@ describe("skillflow init", () => {
     await expectSound(cwd, "triage", env);
   });
 
+  it("offers every skill that is configured here, and none that only could be", async () => {
+    const cwd = makeProject();
+    const env = {
+      ...{
+        GRAFANA_URL: "https://grafana.acme.dev",
+        GRAFANA_TOKEN: "g".repeat(40),
+        PROMETHEUS_URL: "http://prometheus",
+      },
+      ...{
+        PAGERDUTY_API_KEY: "p".repeat(20),
+        JIRA_BASE_URL: "https://acme.atlassian.net",
+        JIRA_API_TOKEN: "j".repeat(40),
+      },
+    };
+    await start(cwd, [], { env });
+    const { nodes } = parse(read(cwd, "workflows/triage.yml"));
+    expect([nodes.gather.skills, nodes.tell.skills]).toEqual([
+      ["logs", "grafana", "prometheus", "pagerduty"],
+      ["jira"],
+    ]);
+    expect(read(cwd, ".env.example")).toMatch(
+      /#KUBECONFIG=\n[\s\S]*#AWS_REGION=\n[\s\S]*#GITLAB_TOKEN=\n[\s\S]*#JIRA_API_TOKEN=\n/,
+    );
+    await expectSound(cwd, "triage", env);
+  });
+
   it("starts from the shipped workflow where that is said", async () => {
     const cwd = makeProject();
     expect(await start(cwd, ["checkout-triage", "--from", "triage"])).toMatchObject({ code: 0 });

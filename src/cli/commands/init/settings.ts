@@ -25,7 +25,20 @@ const MODELS = `# Variables of the workflow. Nothing here is needed: a skill who
 
 /** Those of the skills that a triage may use, whether they are set or not. */
 export function environmentText({ variables }: Survey): string {
-  const wanted = ["sentry", "datadog", "betterstack", "github", "linear", "slack"];
+  const wanted = [
+    ...[
+      "sentry",
+      "datadog",
+      "betterstack",
+      "grafana",
+      "prometheus",
+      "loki",
+      "elasticsearch",
+      "kubernetes",
+      "cloudwatch",
+    ],
+    ...["postgres", "pagerduty", "github", "gitlab", "linear", "jira", "slack"],
+  ];
   const sections = wanted.flatMap((id) => {
     const fields = variables.get(id) ?? [];
     if (fields.length === 0) return [];

@@ -29,16 +29,25 @@ export interface Variable {
   readonly isSecret: boolean;
 }
 
-const READERS = ["logs", "git", "sentry", "datadog", "betterstack"];
-const TELLERS = ["slack", "linear"];
+const READERS = [
+  ...["logs", "git", "sentry", "datadog", "betterstack", "grafana", "prometheus", "loki", "elasticsearch"],
+  ...["kubernetes", "cloudwatch", "postgres", "pagerduty", "gitlab"],
+];
+const TELLERS = ["slack", "linear", "jira"];
+/** Of use as they are; all others where one of their variables is set. */
+const AT_HAND: ReadonlySet<string> = new Set(["logs", "git"]);
 const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
 export async function surveyProject(workspace: Workspace, root: string, env: Environment): Promise<Survey> {
   const states = new Map((await skillStates(workspace)).map((state) => [state.id, state]));
   const remote = remoteOf(root);
   const hasHistory = existsSync(join(root, ".git"));
-  const isUsable = (id: string) => USABLE.has(states.get(id)?.state ?? "unavailable") && (id !== "git" || hasHistory);
-  const fields = (await allSkills(workspace)).map(({ skill }) => [skill.id, variablesOf(skill.config)] as const);
+  const variables = new Map(
+    (await allSkills(workspace)).map(({ skill }) => [skill.id, variablesOf(skill.config)] as const),
+  );
+  const isMeant = (id: string) => AT_HAND.has(id) || variables.get(id)?.some(({ name }) => env[name]);
+  const isUsable = (id: string) =>
+    USABLE.has(states.get(id)?.state ?? "unavailable") && isMeant(id) && (id !== "git" || hasHistory);
   return {
     remote,
     ci: remote?.startsWith("github.com/") ? "github" : remote && /gitlab/.test(remote) ? "gitlab" : undefined,
@@ -46,7 +55,7 @@ export async function surveyProject(workspace: Workspace, root: string, env: Env
     readers: READERS.filter(isUsable),
     tellers: TELLERS.filter(isUsable),
     key: KEYS.find((name) => env[name]),
-    variables: new Map(fields),
+    variables,
   };
 }
 
