@@ -1,4 +1,15 @@
-import { callDigest, clip, jsonSize, markerOf, patiently, resultSchema, retryAfter, trim } from "skillflow";
+import {
+  callDigest,
+  clip,
+  jsonSize,
+  markerOf,
+  patiently,
+  plainMarkerOf,
+  resultSchema,
+  retryAfter,
+  trim,
+  withoutMarkers,
+} from "skillflow";
 import { describe, expect, it } from "vitest";
 
 const { signal } = new AbortController();
@@ -96,6 +107,12 @@ describe("what a call is named by", () => {
     expect(markerOf({ callId }, { a: 1 }) === markerOf({ callId }, { a: 2 })).toBe(isAlike);
     expect(callDigest({ callId }, { a: 1 })).toHaveLength(24);
     expect(markerOf({ callId }, {})).toMatch(/^<!-- skillflow:[\w%.~]+:[0-9a-f]{12} -->$/);
+  });
+
+  it.each([markerOf, plainMarkerOf])("is taken out of a text again, hidden or shown", (mark) => {
+    const marker = mark({ callId: "run-1/3:file/0" }, { a: 1 });
+    expect(withoutMarkers(`Rolled back.\n\n${marker}`)).toBe("Rolled back.");
+    expect(withoutMarkers("a (skillflow call) of <!-- skillflow -->")).toBe("a (skillflow call) of <!-- skillflow -->");
   });
 
   it("tells an operation that is written anew from what was there", () => {
