@@ -22,25 +22,35 @@ export async function findRemote({ directory, env }: Checkout): Promise<Remote> 
   const git = gitIn({ directory, env });
   const top = await git(["rev-parse", "--show-toplevel"]);
   if (top.status !== 0) throw unreachable(`${directory} is in no git checkout that can be read: ${top.said}`);
-  const read = async (scope: readonly string[], pattern: string) => {
-    const { stdout } = await git(["config", ...scope, "--includes", "-z", "--get-regexp", pattern]);
-    return stdout.toString("utf8").split("\0").flatMap(settingOf);
-  };
-  const local = await read(["--local"], "^(remote\\.origin\\.url|http\\..*extraheader)$");
-  const url = local.find(([key]) => key === "remote.origin.url")?.[1];
+  const { stdout } = await git(["config", "--includes", "--show-scope", "-z", "--get-regexp", WANTED]);
+  const settings = settingsIn(stdout.toString("utf8"));
+  const local = settings.filter(({ scope, key }) => scope === "local" && !key.startsWith("user."));
+  const url = local.find(({ key }) => key === "remote.origin.url")?.value;
   if (!url) throw unreachable("the checkout has no remote origin", "git remote add origin URL");
   const root = top.stdout.toString("utf8").replace(/\n$/, "");
-  const named = new Map(await read([], "^user\\.(name|email)$"));
+  const named = new Map(settings.map(({ key, value }) => [key, value]));
   return {
     address: addressOf(url, root),
-    config: local.filter(([key]) => key !== "remote.origin.url"),
+    config: local.flatMap(({ key, value }) => (key === "remote.origin.url" ? [] : [[key, value] as const])),
     author: authorOf(named, env),
   };
 }
 
-function settingOf(text: string): [string, string][] {
-  const end = text.indexOf("\n");
-  return end === -1 ? [] : [[text.slice(0, end), text.slice(end + 1)]];
+const WANTED = "^(remote\\.origin\\.url|http\\..*extraheader|user\\.(name|email))$";
+
+interface Setting {
+  readonly scope: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Of what git tells with `--show-scope -z`: by turns a scope, and a key and its value on lines of their own. */
+function settingsIn(told: string): Setting[] {
+  const texts = told.split("\0");
+  return texts.flatMap((text, index) => {
+    const end = index % 2 === 0 ? -1 : text.indexOf("\n");
+    return end === -1 ? [] : [{ scope: texts[index - 1] ?? "", key: text.slice(0, end), value: text.slice(end + 1) }];
+  });
 }
 
 /** A folder below the checkout came with it: its hooks would be a stranger's. */
