@@ -39,8 +39,14 @@ if (unknown.length > 0)
   throw new Error(`no table ${unknown.join(", ")}: ${BENCHES.map(({ name }) => name).join(", ")}`);
 
 for (const bench of BENCHES.filter(({ name }) => names.length === 0 || names.includes(name))) {
-  const result = await resultOf(bench, effort);
-  console.log(`${section(result)}\n`);
-  if (words.includes("--write")) writeResult(result);
+  try {
+    const result = await resultOf(bench, effort);
+    console.log(`${section(result)}\n`);
+    if (words.includes("--write")) writeResult(result);
+  } catch (error) {
+    // What was kept of it before stays; the other tables are measured.
+    console.error(`${bench.name} could not be measured:`, error);
+    process.exitCode = 1;
+  }
 }
 if (words.includes("--write")) for (const [path, text] of benchPages(readResults())) writeFileSync(path, text);

@@ -1,4 +1,4 @@
-import { type Cell, type Column, median, type Result, type Row, relation } from "./results.ts";
+import { type Cell, type Column, median, medianOf, type Result, type Row, relation } from "./results.ts";
 
 /** docs/performance.md, made of the results and of nothing else. */
 export function renderPerformance(results: readonly Result[]): string {
@@ -33,46 +33,49 @@ function machines(results: readonly Result[]): string {
     loaded.length === 0
       ? ""
       : `\n\nThe machine was at other work too when it measured ${names}: read those times as too long.`;
-  return `Measured on ${[...new Set(told)].join("; and on ")}.${warning}`;
+  const days = [...new Set(results.map(({ at }) => at.slice(0, 10)))].sort();
+  return `Measured on ${[...new Set(told)].join("; and on ")}; ${days.join(", ")}.${warning}`;
 }
 
-interface Kept {
+interface Promised {
   readonly what: string;
   readonly measured: string;
-  readonly promised: string;
-  readonly reserve: number;
+  readonly promise: string;
+  /** Above 1 it is kept; undefined where nothing was measured. */
+  readonly reserve: number | undefined;
 }
 
 function promiseTable(results: readonly Result[]): string {
-  const kept = results.flatMap(({ columns, rows }) =>
+  const all = results.flatMap(({ columns, rows }) =>
     rows.flatMap((row) => columns.flatMap((column) => promiseOf(rows, row, column))),
   );
-  const missed = kept.filter(({ reserve }) => reserve < 1).length;
-  const lines = kept.map(({ what, measured, promised, reserve }) => {
-    return `| ${what} | ${measured} | ${promised} | ${reserve.toFixed(2)}x${reserve < 1 ? " **missed**" : ""} |`;
+  const kept = all.filter(({ reserve = 0 }) => reserve >= 1).length;
+  const lines = all.map(({ what, measured, promise, reserve }) => {
+    const told = reserve === undefined ? "–" : `${reserve.toFixed(2)}x${reserve < 1 ? " **missed**" : ""}`;
+    return `| ${what} | ${measured} | ${promise} | ${told} |`;
   });
   const head = "| What | Measured | Promise | Reserve |\n| --- | --- | --- | --- |";
-  return `## What is promised\n\nA reserve above 1 keeps the promise: ${kept.length - missed} are kept, ${missed} missed.\n\n${[head, ...lines].join("\n")}`;
+  const sum = `A reserve of 1 or more keeps the promise: ${kept} of ${all.length} are kept.`;
+  return `## What is promised\n\n${sum}\n\n${[head, ...lines].join("\n")}`;
 }
 
-function promiseOf(rows: readonly Row[], row: Row, column: Column): Kept[] {
+function promiseOf(rows: readonly Row[], row: Row, column: Column): Promised[] {
   const promise = row.promises?.[column.name];
+  if (!promise) return [];
+  const { most, least = 0, of } = promise;
   const cell = row.cells[column.name];
-  if (!promise || !Array.isArray(cell)) return [];
-  const other = rows.find(({ name }) => name === promise.of);
-  const value = promise.of === undefined ? median(cell) : relation(cell, other?.cells[column.name]);
-  if (value === undefined) return [];
-  const unit = promise.of === undefined ? column.unit : "x";
-  const [word, bound, reserve] =
-    promise.most === undefined
-      ? ["at least", promise.least ?? 0, value / (promise.least ?? 0)]
-      : ["at most", promise.most, promise.most / value];
-  const against = promise.of === undefined ? "" : ` against ${promise.of}`;
+  const value =
+    of === undefined
+      ? medianOf(row, column.name)
+      : relation(cell, rows.find(({ name }) => name === of)?.cells[column.name]);
+  const unit = of === undefined ? column.unit : "x";
+  const reserve = value === undefined ? undefined : most === undefined ? value / least : most / value;
   return [
     {
-      what: `${row.name}, ${column.name}${against}`,
-      measured: withUnit(value, unit),
-      promised: `${word} ${withUnit(bound, unit)}`,
+      what: `${row.name}, ${column.name}${of === undefined ? "" : ` against ${of}`}`,
+      measured:
+        value === undefined ? `not measured${typeof cell === "string" ? `: ${cell}` : ""}` : withUnit(value, unit),
+      promise: most === undefined ? `at least ${withUnit(least, unit)}` : `at most ${withUnit(most, unit)}`,
       reserve,
     },
   ];
@@ -127,7 +130,7 @@ export function table(columns: readonly Column[], rows: readonly Row[]): string 
 
 function cellText(rows: readonly Row[], row: Row, column: Column): string {
   const cell: Cell = row.cells[column.name] ?? "–";
-  if (typeof cell === "string") return cell;
+  if (typeof cell === "string") return cell.replaceAll("|", "\\|");
   const ours = row.kind === "peer" ? bestOfOurs(rows, row, column) : undefined;
   const ratio = column.better === "neither" ? undefined : relation(cell, ours?.cells[column.name]);
   return `${told(median(cell))}${spread(cell)}${ratio === undefined ? "" : ` (${digits(ratio)}x)`}`;
@@ -147,5 +150,5 @@ function told(value: number): string {
 }
 
 function digits(value: number): string {
-  return value === 0 ? "0" : String(Number(value.toPrecision(value < 10 ? 2 : 3)));
+  return value === 0 ? "0" : String(Number(value.toPrecision(value < 1 ? 2 : 3)));
 }

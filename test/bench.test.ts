@@ -89,9 +89,16 @@ describe("the page of performance", () => {
       { name: "we again", kind: "ours", cells: time([30]), promises: time({ most: 2, of: "we" }) },
     ] as const;
     const page = renderPerformance([measured(rows)]);
-    expect(page).toContain("1 are kept, 1 missed");
+    expect(page).toContain("1 of 2 are kept");
     expect(page).toContain("| we, time | 10 ms | at most 20 ms | 2.00x |");
     expect(page).toContain("| we again, time against we | 3x | at most 2x | 0.67x **missed** |");
+  });
+
+  it("does not count a promise as kept that nobody measured", () => {
+    const promises = time({ most: 20 });
+    const page = renderPerformance([measured([{ name: "we", kind: "ours", cells: time("over 20 s"), promises }])]);
+    expect(page).toContain("0 of 1 are kept");
+    expect(page).toContain("| we, time | not measured: over 20 s | at most 20 ms | – |");
   });
 
   it("warns of numbers that a busy machine gave", () => {

@@ -137,7 +137,7 @@ function whyNot(own: Record<string, Cell> = {}, before: number | undefined, size
   if (before === undefined) return undefined;
   const cell = own[timeColumn(before)];
   if (typeof cell === "string") return cell;
-  return median(cell ?? []) * size > capMs ? `skipped: over ${capMs / 1000} s` : undefined;
+  return median(cell ?? []) * size > capMs ? `skipped: over ${capMs / 1000} s a run` : undefined;
 }
 
 async function runOnce(runner: Runner, size: number, { folder, database }: Contest, capMs: number): Promise<Values> {
@@ -148,7 +148,7 @@ async function runOnce(runner: Runner, size: number, { folder, database }: Conte
   const contest = [resolve(place.folder, runner.module), runner.run, String(size), String(repeats), folder];
   const env = { BENCH_DATABASE_URL: database ?? "" };
   const { code, output } = await ended([`${PROGRAMS}/contest.mjs`, ...contest], { env, mostMs: capMs + WARM_MS });
-  if (code === null) return `over ${capMs / 1000} s`;
+  if (code === null) return `over ${capMs / 1000} s a run`;
   if (code !== 0) return `failed: ${lastLine(output)}`;
   const { ms, megabytes } = JSON.parse(output) as { readonly ms: number; readonly megabytes: number };
   return [ms, megabytes];
