@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { RunSummary } from "../../src/core/record/run-summary.ts";
 import { LONG, longer } from "../long.ts";
 import { SECRET, send, signed } from "../protocol/webhooks/listening.ts";
+import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, programCommand, readEvents, removeProjects } from "./program.ts";
 
@@ -155,6 +157,74 @@ describe("the process", () => {
     expect(said()).toMatch(/hook-[0-9a-f]{20} ✔ .*in \d/);
     expect(said()).not.toContain(SECRET);
   });
+});
+
+const missing = whyNoEngine();
+describe.skipIf(missing !== undefined)(`with the engine dbos${missing ? ` (skipped: ${missing})` : ""}`, () => {
+  let database: EngineDatabase;
+  beforeAll(async () => {
+    database = await startEngineDatabase();
+  });
+  afterAll(() => database?.stop());
+
+  const ASKING = {
+    id: "asking",
+    name: "Asking",
+    entry: "sure",
+    nodes: {
+      sure: { name: "Sure", approval: { ask: "Shall it be?" } },
+      two: { name: "Two", instruction: "Say more." },
+    },
+    edges: [{ from: "sure", to: "two" }],
+  };
+
+  it(
+    "keeps what it accepted in the database, drives it, and carries a run on by its link",
+    async () => {
+      const { sources, ...more } = FILES["listen.yml"];
+      const ask = { kind: "generic", secret: "HOOK", workflow: "asking.yml", fingerprint: "body.n", cool_down: "1h" };
+      const cwd = makeProject({
+        ...FILES,
+        "asking.yml": ASKING,
+        "listen.yml": { ...more, sources: { ...sources, ask } },
+      });
+      const env = { SKILLFLOW_DATABASE_URL: database.url };
+      let living = start(cwd, ["--engine", "dbos"], env);
+      let killed = 0;
+      const accepted = await deliver(
+        12,
+        () => living,
+        (size) => {
+          if (size < 6 || killed++ > 0) return;
+          living = living.then(({ child, ended }) => {
+            child.kill("SIGKILL");
+            return ended.then(() => start(cwd, ["--engine", "dbos"], env));
+          });
+        },
+      );
+      const now = await living;
+      const asked = signed({ n: 1 }, { path: "/ask", delivery: "asked" });
+      const { json } = await send(now.url, asked);
+      expect(await send(now.url, asked)).toMatchObject({ status: 200, json: { run: json.run, duplicate: true } });
+      const again = signed({ n: 1 }, { path: "/ask" });
+      expect(await send(now.url, again)).toMatchObject({ status: 200, json: { run: json.run, joined: true } });
+      await now.until(() => /\/approve\/\S+/.test(now.said()));
+      const [path = ""] = /\/approve\/\S+/.exec(now.said()) ?? [];
+      expect((await send(now.url, { path, body: "word=approve" })).status).toBe(200);
+      expect((await send(now.url, { path, body: "word=approve" })).status).toBe(409);
+      await now.until(() => now.said().includes(`${json.run} ✔`));
+      const listed = async () => {
+        const { stdout } = await runHere(["runs", "list", "--engine", "dbos", "--json"], { cwd, env });
+        return (JSON.parse(stdout) as { readonly runs: readonly RunSummary[] }).runs;
+      };
+      let runs = await listed();
+      while (!runs.every(({ status }) => status === "succeeded")) runs = await listed();
+      expect(runs.map(({ id }) => id).sort()).toEqual([...accepted.values(), json.run].sort());
+      now.child.kill("SIGTERM");
+      expect(await now.ended).toBe(0);
+    },
+    longer(90_000),
+  );
 });
 
 describe("what keeps it from listening", () => {
