@@ -42,7 +42,7 @@ export function openAcceptance(setting: Setting, day: Day, intake: Intake, given
   const begin = async ({ record }: PreparedRun, join: string | undefined): Promise<Taken> => {
     const { run } = record;
     const waiting = await intake.waiting();
-    if (waiting > 0 && waiting >= mostWaiting) return limited(`${waiting} runs wait already`, QUEUE_AFTER_S);
+    if (waiting >= mostWaiting) return limited(`${waiting} runs wait already`, QUEUE_AFTER_S);
     const full = await day.full();
     if (full !== undefined) return limited(full, Math.ceil(msToTomorrow() / 1000));
     await day.begin(run, join === undefined ? {} : joins.begun(join, run));

@@ -63,7 +63,7 @@ export type ListenSource = Fitting<typeof source>;
 const limits = lazy(() =>
   z.strictObject({
     concurrency: count().optional().describe("so many runs at a time; default 4"),
-    queue: z.int().min(0).optional().describe("so many may wait, all others are refused; default 1000"),
+    queue: count().optional().describe("so many may wait, all others are refused; default 1000"),
     per_day: z
       .strictObject({
         max_runs: count().optional().describe("of all sources, by UTC; default 500"),
