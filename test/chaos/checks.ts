@@ -121,7 +121,7 @@ function statesIn(folder: string): unknown {
   const place = join(folder, ".skillflow", "state");
   const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith(".jsonl")) : [];
   return names.toSorted().map((name) => {
-    const text = readFileSync(join(place, name), "utf8").replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "then");
+    const text = readFileSync(join(place, name), "utf8").replace(/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?/g, "then");
     return [
       name,
       text

@@ -16,8 +16,7 @@ const { values } = parseArgs({
 const together = Number(values.together);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-async function main(grounds: Grounds): Promise<Tally> {
-  const tally = emptyTally();
+async function main(grounds: Grounds, tally: Tally): Promise<void> {
   const first = Number(values.seed ?? Date.now() % 1_000_000);
   const last = values.groups === undefined ? Number.POSITIVE_INFINITY : first + Number(values.groups);
   const began = performance.now();
@@ -30,7 +29,6 @@ async function main(grounds: Grounds): Promise<Tally> {
     if (tally.failures.length > known) say(`  ${againOf(seed)}`);
     else grounds.clear(seed);
   }
-  return tally;
 }
 
 /** What has the same again. */
@@ -38,10 +36,18 @@ function againOf(seed: number): string {
   return `again: npm run test:chaos -- --seed ${seed} --groups 1 --together ${together}`;
 }
 
+function conclude(): void {
+  for (const line of summaryOf(tally)) say(line);
+  for (const seed of new Set(tally.failures.map((failure) => failure.seed))) say(againOf(seed));
+}
+
+const tally = emptyTally();
 const grounds = await openGrounds();
-process.on("SIGINT", () => process.exit(130));
 process.on("exit", () => grounds.close());
-const tally = await main(grounds);
-for (const line of summaryOf(tally)) say(line);
-for (const seed of new Set(tally.failures.map((failure) => failure.seed))) say(againOf(seed));
+process.on("SIGINT", () => {
+  conclude();
+  process.exit(130);
+});
+await main(grounds, tally);
+conclude();
 process.exitCode = tally.failures.length === 0 ? 0 : 1;

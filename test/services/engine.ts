@@ -7,6 +7,8 @@ export interface EngineDatabase {
   readonly url: string;
   /** Cuts every connection that there is. */
   cut(): Promise<void>;
+  /** Ends it without a word, and begins it again. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -21,11 +23,11 @@ export function whyNoEngine(): string | undefined {
 }
 
 export async function startEngineDatabase(): Promise<EngineDatabase> {
-  const { url = "", stop } = await startPostgres({ listens: true });
+  const { url = "", crash, stop } = await startPostgres({ listens: true });
   const cut = async () => {
     const database = openDatabase(url);
     await database.rows("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
     await database.close();
   };
-  return { url, cut, stop };
+  return { url, cut, crash, stop };
 }

@@ -11,6 +11,8 @@ export interface RunningPostgres {
   readonly folder: string;
   /** Of its database, over TCP; undefined where it listens to its socket alone. */
   readonly url: string | undefined;
+  /** As if the machine's power had failed for a moment. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -52,9 +54,16 @@ export async function startPostgres({ listens, syncs = false, preloads = "" }: S
       `unix_socket_directories=${folder}`,
       `shared_preload_libraries=${preloads}`,
     ];
-    server = start(programs.postgres, ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], launch);
-    await line(server, /database system is ready to accept connections/);
-    return { folder, url: listens ? `postgres://postgres@127.0.0.1:${port}/postgres` : undefined, stop };
+    const begin = async () => {
+      server = start(programs.postgres, ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], launch);
+      await line(server, /database system is ready to accept connections/);
+    };
+    await begin();
+    const crash = async () => {
+      if (server) await end(server, "SIGQUIT");
+      await begin();
+    };
+    return { folder, url: listens ? `postgres://postgres@127.0.0.1:${port}/postgres` : undefined, crash, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -162,9 +171,9 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-export async function end(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const closed = new Promise((resolve) => child.once("close", resolve));
-  child.kill("SIGINT");
+  child.kill(signal);
   await closed;
 }
