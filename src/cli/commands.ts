@@ -154,6 +154,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "carry on a run that stopped: a crash, a kill, a limit, a failed node",
     options: [
       ["--from <node>", "redo from this node"],
+      ["--detach", "with the engine dbos: leave the run to a worker"],
       ...CHOICES,
       FROM_REF,
       ...PROJECT,

@@ -241,6 +241,21 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(worker.code).toBe(0);
   });
 
+  it("leaves a run that was stopped to a worker, with what is to change", async () => {
+    const cwd = makeProject(FILES);
+    const stopped = [...SCRIPTED, "--engine", "dbos", "--run-id", "again", "--max-steps", "1"];
+    expect((await runHere(stopped, { cwd, env })).code).not.toBe(0);
+    const given = ["again", "--engine", "dbos", "--detach"];
+    const wrong = await runHere(["resume", ...given, "--from", "nowhere"], { cwd, env });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("nowhere") });
+    const left = await runHere(["resume", ...given, "--max-steps", "50"], { cwd, env });
+    expect(left).toMatchObject({ code: 0, stdout: "again\n" });
+    const worker = await startWorker(cwd, {});
+    await until(() => says("again", [worker]));
+    expect(linesOf(cwd, "posts.txt")).toHaveLength(1);
+    worker.child.kill("SIGKILL");
+  });
+
   it("ends a worker that is told to stop once its run has ended, and leaves the next one in the queue", async () => {
     const cwd = makeProject(FILES);
     let worker: Worker | undefined;

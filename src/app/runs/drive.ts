@@ -1,7 +1,8 @@
 import { fold } from "../../core/engine/fold.ts";
 import { linkProgram } from "../../core/engine/link.ts";
 import { begin, type State } from "../../core/engine/state.ts";
-import type { RunEvent, RunRecord, Settings } from "../../core/event.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import type { EventOf, RunEvent, RunRecord, Settings } from "../../core/event.ts";
 import { isOffline } from "../../core/model-name.ts";
 import type { Journal, Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
@@ -92,11 +93,7 @@ export async function resumeRun(
   const afterwards = afterwardsIn(events);
   const ended = endOf(events) !== undefined;
   const changes = await closingOnFailure(journal, () =>
-    changedSettings(prepared.choices, recordedSettings(prepared.record.settings, events), {
-      env: workspace.host.env,
-      files: configFiles(workspace),
-      own: ownPrefixes(workspace),
-    }),
+    changesNow(workspace, prepared.choices, { record: prepared.record, events }),
   );
   const waits = waitsIn(events).length > 0 && from === undefined;
   if (waits || said) {
@@ -108,11 +105,10 @@ export async function resumeRun(
     if (words.length > 0 || laterWords(events).length === 0)
       return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
   }
-  const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
   const day = ended
     ? await closingOnFailure(journal, () => dayAgain(workspace, { record, events }, changes))
     : undefined;
-  const again = { key, body: { type: "run:resume", ...defined("from", from), settings: changes, ...day } } as const;
+  const again = resumption(events, { from, settings: changes, ...day });
   if (ended) return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, again] });
   if (from === undefined && Object.keys(changes).length === 0 && !isHalted(events)) {
     return drive(workspace, prepared, watch, { record, journal, events, afterwards });
@@ -122,6 +118,21 @@ export async function resumeRun(
   return resumeRun(workspace, prepared, watch, { from });
 }
 
+function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
+  return changedSettings(choices, recordedSettings(record.settings, events), {
+    env: workspace.host.env,
+    files: configFiles(workspace),
+    own: ownPrefixes(workspace),
+  });
+}
+
+function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
+  const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
+  return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;
+}
+
+type Resumption = Omit<EventOf<"run:resume">, "type" | "from"> & { readonly from: string | undefined };
+
 /** What a recorded run goes on with. */
 export interface Onwards {
   /** The node to redo from. */
@@ -129,6 +140,28 @@ export interface Onwards {
   /** A word that it waits for. */
   readonly said?: Said | undefined;
 }
+
+/** Records that a run that has ended is taken up, and leaves it to whoever goes on with it; one that was cut off just goes on. */
+export async function recordResume(
+  workspace: Workspace,
+  run: string,
+  { from, choices }: { readonly from: string | undefined; readonly choices: PreparedRun["choices"] },
+): Promise<void> {
+  const { record, journal, events } = await workspace.store.open(run);
+  try {
+    if (endOf(events) === undefined && from === undefined) return;
+    if (endOf(events) === undefined) throw new SkillflowError("usage.invalid", CUT_OFF, { hint: "resume it without" });
+    const changes = changesNow(workspace, choices, { record, events });
+    const day = await dayAgain(workspace, { record, events }, changes);
+    for (const [first] of groupRecords(events)) if (first) await journal.record(first.key, async () => []);
+    const { key, body } = resumption(events, { from, settings: changes, ...day });
+    await journal.record(key, async () => [redactDecision(body, environmentRedactor(workspace))]);
+  } finally {
+    await journal.close();
+  }
+}
+
+const CUT_OFF = "--from goes with --detach once a run has come to an end: this one was cut off";
 
 /** Records a person's word, and leaves the run to whoever goes on with it: at once, or when it is resumed. */
 export async function recordWord(

@@ -1,7 +1,15 @@
 import { readWorkflow, recordedSkills } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { completeReport } from "../../app/reports.ts";
-import { blameStray, type FinishedRun, recordWord, resumeRun, startRun, type Watch } from "../../app/runs/drive.ts";
+import {
+  blameStray,
+  type FinishedRun,
+  recordResume,
+  recordWord,
+  resumeRun,
+  startRun,
+  type Watch,
+} from "../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
 import { failChanged, prepareReplay } from "../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../app/runs/resume.ts";
@@ -82,6 +90,7 @@ export const resume = tellingRefusal(async (io, _, flags, beginning) => {
   const { workflow } = stored.record;
   beginning.workflow = workflow.id;
   checkResumable(stored, from);
+  if (flags.detach === true) return leaveToWorker(io, flags, { run: stored.record.run, from });
   const workspace = await openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
   const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io), person: personAt(io) };
@@ -91,6 +100,16 @@ export const resume = tellingRefusal(async (io, _, flags, beginning) => {
     resumeRun(workspace, prepared, watch, { from }),
   );
 });
+
+/** Records that the run goes on, and how, where it has come to an end; a worker drives it. */
+async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
+  const workspace = openWorkspace(io.host, projectOptions(flags));
+  const queue = queueOf(workspace, flags);
+  await recordResume(workspace, run, { from, choices: runChoices(flags) });
+  await queue.requeue(run);
+  await io.out(flags.json === true ? jsonText({ run }) : `${run}\n`);
+  return 0;
+}
 
 export const signal = tellingRefusal(async (io, [, node = ""], flags, beginning) => {
   const outputs = chooseOutputs(flags);

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LONG } from "../long.ts";
+import { startChat } from "../services/chat.ts";
+import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
+import { type Fleet, openFleet, workingAnswer } from "./fleet.ts";
+import { FLOW } from "./flows.ts";
+import { linesOf, makeProject } from "./program.ts";
+
+const missing = whyNoEngine();
+const RUNS = LONG ? 1000 : 12;
+const PATIENCE_MS = LONG ? 1_800_000 : 60_000;
+/** Runs make four writes; the model is asked six times. */
+const WRITES = 4;
+const ASKED = 6;
+
+describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (skipped: ${missing})` : ""}`, () => {
+  let database: EngineDatabase;
+  const open: { close(): Promise<void> }[] = [];
+  beforeAll(async () => {
+    database = await startEngineDatabase();
+  });
+  afterAll(async () => {
+    for (const each of open.reverse()) await each.close();
+    await database?.stop();
+  });
+
+  const openProject = async (answerMs: number, concurrency: number, onRequest: (nr: number) => void) => {
+    let requests = 0;
+    const model = await startChat(async (body) => {
+      onRequest(++requests);
+      if (answerMs > 0) await new Promise((resolve) => setTimeout(resolve, answerMs));
+      return workingAnswer(body);
+    });
+    const cwd = makeProject({ "flow.yml": FLOW });
+    const env = { OPENAI_BASE_URL: model.url };
+    const fleet = openFleet({ cwd, url: database.url, env, concurrency, patienceMs: PATIENCE_MS });
+    open.push(model, fleet);
+    return { cwd, fleet, requests: () => requests };
+  };
+
+  const checkAll = async (fleet: Fleet, cwd: string, runs: readonly string[], killed: number, concurrency: number) => {
+    const statuses = await fleet.statuses(runs);
+    expect(runs.filter((run) => statuses.get(run) !== "succeeded")).toEqual([]);
+    expect(await fleet.altered(runs)).toBe(0);
+    const posts = linesOf(cwd, "posts.txt");
+    // A write that was under way when its worker was killed is in doubt, and not made again.
+    expect(posts.length - new Set(posts).size).toBe(0);
+    expect(posts.length).toBeGreaterThanOrEqual(WRITES * runs.length - 2 * concurrency * killed);
+    return posts.length;
+  };
+
+  it(
+    `end ${RUNS} runs all right, while one worker after another is killed and replaced, and write nothing twice`,
+    async () => {
+      const concurrency = 8;
+      const replacing: Promise<void>[] = [];
+      const kill = () => replacing.push(fleet.replace());
+      const isTime = (nr: number) => !LONG && (nr === (RUNS * ASKED) / 4 || nr === (RUNS * ASKED) / 2);
+      const { cwd, fleet, requests } = await openProject(LONG ? 50 : 0, concurrency, (nr) => isTime(nr) && kill());
+      const runs = await fleet.enqueue("killed", RUNS);
+      await Promise.all([fleet.start(), fleet.start(), fleet.start()]);
+      const begun = performance.now();
+      const timer = LONG ? setInterval(kill, 5000) : undefined;
+      await fleet.idle().finally(() => clearInterval(timer));
+      const seconds = (performance.now() - begun) / 1000;
+      await Promise.all(replacing);
+      await fleet.stop();
+      const posts = await checkAll(fleet, cwd, runs, replacing.length, concurrency);
+      const told = `${RUNS} runs, ${replacing.length} kills, ${requests()} model calls, ${posts} writes`;
+      if (LONG) process.stdout.write(`${told}: ${seconds.toFixed(1)} s\n`);
+      expect(replacing.length).toBeGreaterThanOrEqual(2);
+    },
+    PATIENCE_MS,
+  );
+
+  it.runIf(LONG)(
+    "carry more the more there are",
+    async () => {
+      const concurrency = 4;
+      const { fleet } = await openProject(300, concurrency, () => undefined);
+      const rates: number[] = [];
+      for (const workers of [1, 2, 3]) {
+        await fleet.start();
+        const count = 24 * workers;
+        const begun = performance.now();
+        const runs = await fleet.enqueue(`carried-${workers}`, count);
+        await fleet.idle();
+        const seconds = (performance.now() - begun) / 1000;
+        rates.push(count / seconds);
+        process.stdout.write(`workers: ${workers}, runs: ${count}, ${(count / seconds).toFixed(2)} runs a second\n`);
+        const statuses = await fleet.statuses(runs);
+        expect(runs.filter((run) => statuses.get(run) !== "succeeded")).toEqual([]);
+      }
+      await fleet.stop();
+      expect((rates[2] ?? 0) / (rates[0] ?? 1)).toBeGreaterThan(1.5);
+    },
+    PATIENCE_MS,
+  );
+});
