@@ -7,10 +7,13 @@ import { afterEach, describe, expect, it } from "vitest";
 import { runHere } from "./cli/in-process.ts";
 import { makeProject, readEvents, resultOf } from "./cli/program.ts";
 import * as betterstack from "./services/betterstack.ts";
+import * as cloudwatch from "./services/cloudwatch.ts";
 import * as datadog from "./services/datadog.ts";
 import * as elasticsearch from "./services/elasticsearch.ts";
 import * as github from "./services/github.ts";
+import * as gitlab from "./services/gitlab.ts";
 import * as grafana from "./services/grafana.ts";
+import * as jira from "./services/jira.ts";
 import * as kubernetes from "./services/kubernetes.ts";
 import * as linear from "./services/linear.ts";
 import * as loki from "./services/loki.ts";
@@ -40,6 +43,17 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     start: betterstack.startBetterStack,
     env: (url) => ({ BETTERSTACK_API_TOKEN: betterstack.TOKEN, BETTERSTACK_API_URL: url }),
   },
+  cloudwatch: {
+    asked: ["list_alarms", {}],
+    start: cloudwatch.startCloudWatch,
+    env: (url) => ({
+      AWS_ACCESS_KEY_ID: cloudwatch.ACCESS_KEY,
+      AWS_SECRET_ACCESS_KEY: cloudwatch.SECRET,
+      AWS_SESSION_TOKEN: cloudwatch.SESSION,
+      AWS_REGION: cloudwatch.REGION,
+      AWS_ENDPOINT_URL: url,
+    }),
+  },
   datadog: {
     asked: ["search_logs", { query: "service:checkout", from: "2026-11-20T14:30:00Z", to: "2026-11-20T14:45:00Z" }],
     start: datadog.startDatadog,
@@ -57,6 +71,11 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     start: github.startGitHub,
     env: (url) => ({ GITHUB_TOKEN: github.READ_TOKEN, GITHUB_API_URL: url, GITHUB_REPOSITORY: "acme/shop" }),
   },
+  gitlab: {
+    asked: ["list_commits", {}],
+    start: gitlab.startGitLab,
+    env: (url) => ({ GITLAB_URL: url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT }),
+  },
   grafana: {
     asked: ["list_alerts", {}],
     start: grafana.startGrafana,
@@ -66,6 +85,11 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     asked: ["check", { urls: ["{{url}}/health"] }],
     start: loopback((_request, response) => sendJson(response, 503, { status: "degraded" })),
     env: (url) => ({ HTTP_HOSTS: url }),
+  },
+  jira: {
+    asked: ["search_issues", { jql: "project = OPS ORDER BY updated DESC" }],
+    start: jira.startJira,
+    env: (url) => ({ JIRA_BASE_URL: url, JIRA_USER_EMAIL: jira.EMAIL, JIRA_API_TOKEN: jira.TOKEN }),
   },
   kubernetes: {
     asked: ["list_pods", { namespace: "shop" }],
@@ -183,7 +207,7 @@ describe("all built-in skills at once", () => {
   });
 
   it("answer side by side, whichever of them is down, refuses or is slow, and each says which", async () => {
-    let tellAll = () => undefined as void;
+    let tellAll: () => void = () => undefined;
     const others = new Promise<void>((resolve) => {
       tellAll = resolve;
     });
@@ -211,7 +235,7 @@ describe("all built-in skills at once", () => {
     }
     const results = readEvents(cwd, "all").flatMap((event) => (event.type === "tool:result" ? [event.tool] : []));
     expect(results.at(-1)).toBe("elasticsearch_list_indices");
-    for (const secret of Object.values(env).filter((value) => /canary/.test(value))) {
+    for (const secret of Object.values(env).filter((value) => /canary/i.test(value))) {
       expect(ended.stdout + ended.stderr).not.toContain(secret);
     }
   });
