@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { longer } from "../long.ts";
 import { type Grounds, openGrounds } from "./grounds.ts";
 import { runGroup } from "./group.ts";
 import { emptyTally } from "./tally.ts";
@@ -16,11 +15,11 @@ describe("random workflows, killed at random places", () => {
     "end as if nothing had happened: nothing is lost, and no write is repeated",
     async () => {
       const tally = emptyTally();
-      await runGroup(grounds, { seed: 4, together: 4, mostLives: 5 }, tally);
+      await runGroup(grounds, { seed: 4, together: 3, mostLives: 4 }, tally);
       expect(tally.failures).toEqual([]);
-      expect(tally).toMatchObject({ runs: 4 });
-      expect(tally.kills).toBeGreaterThan(4);
+      expect(tally).toMatchObject({ runs: 3 });
+      expect(tally.kills).toBeGreaterThan(3);
     },
-    longer(60_000),
+    180_000,
   );
 });

@@ -39,20 +39,24 @@ type Living = Omit<Life, "program">;
 type Befall = (scene: Scene, life: Living) => Promise<Ended>;
 
 /** It is killed when it asks the world for the nth time. */
-async function killAtRequest({ grounds, world, chance, size, tally }: Scene, life: Living): Promise<Ended> {
-  const living = live(grounds, life);
+async function killAtRequest(scene: Scene, life: Living): Promise<Ended> {
+  const living = live(scene.grounds, life);
+  planKill(scene, living);
+  return living.ended;
+}
+
+function planKill({ world, chance, size, tally }: Scene, living: ReturnType<typeof live>): void {
   const strike = async (at: string) => {
     count(tally.struck, at);
     await living.kill();
     return "killed" as const;
   };
   world.plan({ nth: nthOf(chance, size), moment: chance.pick(MOMENTS), strike });
-  return living.ended;
 }
 
 /** It kills itself at the nth thing that it does to files. */
 async function fallAtFile({ grounds, chance, size, tally }: Scene, life: Living): Promise<Ended> {
-  const fall = { nth: 2 * nthOf(chance, size), moment: chance.pick(MOMENTS) };
+  const fall = { nth: nthOf(chance, size), moment: chance.pick(MOMENTS) };
   const ended = await live(grounds, { ...life, fall }).ended;
   if (ended.signal === "SIGKILL") count(tally.struck, /^fell .*$/m.exec(ended.said)?.[0] ?? "fell");
   return ended;
@@ -63,7 +67,9 @@ async function fillDisk(scene: Scene, life: Living): Promise<Ended> {
   const { grounds, courses, chance, tally } = scene;
   if (!existsSync("/usr/bin/prlimit")) return killAtRequest(scene, life);
   const through: Through = ["prlimit", `--fsize=${2000 + chance.below(40_000)}`];
-  const ended = await live(grounds, life, through).ended;
+  const living = live(grounds, life, through);
+  planKill(scene, living);
+  const ended = await living.ended;
   const full = ended.done.filter(({ code, stderr }) => code === 4 && stderr.includes("the disk is full"));
   for (const { id } of full) {
     courses.find((course) => course.id === id)?.look();
@@ -73,7 +79,8 @@ async function fillDisk(scene: Scene, life: Living): Promise<Ended> {
 }
 
 /** Another process wants the same runs, while the first is at work on them and waits for an answer. */
-async function rival({ grounds, world, courses, chance, size, tally }: Scene, life: Living): Promise<Ended> {
+async function rival(scene: Scene, life: Living): Promise<Ended> {
+  const { grounds, world, courses, chance, size, tally } = scene;
   const living = live(grounds, life);
   const strike = async () => {
     const isDriven = ({ id }: Task) => courses.some((course) => course.id === id && course.isLocked());
@@ -85,6 +92,7 @@ async function rival({ grounds, world, courses, chance, size, tally }: Scene, li
       if (isRefused) count(tally.struck, "a second driver, refused");
       else if (course?.isLocked()) course.problems.push(`a second driver ended with ${code}: ${stderr}`);
     }
+    planKill(scene, living);
     return "alive" as const;
   };
   world.plan({ nth: nthOf(chance, size), moment: chance.pick(["before", "after"]), strike });
@@ -100,7 +108,7 @@ const BEFALLS: readonly [Befall, ...Befall[]] = [
 ];
 
 function nthOf(chance: Dice, size: number): number {
-  return 1 + chance.below(Math.max(4, Math.ceil(size / 12)));
+  return 1 + chance.below(Math.max(4, Math.ceil(size / 16)));
 }
 
 /** Notes which runs were cut off, and looks at what is left of them. */
