@@ -64,7 +64,7 @@ describe("what may stand at the cursor", () => {
     ["nodes of the run", ["runs", "show", "first-run", ""], ["look", "post"]],
     ["nodes to resume from", ["resume", "first-run", "--from", "p"], ["post"]],
     ["skills", ["skills", "show", "my"], ["my-way"]],
-    ["skills to trust", ["run", "flow.yml", "--trust-skill", "git"], ["git", "github"]],
+    ["skills to trust", ["run", "flow.yml", "--trust-skill", "git"], ["git", "github", "gitlab"]],
     ["kinds of reports", ["run", "--report", "ht"], ["html="]],
     ["schemas", ["schema", "ev"], ["event"]],
     ["tests of workflows", ["test", "s"], ["sub/", "skills/"]],

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { RunSummary } from "../../src/core/record/run-summary.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
@@ -296,10 +296,17 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
   it("is told of by doctor: the database, its version and clock, and what waits there", async () => {
     const cwd = makeProject(FILES);
     await detach(cwd, "waits");
-    const { code, stdout } = await runHere(["doctor", "--engine", "dbos", "--json"], { cwd, env });
-    const { database: found } = JSON.parse(stdout);
-    expect(code).toBe(0);
-    expect(found).toMatchObject({ state: "available", version: expect.stringMatching(/^\d+\.\d+/), workers: 0 });
+    // Postgres sees a moment later that a worker was killed.
+    const found = await vi.waitFor(
+      async () => {
+        const { code, stdout } = await runHere(["doctor", "--engine", "dbos", "--json"], { cwd, env });
+        const { database: told } = JSON.parse(stdout);
+        expect([code, told.workers]).toEqual([0, 0]);
+        return told;
+      },
+      { timeout: 20_000 },
+    );
+    expect(found).toMatchObject({ state: "available", version: expect.stringMatching(/^\d+\.\d+/) });
     expect(found.place).toBe(database.url.split("@")[1]);
     expect(found.queued).toBeGreaterThan(0);
     expect(Math.abs(found.clockMs)).toBeLessThan(5000);
