@@ -33,7 +33,7 @@ const env = {
   PATH: process.env.PATH,
   HOME: folder,
   OPENAI_BASE_URL: `http://127.0.0.1:${model.address().port}`,
-  OPENAI_API_KEY: "none",
+  OPENAI_API_KEY: "not-a-key-of-anybody",
   SKILLFLOW_DATABASE_URL: "embedded",
 };
 const nodes = NODES.map((id) => `  ${id}: { name: ${id}, instruction: Go on. }\n`).join("");
@@ -74,22 +74,24 @@ function startWorker(name) {
   return worker;
 }
 
+const workers = [];
 try {
   run(["doctor", "--engine", "dbos"]); // the database is set up before anything is shown
-  const workers = ["a", "b", "c"].map(startWorker);
+  workers.push(...["a", "b", "c"].map(startWorker));
   await Promise.all(workers.map(({ ready }) => ready));
-  for (const id of RUNS) type("run", "flow.yml", "--model", "openai-compatible:m", "--run-id", id, "--detach");
+  for (const id of RUNS)
+    type("run", "flow.yml", "--engine", "dbos", "--model", "openai-compatible:m", "--run-id", id, "--detach");
   const [, second] = workers;
   await second.entered;
   say("$ kill -9 the process of b");
   second.child.kill("SIGKILL");
-  const isOver = () =>
-    JSON.parse(run(["runs", "list", "--json"]).stdout).runs.every(({ status }) => status === "succeeded");
-  while (!isOver()) await pause(200);
-  type("runs", "list");
+  const isOver = () => lines.filter((line) => line.includes("✔ succeeded")).length === RUNS.length;
+  while (!isOver()) await pause(50);
+  type("runs", "list", "--engine", "dbos");
   for (const { child } of workers) child.kill("SIGTERM");
   await Promise.all(workers.map(({ closed }) => closed));
 } finally {
+  for (const { child } of workers) child.kill("SIGKILL");
   model.close();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -10,7 +10,7 @@ import { flagValue, runChoices } from "../flags.ts";
 import type { Action, Flags, Io } from "../io.ts";
 import { plainProgress } from "../progress/plain.ts";
 import { openServing } from "../serving.ts";
-import { describeFailure, duration, painter } from "../terminal.ts";
+import { amount, describeFailure, duration, painter } from "../terminal.ts";
 import { statusMark } from "../verdict.ts";
 import { skillLogger } from "./run.ts";
 
@@ -40,7 +40,8 @@ export const worker: Action = async (io, _args, flags) => {
       await io.err(`${plainLine(run)} was given up\n${describeFailure(error, flags, io)}`);
     }
   };
-  await queue.work({ concurrency, drive }, stop.signal, () => void io.err(`ready: ${concurrency} runs at a time\n`));
+  const ready = `ready: ${amount(concurrency, "run")} at a time\n`;
+  await queue.work({ concurrency, drive }, stop.signal, () => void io.err(ready));
   return 0;
 };
 
