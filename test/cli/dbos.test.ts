@@ -243,12 +243,13 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
 
   it("leaves a run that was stopped to a worker, with what is to change", async () => {
     const cwd = makeProject(FILES);
+    // Processes of their own: what drives or takes up a run holds a session for as long as it lives.
     const stopped = [...SCRIPTED, "--engine", "dbos", "--run-id", "again", "--max-steps", "1"];
-    expect((await runHere(stopped, { cwd, env })).code).not.toBe(0);
+    expect((await runProgram(stopped, { cwd, env })).code).not.toBe(0);
     const given = ["again", "--engine", "dbos", "--detach"];
-    const wrong = await runHere(["resume", ...given, "--from", "nowhere"], { cwd, env });
+    const wrong = await runProgram(["resume", ...given, "--from", "nowhere"], { cwd, env });
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("nowhere") });
-    const left = await runHere(["resume", ...given, "--max-steps", "50"], { cwd, env });
+    const left = await runProgram(["resume", ...given, "--max-steps", "50"], { cwd, env });
     expect(left).toMatchObject({ code: 0, stdout: "again\n" });
     const worker = await startWorker(cwd, {});
     await until(() => says("again", [worker]));
@@ -296,7 +297,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
   it("is told of by doctor: the database, its version and clock, and what waits there", async () => {
     const cwd = makeProject(FILES);
     await detach(cwd, "waits");
-    // Postgres sees a moment later that a worker was killed.
+    // Postgres sees a moment later that a process is gone.
     const found = await vi.waitFor(
       async () => {
         const { code, stdout } = await runHere(["doctor", "--engine", "dbos", "--json"], { cwd, env });
