@@ -14,7 +14,10 @@ interface Question {
   readonly stored: StoredRun;
 }
 
-/** The page of a one-time link: what is asked, of which run, and two buttons. No script. */
+/**
+ * The page of a one-time link: what is asked, of which run, and two buttons. No script. The button that nobody sees is the one
+ * that Enter would press in the field.
+ */
 export function approvalPage({ waiting, by, stored }: Question): string {
   const { record, events } = stored;
   const { ask, node, until, digest } = waiting;
@@ -23,14 +26,15 @@ export function approvalPage({ waiting, by, stored }: Question): string {
     digest === undefined
       ? undefined
       : html`<p>The plan, with the digest <code>${digest}</code>:</p>${operations.map(operationPart)}`;
-  const body = html`<main>
+  const body = html`<main class="word">
 <h1>${record.workflow.name} asks</h1>
-<p><strong>${ask}</strong></p>
-<p>Run <code>${record.run}</code>, at <code>${node}</code>${until === undefined ? "" : `, until ${until}`}. Your word is recorded as ${by}'s.</p>
+<p class="ask">${ask}</p>
+<p class="of">Run <code>${record.run}</code>, at <code>${node}</code>${until === undefined ? "" : `, until ${until}`}. Your word is recorded as ${by}'s.</p>
 ${plan}
 <form method="post">
-<p><label>Why (may be empty): <input name="note" maxlength="1000" autocomplete="off"></label></p>
-<p><button name="word" value="approve">Approve</button> <button name="word" value="deny">Deny</button></p>
+<button disabled hidden></button>
+<label>Why (may be empty) <input name="note" maxlength="1000" autocomplete="off"></label>
+<p class="say"><button name="word" value="approve">Approve</button> <button name="word" value="deny">Deny</button></p>
 </form>
 </main>`;
   return sitePage({ title: `${record.workflow.name} asks`, body });
@@ -42,5 +46,5 @@ function operationPart({ id, skill, tool, audience, input }: Operation) {
 }
 
 export function toldPage(title: string, message: string): string {
-  return sitePage({ title, body: html`<main><h1>${title}</h1><p>${message}</p></main>` });
+  return sitePage({ title, body: html`<main class="word"><h1>${title}</h1><p>${message}</p></main>` });
 }

@@ -45,6 +45,14 @@ a.row:focus-visible { outline: 2px solid var(--ui-link); outline-offset: -2px; }
 .fact strong { display: block; color: var(--ui-ink); font-weight: 560; }
 .label { display: none; }
 .pages { display: flex; justify-content: space-between; gap: 1rem; margin-top: 1rem; color: var(--ui-soft); font-size: 0.92rem; }
+.word { display: grid; gap: 1.1rem; max-width: 42rem; margin: 0 auto; padding: 1.6rem; border: 1px solid var(--ui-line); border-radius: 14px; background: var(--ui-card); }
+.word p { margin: 0; overflow-wrap: anywhere; } .word .ask { font-size: 1.2rem; font-weight: 600; white-space: pre-wrap; } .word .of { color: var(--ui-soft); font-size: 0.92rem; }
+.word pre { overflow: auto; max-height: 24rem; margin: 0.5rem 0 0; padding: 0.8rem 1rem; border-radius: 10px; background: var(--ui-page); font: 0.85rem/1.5 var(--ui-mono); }
+.word form { display: grid; gap: 1.1rem; } .word label { display: grid; gap: 0.35rem; color: var(--ui-soft); font-size: 0.92rem; }
+.word input, .word button { font: inherit; padding: 0.7rem 1rem; border: 1px solid var(--ui-line); border-radius: 10px; background: var(--ui-page); color: var(--ui-ink); }
+.word .say { display: flex; gap: 0.8rem; } .word button { flex: 1; border-color: currentColor; font-weight: 620; cursor: pointer; }
+.word button[value="approve"] { color: var(--ui-ok); background: var(--ui-ok-soft); } .word button[value="deny"] { color: var(--ui-bad); background: var(--ui-bad-soft); }
+.word :focus-visible { outline: 2px solid var(--ui-link); outline-offset: 2px; }
 .empty { padding: 3rem 1.5rem; text-align: center; color: var(--ui-soft); }
 .empty code { font-family: var(--ui-mono); color: var(--ui-ink); }
 .problem { max-width: 34rem; margin: 16vh auto 0; text-align: center; }

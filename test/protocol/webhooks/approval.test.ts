@@ -62,6 +62,8 @@ describe("a one-time link", () => {
     expect(text).toContain("Shall it be?");
     expect(text).not.toContain("<script");
     expect(text).toContain(run);
+    // Enter in the field is no word: it presses the first button.
+    expect(/<button[^>]*>/.exec(text)?.[0]).toContain("disabled");
     expect(headers).toMatchObject({
       "content-security-policy": expect.stringContaining("default-src 'none'"),
       "referrer-policy": "no-referrer",
