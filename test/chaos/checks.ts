@@ -94,9 +94,13 @@ export function firstDifference(one: unknown, other: unknown, path = ""): string
 
 /** Without what is another time's, or the order's in which inner runs came along. */
 function steady({ results, status, trace, usage, plan, error, verdict, evidence }: RunResult) {
-  const planned = plan.map(({ id: _, ...operation }) => operation).toSorted(byText);
-  const told = { results, status, trace, modelCalls: usage.modelCalls, plan: planned, error, verdict, evidence };
-  return JSON.parse(JSON.stringify(told).replace(/"(?:r|op-)\d+"/g, '"one"')) as unknown;
+  const planned = plan.map(({ id: _, ...operation }) => unnumbered(operation)).toSorted(byText);
+  const told = { results, status, trace, modelCalls: usage.modelCalls, error, verdict, evidence };
+  return { told: unnumbered(told), plan: planned };
+}
+
+function unnumbered(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replace(/"(?:r|op-)\d+"/g, '"one"'));
 }
 
 function byText(one: unknown, other: unknown): number {

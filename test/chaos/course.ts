@@ -60,7 +60,8 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
       const { wait, end, isPlanned } = stand;
       if (wait !== undefined) return command(["signal", RUN, wait, wordFor(flow, wait), "--json"]);
       if (end === "succeeded" && isPlanned) {
-        const words = doubts.map(({ id: op, digest }) => `${op}=${world.ledger(id).has(digest) ? "" : "not-"}applied`);
+        const isDone = (digest: string) => (world.ledger(id).get(digest)?.tool ?? "refuse") !== "refuse";
+        const words = doubts.map(({ id: op, digest }) => `${op}=${isDone(digest) ? "" : "not-"}applied`);
         return command(["apply", RUN, "--yes", ...words.flatMap((word) => ["--resolve", word]), "--json"]);
       }
       return end === undefined || end === "succeeded" ? command(["resume", RUN, "--json"]) : undefined;
@@ -68,7 +69,11 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
     take({ code, stdout, stderr }) {
       const stand = standOf(file);
       const isLeftOver = code === 2 && stderr.includes("has succeeded");
-      if (![0, 1, 7].includes(code) && !isLeftOver) problems.push(`a command ended with ${code}: ${stderr}`);
+      // The word was recorded before the process that brought it was killed.
+      const isResolved = code === 2 && stderr.includes("is not in doubt");
+      if (isResolved) doubts = [];
+      if (![0, 1, 7].includes(code) && !isLeftOver && !isResolved)
+        problems.push(`a command ended with ${code}: ${stderr}`);
       if (stand?.end === "succeeded" && stand.isPlanned && stand.wait === undefined) {
         const said = parseJson(stdout) as { readonly operations?: readonly AppliedOperation[] } | undefined;
         if (!said?.operations) return;

@@ -88,9 +88,11 @@ async function rival(scene: Scene, life: Living): Promise<Ended> {
     const { done } = await live(grounds, { tasks: wanted }).ended;
     for (const { id, code, stderr } of done) {
       const isRefused = code === 4 && stderr.includes("is being driven by process");
+      // What is at work on it only applies its plan.
+      const isLate = code === 2 && stderr.includes("has succeeded");
       const course = courses.find((each) => each.id === id);
       if (isRefused) count(tally.struck, "a second driver, refused");
-      else if (course?.isLocked()) course.problems.push(`a second driver ended with ${code}: ${stderr}`);
+      else if (course?.isLocked() && !isLate) course.problems.push(`a second driver ended with ${code}: ${stderr}`);
     }
     planKill(scene, living);
     return "alive" as const;
