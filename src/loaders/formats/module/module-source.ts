@@ -30,8 +30,8 @@ export function readDefinition(source: string): ToldDefinition | undefined {
   const tokens = tokenize(source);
   const start = tokens.map((_, index) => definitionAt(tokens, index)).find((at) => at !== undefined);
   if (start === undefined) return undefined;
-  const open = new Set<unknown>();
-  return { value: valueAt(tokens, start, open).value, open };
+  const within: Within = { open: new Set(), depth: 0 };
+  return { value: valueAt(tokens, start, within).value, open: within.open };
 }
 
 /** The id of the skill that a module defines; undefined where the text does not say it plainly. */
@@ -108,14 +108,17 @@ function beginsValue(before: Token | undefined): boolean {
 
 /** A template with parts that are computed, nested ones included. */
 function templateLength(source: string, start: number): number {
-  let depth = 0;
+  /** Of each template that is open: how many computed parts are. */
+  const open = [0];
   for (let at = start + 1; at < source.length; at++) {
     const letter = source[at];
+    const depth = open.pop() ?? 0;
     if (letter === "\\") at++;
-    else if (letter === "$" && source[at + 1] === "{") depth++;
-    else if (letter === "}" && depth > 0) depth--;
-    else if (letter === "`" && depth === 0) return at + 1 - start;
-    else if (letter === "`") at += templateLength(source, at) - 1;
+    if (letter === "$" && source[at + 1] === "{") open.push(depth + 1);
+    else if (letter === "}" && depth > 0) open.push(depth - 1);
+    else if (letter !== "`") open.push(depth);
+    else if (depth > 0) open.push(depth, 0);
+    else if (open.length === 0) return at + 1 - start;
   }
   return source.length - start;
 }
@@ -138,38 +141,49 @@ interface Read {
   readonly next: number;
 }
 
+/** What a value stands in. */
+interface Within {
+  readonly open: Set<unknown>;
+  readonly depth: number;
+}
+
+/** Values that are nested deeper are untold. */
+const DEEPEST = 100;
+
 /** The value that begins at a token and ends before a comma, a closing bracket or an `as`. */
-function valueAt(tokens: readonly Token[], at: number, open: Set<unknown>): Read {
-  const read = plainValue(tokens, at, open);
+function valueAt(tokens: readonly Token[], at: number, within: Within): Read {
+  const read = plainValue(tokens, at, { ...within, depth: within.depth + 1 });
   const after = tokens[read.next]?.text ?? "";
   if (["as", "satisfies"].includes(after)) return { ...read, next: skipValue(tokens, read.next) };
-  return ["", ",", "}", "]", ")", ";"].includes(after) ? read : { value: UNTOLD, next: skipValue(tokens, at) };
+  const isWhole = read.next > at && ["", ",", "}", "]", ")", ";"].includes(after);
+  return isWhole ? read : { value: UNTOLD, next: skipValue(tokens, at) };
 }
 
 const WORDS: Readonly<Record<string, Told>> = { true: true, false: false, null: null };
 
-function plainValue(tokens: readonly Token[], at: number, open: Set<unknown>): Read {
+function plainValue(tokens: readonly Token[], at: number, within: Within): Read {
   const { kind, text } = tokens[at] ?? { kind: "mark", text: "" };
+  if (within.depth > DEEPEST) return { value: UNTOLD, next: at };
   if (kind === "text") return { value: text, next: at + 1 };
   if (kind === "opaque" && /^\d/.test(text) && Number.isFinite(Number(text)))
     return { value: Number(text), next: at + 1 };
   if (kind === "word" && Object.hasOwn(WORDS, text)) return { value: WORDS[text] ?? null, next: at + 1 };
-  if (kind === "mark" && text === "[") return listAt(tokens, at, open);
-  if (kind === "mark" && text === "{") return objectAt(tokens, at, open);
+  if (kind === "mark" && text === "[") return listAt(tokens, at, within);
+  if (kind === "mark" && text === "{") return objectAt(tokens, at, within);
   if (kind === "word" && text === "defineTool" && tokens[at + 1]?.text === "(") {
-    const inner = valueAt(tokens, at + 2, open);
+    const inner = valueAt(tokens, at + 2, within);
     return { ...inner, next: inner.next + 1 };
   }
   return { value: UNTOLD, next: at };
 }
 
-function listAt(tokens: readonly Token[], start: number, open: Set<unknown>): Read {
+function listAt(tokens: readonly Token[], start: number, within: Within): Read {
   const items: Told[] = [];
   let at = start + 1;
-  while (at < tokens.length && tokens[at]?.text !== "]") {
-    if (tokens[at]?.text === ".") open.add(items);
+  while (at < tokens.length && !closes(tokens[at])) {
+    if (tokens[at]?.text === ".") within.open.add(items);
     else if (tokens[at]?.text !== ",") {
-      const item = valueAt(tokens, at, open);
+      const item = valueAt(tokens, at, within);
       items.push(item.value);
       at = item.next;
       continue;
@@ -179,28 +193,33 @@ function listAt(tokens: readonly Token[], start: number, open: Set<unknown>): Re
   return { value: items, next: at + 1 };
 }
 
-function objectAt(tokens: readonly Token[], start: number, open: Set<unknown>): Read {
+function objectAt(tokens: readonly Token[], start: number, within: Within): Read {
   const entries: [string, Told][] = [];
   const value: { [key: string]: Told } = {};
   let at = start + 1;
-  while (at < tokens.length && tokens[at]?.text !== "}") {
+  while (at < tokens.length && !closes(tokens[at])) {
     const key = tokens[at];
     const after = tokens[at + 1]?.text;
     const isNamed = key?.kind === "word" || key?.kind === "text";
     if (isNamed && after === ":") {
-      const read = valueAt(tokens, at + 2, open);
+      const read = valueAt(tokens, at + 2, within);
       entries.push([key.text, read.value]);
       at = read.next;
     } else if (key?.text === "," && key.kind === "mark") at++;
     else {
       if (isNamed && ["(", ",", "}"].includes(after ?? "")) entries.push([key.text, UNTOLD]);
       else if (isNamed && key.text === "async") entries.push([after ?? "", UNTOLD]);
-      else open.add(value);
+      else within.open.add(value);
       at = skipValue(tokens, at);
     }
   }
   for (const [name, told] of entries) if (name !== "__proto__") value[name] = told;
   return { value, next: at + 1 };
+}
+
+/** True of any closing bracket: in code that is unsound, also of another kind than was opened. */
+function closes(token: Token | undefined): boolean {
+  return token?.kind === "mark" && "}])".includes(token.text);
 }
 
 /** The first comma or closing bracket after a token that belongs to what stands around it. */

@@ -84,11 +84,26 @@ describe("the id of a module, read without running it", () => {
     expect(readModuleId(source)).toBe(id);
   });
 
+  test.each([
+    ["a list closed by a brace", "defineSkill({ a: [ }"],
+    ["an object closed by a bracket", "defineSkill({ ] })"],
+    ["a list of nothing but a semicolon", "defineSkill({ a: [ ; ] })"],
+    ["lists within lists", `defineSkill({ a: ${"[".repeat(100_000)}`],
+    ["objects within objects", `defineSkill({ a: ${"{ a: ".repeat(100_000)}`],
+    ["templates within templates", "`${".repeat(100_000)],
+    ["comments without an end", "/*".repeat(100_000)],
+  ])("unsound code is scanned to its end: %s", (_, source) => {
+    expect(readModuleId(source)).toBeUndefined();
+  });
+
   test("any text at all is scanned to its end", () => {
     const piece = fc.constantFrom(
       "defineSkill(",
+      "defineSkill({ a:",
       "{",
       "}",
+      "[",
+      ";",
       "id:",
       '"',
       "'",
@@ -103,7 +118,7 @@ describe("the id of a module, read without running it", () => {
       "]",
     );
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+      fc.property(fc.array(piece, { maxLength: 40, size: "max" }), (pieces) => {
         const id = readModuleId(pieces.join(""));
         expect(id === undefined || typeof id === "string").toBe(true);
       }),
