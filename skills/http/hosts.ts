@@ -1,6 +1,8 @@
+import { lookup as lookupNow } from "node:dns";
 import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import type { ToolContext } from "skillflow";
+import type { Agent } from "undici";
 
 /** One entry of HTTP_HOSTS. */
 interface Host {
@@ -28,24 +30,56 @@ function hostOf(entry: string): Host {
 
 type Resolve = (name: string) => Promise<readonly { readonly address: string }[]>;
 
+/** What may be asked. */
+export interface Admitted {
+  readonly url: URL;
+  /** Makes the connection, and again looks at where it leads; undefined where HTTP_HOSTS lists the very address. */
+  readonly dispatcher: Agent | undefined;
+}
+
 /** An address that may be asked: of a listed host, and not of a cloud's metadata or this machine unless listed as such. */
 export async function admit(
   text: string,
   { config }: Pick<ToolContext, "config">,
   resolve: Resolve = (name) => lookup(name, { all: true }),
-): Promise<URL> {
+): Promise<Admitted> {
   const hosts = hostsOf(config);
   const url = addressOf(text);
   const listed = hosts.filter((host) => fits(host, url));
   if (listed.length === 0) throw new Error(`${url.host} is not listed in HTTP_HOSTS: it was not asked.`);
   const isNamed = listed.some(({ name }) => isIP(bare(name)) !== 0 || name === "localhost");
-  if (isNamed) return url;
-  const addresses = await addressesOf(url.hostname, resolve);
-  const guarded = addresses.find(isGuarded);
-  if (guarded === undefined) return url;
-  throw new Error(
-    `${url.hostname} leads to ${guarded}, an address of this machine or of a cloud's metadata, which HTTP_HOSTS does not list: it was not asked.`,
-  );
+  if (isNamed) return { url, dispatcher: undefined };
+  const guarded = (await addressesOf(url.hostname, resolve)).find(isGuarded);
+  if (guarded !== undefined) throw new GuardedAddress(url.hostname, guarded);
+  return { url, dispatcher: await guardedAgent() };
+}
+
+export class GuardedAddress extends Error {
+  constructor(host: string, address: string) {
+    super(
+      `${host} leads to ${address}, an address of this machine or of a cloud's metadata, which HTTP_HOSTS does not list: it was not asked.`,
+    );
+  }
+}
+
+let agent: Agent | undefined;
+
+/** A name may lead elsewhere by the time the connection is made: what it is made to is what is looked at. */
+async function guardedAgent(): Promise<Agent> {
+  const { Agent } = await import("undici");
+  agent ??= new Agent({ connect: { lookup: guardedLookup() }, pipelining: 0 });
+  return agent;
+}
+
+export function guardedLookup(resolve: typeof lookupNow = lookupNow): LookupFunction {
+  return (host, options, done) =>
+    resolve(host, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, []);
+      const guarded = found.find(({ address }) => isGuarded(address));
+      if (guarded) return done(new GuardedAddress(host, guarded.address), []);
+      if (options.all) return done(null, found);
+      done(null, found[0]?.address ?? "", found[0]?.family);
+    });
 }
 
 function addressOf(text: string): URL {

@@ -1,5 +1,5 @@
 import { clip, SkillflowError, type ToolContext } from "skillflow";
-import { admit } from "./hosts.ts";
+import { type Admitted, admit, GuardedAddress } from "./hosts.ts";
 
 /** What came of asking one address, redirects of listed hosts followed. */
 export interface Page {
@@ -23,8 +23,9 @@ const LONGEST_MS = 20_000;
 export async function getPage(text: string, context: ToolContext): Promise<Page> {
   const began = Date.now();
   const redirects: string[] = [];
-  for (let url = await admit(text, context); ; ) {
-    const { response, body, isCut } = await ask(url, context);
+  for (let admitted = await admit(text, context); ; ) {
+    const { url } = admitted;
+    const { response, body, isCut } = await ask(admitted, context);
     const told = { url: shown(url), status: response.status, headers: response.headers, body, isCut, redirects };
     const done = (more: object = {}): Page => ({ ...told, milliseconds: Date.now() - began, ...more });
     const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
@@ -34,7 +35,7 @@ export async function getPage(text: string, context: ToolContext): Promise<Page>
     if (redirects.length > MOST_REDIRECTS)
       return done({ notFollowed: `it redirects more than ${MOST_REDIRECTS} times` });
     try {
-      url = await admit(next.href, context);
+      admitted = await admit(next.href, context);
     } catch (error) {
       return done({ notFollowed: error instanceof Error ? error.message : String(error) });
     }
@@ -46,19 +47,14 @@ function shown({ origin, pathname, search }: URL): string {
   return clip(`${origin}${pathname}${search ? "?…" : ""}`, 300);
 }
 
-async function ask(url: URL, context: ToolContext) {
+async function ask({ url, dispatcher }: Admitted, context: ToolContext) {
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(), LONGEST_MS);
   const signal = AbortSignal.any([context.signal, ending.signal]);
   try {
     const headers = { accept: "*/*", "user-agent": "skillflow" };
-    const response = await context.fetch(url, {
-      method: "GET",
-      redirect: "manual",
-      credentials: "omit",
-      headers,
-      signal,
-    });
+    const init: object = { method: "GET", redirect: "manual", credentials: "omit", headers, signal, dispatcher };
+    const response = await context.fetch(url, init);
     return { response, ...(await readSome(response)) };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -96,6 +92,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function silence(url: URL, error: unknown): string {
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  if (cause instanceof GuardedAddress) return cause.message;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return `${url.host} gave no answer: ${CAUSES[code] ?? message}${code ? ` (${code})` : ""}.`;
 }

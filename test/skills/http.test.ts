@@ -1,7 +1,7 @@
 import type { JsonObject, ToolContext } from "skillflow";
 import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { admit, isGuarded } from "../../skills/http/hosts.ts";
+import { admit, GuardedAddress, guardedLookup, isGuarded } from "../../skills/http/hosts.ts";
 import http from "../../skills/http/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
 
@@ -28,7 +28,7 @@ const saying = (text: string, headers: Record<string, string> = {}, status = 200
 describe("which hosts are asked", () => {
   const isAdmitted = (HTTP_HOSTS: string, url: string) =>
     admit(url, { config: { HTTP_HOSTS } }).then(
-      ({ href }) => href,
+      ({ url: { href } }) => href,
       (error: Error) => error.message,
     );
 
@@ -80,7 +80,7 @@ describe("which hosts are asked", () => {
         await expect(admit(url, { config }, leading(address))).rejects.toThrow(
           `leads to ${address}, an address of this`,
         );
-      expect((await admit(url, { config }, leading("10.0.0.7"))).href).toBe(url);
+      expect((await admit(url, { config }, leading("10.0.0.7"))).url.href).toBe(url);
     }
     for (const address of [
       "127.0.0.1",
@@ -96,6 +96,33 @@ describe("which hosts are asked", () => {
       expect(isGuarded(address), address).toBe(true);
     for (const address of ["10.0.0.5", "192.168.1.1", "8.8.8.8", "2001:db8::1"])
       expect(isGuarded(address), address).toBe(false);
+  });
+});
+
+describe("a name that leads elsewhere once the connection is made", () => {
+  it("is not connected to", async () => {
+    service = await startLoopback(async (_, response) => void response.end("secret"));
+    const { dispatcher } = await admit("http://a.invalid/", { config: { HTTP_HOSTS: "a.invalid" } }, async () => []);
+    const init: object = { dispatcher };
+    const failure = await fetch(`http://localhost:${new URL(service.url).port}/`, init).catch((error) => error.cause);
+    expect(failure).toBeInstanceOf(GuardedAddress);
+    expect(service.requests).toEqual([]);
+  });
+
+  it.each([true, false])("is looked up as Node asks for it, all of them: %j", async (all) => {
+    const look = (...addresses: string[]) =>
+      new Promise<unknown>((resolve) => {
+        const found = addresses.map((address) => ({ address, family: 4 }));
+        const lookup = guardedLookup(((_: string, __: object, done: (...told: unknown[]) => void) =>
+          done(null, found)) as never);
+        lookup("a.invalid", { all }, (error, address, family) => resolve(error ?? [address, family]));
+      });
+    await Promise.all([
+      expect(look("192.0.2.1")).resolves.toEqual(
+        all ? [[{ address: "192.0.2.1", family: 4 }], undefined] : ["192.0.2.1", 4],
+      ),
+      expect(look("192.0.2.1", "169.254.169.254")).resolves.toBeInstanceOf(GuardedAddress),
+    ]);
   });
 });
 
