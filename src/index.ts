@@ -1,8 +1,11 @@
 /// <reference types="node" preserve="true" />
 
 export type { Diagnostic } from "./core/diagnostic.ts";
+export type { Workflow } from "./core/document/workflow.ts";
 export { type ErrorCode, SkillflowError } from "./core/errors.ts";
-export type { RunEvent, RunRecord, StateEntry } from "./core/event.ts";
+export type { RunEvent } from "./core/event/event.ts";
+export type { RunRecord } from "./core/event/record.ts";
+export type { StateEntry } from "./core/event/state-entry.ts";
 export type { Journal, Model, ModelCall, Observer, StateDelta, StateStore, Store } from "./core/ports.ts";
 export {
   type Opening,
@@ -28,7 +31,6 @@ export {
   type ToolContext,
 } from "./core/skill.ts";
 export type { Json, JsonObject, JsonSchema } from "./core/values.ts";
-export type { Workflow } from "./core/workflow.ts";
 export {
   type Limits,
   openProject,

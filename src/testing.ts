@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { SkillflowError } from "./core/errors.ts";
-import type { RunEvent } from "./core/event.ts";
+import type { RunEvent } from "./core/event/event.ts";
 import type { Model, Observer } from "./core/ports.ts";
 import { exposedName, type SkillDefinition as Skill, type ToolContext } from "./core/skill.ts";
 import { escapeGlobs, type Fixture, type Fixtures, findFixture, noFixture } from "./core/testing/fixtures.ts";

@@ -78,6 +78,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
   core: [
     ".",
+    "document",
+    "config.ts",
+    "model-name.ts",
+    "event",
+    "skim.ts",
+    "ports.ts",
+    "temporary-name.ts",
     "codes",
     "address",
     "redact",

@@ -8,17 +8,12 @@ import type { AskStep, SingleStep, Step } from "../src/core/engine/step.ts";
 
 export type { AskStep };
 
+import { type Workflow, workflowSchema } from "../src/core/document/workflow.ts";
 import { callEvents } from "../src/core/engine/turn-calls.ts";
-import type {
-  Entry,
-  EventBody,
-  EventOf,
-  Purpose,
-  RunEvent,
-  RunRecord,
-  Settings,
-  SkillRecord,
-} from "../src/core/event.ts";
+import type { Entry, EventBody, EventOf, RunEvent } from "../src/core/event/event.ts";
+import type { RunRecord, SkillRecord } from "../src/core/event/record.ts";
+import type { Purpose } from "../src/core/event/reply.ts";
+import type { Settings } from "../src/core/event/settings.ts";
 import { answerQuestion } from "../src/core/evidence/question.ts";
 import type { Call } from "../src/core/own/call.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../src/core/own/tool-maker.ts";
@@ -27,7 +22,6 @@ import { type Audience, exposedName, type Outcome, type ToolDescriptor } from ".
 import { defined, type Json, type JsonObject } from "../src/core/values.ts";
 import { inlineWorkflow } from "../src/core/workflow/inline.ts";
 import { sourceFields } from "../src/core/workflow/source.ts";
-import { type Workflow, workflowSchema } from "../src/core/workflow.ts";
 
 /** What the tests of the core share: small workflows, and a run driven by hand. */
 

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { satisfies } from "semver";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { RunEvent } from "../src/core/event.ts";
+import type { RunEvent } from "../src/core/event/event.ts";
 import { openSandbox } from "../src/sandbox/choose.ts";
 import { type LoopbackHandler, sendJson, startLoopback } from "../src/testing.ts";
 import { type Ended, runAt } from "./cli/program.ts";

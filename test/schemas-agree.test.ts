@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { workflowSchema } from "../src/core/document/workflow.ts";
 import { publishedSchemas } from "../src/core/published.ts";
 import { checkWorkflow } from "../src/core/workflow/check.ts";
-import { workflowSchema } from "../src/core/workflow.ts";
 import { parseWorkflow } from "../src/loaders/workflow-file.ts";
 import { LONG, runsOf } from "./long.ts";
 

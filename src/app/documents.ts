@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../core/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import type { RunChoices } from "../core/settings/settings.ts";
 import { parseSkillReference } from "../core/skill-reference.ts";
 import type { JsonObject } from "../core/values.ts";
-import type { Workflow } from "../core/workflow.ts";
 import { isUsersOwn, projectRoot } from "../loaders/project-config.ts";
 import { knownSkills } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";

@@ -1,6 +1,7 @@
 import type { Blobs } from "../core/blobs.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { type RunEvent, replySchema } from "../core/event.ts";
+import type { RunEvent } from "../core/event/event.ts";
+import { replySchema } from "../core/event/reply.ts";
 import type { Journal, Model, RecordCheck, Store } from "../core/ports.ts";
 import { isObject, toJson } from "../core/values.ts";
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parse } from "yaml";
 import type { Environment } from "../core/config.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event.ts";
+import type { RunEvent } from "../core/event/event.ts";
 import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../core/model-name.ts";
 import type { Model, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt, Part, Reply } from "../core/prompt.ts";

@@ -1,6 +1,6 @@
 import type { Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
-import type { RunRecord } from "../core/event.ts";
+import type { RunRecord } from "../core/event/record.ts";
 import type { Call } from "../core/own/call.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../core/own/own-tools.ts";
 import type { ReadResult } from "../core/own/results.ts";

@@ -1,8 +1,8 @@
 import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "../core/config.ts";
 import type { Diagnostic } from "../core/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/redact/redact.ts";
 import { isObject } from "../core/values.ts";
-import type { Workflow } from "../core/workflow.ts";
 import { credentialsIn, userParts } from "../loaders/credential-files.ts";
 import { variablesOf } from "../loaders/mcp/variables.ts";
 import type { Workspace } from "./host.ts";

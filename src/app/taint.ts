@@ -1,10 +1,10 @@
 import type { Finding } from "../core/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import { flatWorkflow } from "../core/inner/flat.ts";
 import { chooseBounds } from "../core/settings/bounds.ts";
 import { findTaint, type Taint } from "../core/taint/taint.ts";
 import { checkToolNames } from "../core/taint/tool-names.ts";
 import type { DeclaredSkill } from "../core/taint/tools.ts";
-import type { Workflow } from "../core/workflow.ts";
 import { declareSkill } from "../loaders/registry/declared.ts";
 import type { Workspace } from "./host.ts";
 import type { InnerWorkflows } from "./runs/inner.ts";

@@ -1,6 +1,6 @@
 import { byPlace, type Finding } from "../core/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import { flatWorkflow } from "../core/inner/flat.ts";
-import type { Workflow } from "../core/workflow.ts";
 import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "./documents.ts";
 import type { Workspace } from "./host.ts";
 import { readInner } from "./runs/inner.ts";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import type { ProjectConfig } from "../core/config.ts";
 import type { Diagnostic } from "../core/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import { setTimeBound } from "../core/schema/time-bound.ts";
 import { nearest } from "../core/values.ts";
-import type { Workflow } from "../core/workflow.ts";
 import type { SkillLevel } from "../loaders/folder/level.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
 import { askAgent } from "../loaders/formats/contract/agent-call.ts";

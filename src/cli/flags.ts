@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EnginePlace, WorkspaceOptions } from "../app/host.ts";
 import { nearFile } from "../app/workspace.ts";
+import type { InputField } from "../core/document/input.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { amountOf, countOf, durationOf } from "../core/settings/bounds.ts";
 import type { RunChoices } from "../core/settings/settings.ts";
 import { isObject, parseJson } from "../core/values.ts";
-import type { InputField, Workflow } from "../core/workflow.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** Flags as the program knows them: checked, and typed. */

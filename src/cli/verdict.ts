@@ -1,9 +1,9 @@
 import type { FinishedRun } from "../app/runs/drive.ts";
-import type { NodeResult } from "../core/event.ts";
+import type { WorkflowNode } from "../core/document/node.ts";
+import type { NodeResult } from "../core/event/node-result.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
 import { ageText } from "../core/state/unseen.ts";
 import { isObject, type JsonObject } from "../core/values.ts";
-import type { WorkflowNode } from "../core/workflow.ts";
 import { plainLine, plainText } from "../reports/inert.ts";
 import { type Account, accountOf, paidWords } from "../reports/model/account.ts";
 import { viewReport } from "../reports/model/plan.ts";

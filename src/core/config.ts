@@ -1,8 +1,9 @@
 import * as z from "zod";
+import { workflowLimitsSchema } from "./document/limits.ts";
+import { mcpServerSchema } from "./document/mcp-server.ts";
 import { SkillflowError } from "./errors.ts";
 import type { ConfigField, Skill, Tool } from "./skill.ts";
 import { type Fitting, isObject, lazy } from "./values.ts";
-import { mcpServerSchema, workflowLimitsSchema } from "./workflow.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
 export type Environment = Readonly<Record<string, string | undefined>>;

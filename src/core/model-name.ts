@@ -1,7 +1,7 @@
 import type { Environment } from "./config.ts";
+import type { Workflow } from "./document/workflow.ts";
 import { SkillflowError } from "./errors.ts";
 import { nearest } from "./values.ts";
-import type { Workflow } from "./workflow.ts";
 
 export const PROVIDERS = ["anthropic", "openai", "openai-compatible", "replay", "script"] as const;
 export type Provider = (typeof PROVIDERS)[number];

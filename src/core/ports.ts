@@ -1,5 +1,8 @@
 import type { Blobs } from "./blobs.ts";
-import type { Entry, Purpose, RunEvent, RunRecord, StateEntry, StepKey } from "./event.ts";
+import type { Entry, RunEvent, StepKey } from "./event/event.ts";
+import type { RunRecord } from "./event/record.ts";
+import type { Purpose } from "./event/reply.ts";
+import type { StateEntry } from "./event/state-entry.ts";
 import type { Prompt, Reply } from "./prompt.ts";
 import type { Logger } from "./skill.ts";
 import type { SkimmedRun } from "./skim.ts";

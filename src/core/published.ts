@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { projectConfigSchema } from "./config.ts";
-import { eventSchema, runRecordSchema } from "./event.ts";
+import { workflowSchema } from "./document/workflow.ts";
+import { eventSchema } from "./event/event.ts";
+import { runRecordSchema } from "./event/record.ts";
 import { skillDefinitionSchema } from "./formats/skill-definition.ts";
 import { toolsManifestSchema } from "./formats/tools-manifest.ts";
 import { listenFileSchema } from "./listen/listen-file.ts";
@@ -9,7 +11,6 @@ import { refusalSchema } from "./record/refusal.ts";
 import { resultSchema } from "./record/result.ts";
 import { scriptSchema } from "./testing/script.ts";
 import { testFileSchema } from "./testing/test-file.ts";
-import { workflowSchema } from "./workflow.ts";
 
 /** The JSON Schemas of our own documents, by name, generated from what the loaders validate with. */
 export function publishedSchemas(): ReadonlyMap<string, unknown> {

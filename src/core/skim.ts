@@ -1,19 +1,11 @@
 import * as z from "zod";
-import {
-  callFailure,
-  type NodeResult,
-  RUN_STATUSES,
-  type RunRecord,
-  runErrorSchema,
-  runRecordSchema,
-  type SkillRecord,
-  settingsSchema,
-  skillRecordSchema,
-  type ToolCall,
-  usageSchema,
-} from "./event.ts";
+import { workflowSchema } from "./document/workflow.ts";
+import { RUN_STATUSES, runErrorSchema } from "./event/end.ts";
+import { callFailure, type NodeResult, type ToolCall } from "./event/node-result.ts";
+import { type RunRecord, runRecordSchema, type SkillRecord, skillRecordSchema } from "./event/record.ts";
+import { usageSchema } from "./event/reply.ts";
+import { settingsSchema } from "./event/settings.ts";
 import { defined, type Fitting, isObject, type Json, type JsonObject, lazy } from "./values.ts";
-import { workflowSchema } from "./workflow.ts";
 
 /** As much of a run as its line in a list tells; no more than that is checked of what a store gives for it. */
 export interface SkimmedRun {

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath } from "../core/diagnostic.ts";
+import { PARSED_ONCE } from "../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
-import { PARSED_ONCE } from "../core/workflow.ts";
 import { isWithin } from "../files.ts";
 import { readYaml } from "./text/yaml-text.ts";
 

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../core/diagnostic.ts";
-import type { ResolvedSource } from "../core/event.ts";
+import type { Workflow } from "../core/document/workflow.ts";
+import type { ResolvedSource } from "../core/event/resolved-source.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import {
   parseSource,
@@ -11,7 +12,6 @@ import {
   type SourceProblem,
   sourceFields,
 } from "../core/workflow/source.ts";
-import type { Workflow } from "../core/workflow.ts";
 import { isWithin, PLAIN_FILE } from "../files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
 

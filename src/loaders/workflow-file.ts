@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import type { DiagnosticCode } from "../core/diagnostic.ts";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../core/diagnostic.ts";
+import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/document/workflow.ts";
 import { messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject } from "../core/values.ts";
 import { checkWorkflow } from "../core/workflow/check.ts";
-import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/workflow.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 import { type Place, parseYaml } from "./text/yaml-text.ts";

@@ -1,5 +1,5 @@
 import { isErrorCode, SkillflowError } from "../core/errors.ts";
-import type { EventOf, RunEvent, StepKey } from "../core/event.ts";
+import type { EventOf, RunEvent, StepKey } from "../core/event/event.ts";
 import type { Model, StoredRun } from "../core/ports.ts";
 import type { ChangedPrompt, Prompt } from "../core/prompt.ts";
 import { recordedPrompts } from "../core/record/recorded-prompts.ts";

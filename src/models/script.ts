@@ -1,5 +1,5 @@
 import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent } from "../core/event.ts";
+import type { RunEvent } from "../core/event/event.ts";
 import { encodeKey } from "../core/inner/place.ts";
 import type { Model, ModelCall } from "../core/ports.ts";
 import type { Part, Reply } from "../core/prompt.ts";

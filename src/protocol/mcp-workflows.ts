@@ -9,8 +9,9 @@ import { gatherSkills } from "../app/skills/entries.ts";
 import { configFiles, type InlineSkills } from "../app/workspace.ts";
 import type { Blobs } from "../core/blobs.ts";
 import type { Diagnostic } from "../core/diagnostic.ts";
+import type { Workflow } from "../core/document/workflow.ts";
 import { SkillflowError } from "../core/errors.ts";
-import { RUN_STATUSES } from "../core/event.ts";
+import { RUN_STATUSES } from "../core/event/end.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Observer } from "../core/ports.ts";
 import type { RunResult } from "../core/record/result.ts";
@@ -21,7 +22,6 @@ import type { Logger } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import { defined } from "../core/values.ts";
 import { describeInputs } from "../core/workflow/inputs.ts";
-import type { Workflow } from "../core/workflow.ts";
 import { linkTo } from "./mcp-resources.ts";
 
 /** Workflows as tools: one call is one run, started and recorded as the command line does it. */

@@ -1,6 +1,7 @@
 import type { Step } from "../core/engine/step.ts";
 import { type ErrorCode, SkillflowError } from "../core/errors.ts";
-import type { CallUsage, EventBody } from "../core/event.ts";
+import type { EventBody } from "../core/event/event.ts";
+import type { CallUsage } from "../core/event/reply.ts";
 import type { Model, ModelCall } from "../core/ports.ts";
 import type { Usage } from "../core/prompt.ts";
 import { digestPrompt } from "./digest.ts";

@@ -1,6 +1,6 @@
 import type { SingleStep } from "../core/engine/step.ts";
 import { callEvents } from "../core/engine/turn-calls.ts";
-import type { Entry, StepKey } from "../core/event.ts";
+import type { Entry, StepKey } from "../core/event/event.ts";
 import type { Call } from "../core/own/call.ts";
 import type { Outcome } from "../core/skill.ts";
 import type { Budget } from "./budget.ts";

@@ -4,7 +4,7 @@ import type { Program } from "../core/engine/program.ts";
 import { begin, type State } from "../core/engine/state.ts";
 import type { SingleStep, Step } from "../core/engine/step.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Entry, EventBody, RunEvent } from "../core/event.ts";
+import type { Entry, EventBody, RunEvent } from "../core/event/event.ts";
 import { answerQuestion } from "../core/evidence/question.ts";
 import type { Journal, Observer, SkillLog } from "../core/ports.ts";
 import { redactDecision, redactOutcome } from "../core/record/content.ts";

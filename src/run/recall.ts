@@ -1,5 +1,5 @@
 import type { SingleStep, Step, Together } from "../core/engine/step.ts";
-import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/event.ts";
+import type { Entry, Envelope, EventBody, EventOf, RunEvent, StepKey } from "../core/event/event.ts";
 import type { StoredRun } from "../core/ports.ts";
 import { defined } from "../core/values.ts";
 

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunRecord } from "../core/event.ts";
+import type { RunRecord } from "../core/event/record.ts";
 import type { Intake } from "../core/ports.ts";
 import { storeError } from "./store-error.ts";
 

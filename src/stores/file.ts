@@ -1,7 +1,7 @@
 import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf, SkillflowError } from "../core/errors.ts";
-import { RUN_ID } from "../core/event.ts";
+import { RUN_ID } from "../core/event/record.ts";
 import type { Intake, Journal, Store, StoredRun } from "../core/ports.ts";
 import { makeFolder, realFolder } from "../files.ts";
 import { fileBlobs } from "./blobs.ts";

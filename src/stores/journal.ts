@@ -1,5 +1,6 @@
 import { SkillflowError } from "../core/errors.ts";
-import type { Entry, Envelope, EventBody, RunEvent, RunRecord, StepKey } from "../core/event.ts";
+import type { Entry, Envelope, EventBody, RunEvent, StepKey } from "../core/event/event.ts";
+import type { RunRecord } from "../core/event/record.ts";
 import type { Journal } from "../core/ports.ts";
 import { defined } from "../core/values.ts";
 import { seal } from "./chain.ts";

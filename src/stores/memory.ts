@@ -1,6 +1,7 @@
 import type { Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
-import type { RunEvent, RunRecord } from "../core/event.ts";
+import type { RunEvent } from "../core/event/event.ts";
+import type { RunRecord } from "../core/event/record.ts";
 import type { Journal, Store } from "../core/ports.ts";
 import { skimEvent } from "../core/skim.ts";
 import { memoryBlobs } from "./blobs.ts";

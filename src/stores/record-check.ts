@@ -1,4 +1,5 @@
-import type { RunEvent, RunRecord } from "../core/event.ts";
+import type { RunEvent } from "../core/event/event.ts";
+import type { RunRecord } from "../core/event/record.ts";
 import type { RecordCheck, RecordProblem } from "../core/ports.ts";
 import { faultOfRecording } from "../core/record/recording.ts";
 import { isObject } from "../core/values.ts";

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
 import { SkillflowError } from "../core/errors.ts";
-import type { RunRecord } from "../core/event.ts";
+import type { RunRecord } from "../core/event/record.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../core/ports.ts";
 import { isObject } from "../core/values.ts";
 import { openPlainNow } from "../files.ts";

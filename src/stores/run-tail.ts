@@ -1,5 +1,5 @@
 import { fstatSync, readSync } from "node:fs";
-import type { RunEvent } from "../core/event.ts";
+import type { RunEvent } from "../core/event/event.ts";
 import { isObject, parseJson } from "../core/values.ts";
 import { reading } from "./run-lines.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/core/event.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
 import type { RunResult } from "../../src/core/record/result.ts";
 import { exposedName, type Skill } from "../../src/core/skill.ts";
 import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.ts";

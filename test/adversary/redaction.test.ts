@@ -11,7 +11,7 @@ import { prepareResume } from "../../src/app/runs/resume.ts";
 import { openRecording } from "../../src/app/stores.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
-import type { RunEvent } from "../../src/core/event.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
 import type { Model, Observer } from "../../src/core/ports.ts";
 import type { Part } from "../../src/core/prompt.ts";
 import { createRedactor } from "../../src/core/redact/redact.ts";

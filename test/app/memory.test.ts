@@ -2,9 +2,10 @@ import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { RunEvent, StateEntry } from "../../src/core/event.ts";
+import type { Workflow } from "../../src/core/document/workflow.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
+import type { StateEntry } from "../../src/core/event/state-entry.ts";
 import type { StateStore } from "../../src/core/ports.ts";
-import type { Workflow } from "../../src/core/workflow.ts";
 import { openProject } from "../../src/library.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { memoryState } from "../../src/stores/state/memory.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { EventOf } from "../../src/core/event.ts";
+import type { EventOf } from "../../src/core/event/event.ts";
 import type { RunResult } from "../../src/core/record/result.ts";
 import { parseJson } from "../../src/core/values.ts";
 import type { Course } from "./course.ts";

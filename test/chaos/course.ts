@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AppliedOperation } from "../../src/app/runs/apply.ts";
-import type { RunEvent } from "../../src/core/event.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
 import { parseJson } from "../../src/core/values.ts";
 import { numberOf } from "./dice.ts";
 import type { Flow } from "./flows.ts";

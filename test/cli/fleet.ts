@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { vi } from "vitest";
 import { prepareRun } from "../../src/app/runs/prepare.ts";
 import { openWorkspace } from "../../src/app/workspace.ts";
-import type { RunRecord } from "../../src/core/event.ts";
+import type { RunRecord } from "../../src/core/event/record.ts";
 import { summarizeRun } from "../../src/core/record/run-summary.ts";
 import { processHost } from "../../src/process-host.ts";
 import { openDbosStore } from "../../src/stores/dbos/store.ts";

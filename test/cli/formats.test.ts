@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { RunRecord } from "../../src/core/event.ts";
+import type { RunRecord } from "../../src/core/event/record.ts";
 import { FORMATS } from "../../src/core/skill.ts";
 import { httpServer } from "../services/mcp.ts";
 import { runHere } from "./in-process.ts";

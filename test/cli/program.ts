@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inject } from "vitest";
-import type { RunEvent } from "../../src/core/event.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
 import type { RunResult } from "../../src/core/record/result.ts";
 import { digestOf, seal } from "../../src/stores/chain.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { RunRecord } from "../../src/core/event.ts";
+import type { RunRecord } from "../../src/core/event/record.ts";
 import type { Json } from "../../src/core/values.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";

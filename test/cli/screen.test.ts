@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { liveProgress } from "../../src/cli/progress/live.ts";
 import { wrapLines } from "../../src/cli/wrap.ts";
-import type { RunEvent, RunRecord } from "../../src/core/event.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
+import type { RunRecord } from "../../src/core/event/record.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 

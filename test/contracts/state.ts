@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StateEntry } from "../../src/core/event.ts";
+import type { StateEntry } from "../../src/core/event/state-entry.ts";
 import type { StateStore } from "../../src/core/ports.ts";
 import { AT, deltaOf, putOf } from "./deltas.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../src/core/errors.ts";
-import type { Entry, EventBody } from "../../src/core/event.ts";
+import type { Entry, EventBody } from "../../src/core/event/event.ts";
 import type { Journal, Store } from "../../src/core/ports.ts";
 import { skimEvent } from "../../src/core/skim.ts";
 import { describeKills } from "./kills.ts";

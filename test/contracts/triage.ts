@@ -1,8 +1,8 @@
-import type { RunRecord, SkillRecord } from "../../src/core/event.ts";
+import type { Workflow } from "../../src/core/document/workflow.ts";
+import type { RunRecord, SkillRecord } from "../../src/core/event/record.ts";
 import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/own/tool-maker.ts";
 import { exposedName } from "../../src/core/skill.ts";
 import type { Script } from "../../src/core/testing/script.ts";
-import type { Workflow } from "../../src/core/workflow.ts";
 
 /**
  * A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a

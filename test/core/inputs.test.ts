@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hasErrors } from "../../src/core/diagnostic.ts";
+import type { InputField } from "../../src/core/document/input.ts";
 import { checkInput } from "../../src/core/workflow/check.ts";
-import type { InputField } from "../../src/core/workflow.ts";
 import { workflowOf } from "../harness.ts";
 
 type Inputs = { readonly [name: string]: InputField };

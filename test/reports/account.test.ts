@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EventBody, RunEvent } from "../../src/core/event.ts";
+import type { EventBody, RunEvent } from "../../src/core/event/event.ts";
 import type { Json } from "../../src/core/values.ts";
 import { html } from "../../src/reports/html/markup.ts";
 import { proseHtml } from "../../src/reports/html/prose.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RunEvent } from "../../src/core/event.ts";
+import type { RunEvent } from "../../src/core/event/event.ts";
 import type { JsonObject } from "../../src/core/values.ts";
 import { digestFor } from "../../src/reports/digest.ts";
 import type { Digest } from "../../src/reports/model/digest.ts";

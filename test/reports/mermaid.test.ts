@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Workflow } from "../../src/core/document/workflow.ts";
 import type { NodeTaint } from "../../src/core/taint/taint.ts";
-import type { Workflow } from "../../src/core/workflow.ts";
 import { embedSvg, runDot, runMermaid, workflowDot, workflowMermaid } from "../../src/reports/drawing/mermaid.ts";
 import { runsOf } from "../long.ts";
 import { hostileText } from "./hostile-text.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EventBody } from "../../src/core/event.ts";
+import type { EventBody } from "../../src/core/event/event.ts";
 import { type Operation, operationDigest, summarize } from "../../src/core/operation.ts";
 import type { Json, JsonObject } from "../../src/core/values.ts";
 import { planPage } from "../../src/reports/html/plan.ts";

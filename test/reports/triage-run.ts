@@ -1,6 +1,8 @@
 import { fold } from "../../src/core/engine/fold.ts";
 import { begin } from "../../src/core/engine/state.ts";
-import type { EvalResult, EventBody, NodeResult, RunEvent, RunRecord, ToolCall } from "../../src/core/event.ts";
+import type { EventBody, RunEvent } from "../../src/core/event/event.ts";
+import type { EvalResult, NodeResult, ToolCall } from "../../src/core/event/node-result.ts";
+import type { RunRecord } from "../../src/core/event/record.ts";
 import { describeResult } from "../../src/core/record/result.ts";
 import type { Json, JsonObject } from "../../src/core/values.ts";
 import type { Report } from "../../src/reports/model/visits.ts";

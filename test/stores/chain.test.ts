@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import type { EventBody } from "../../src/core/event.ts";
+import type { EventBody } from "../../src/core/event/event.ts";
 import type { RecordCheck } from "../../src/core/ports.ts";
 import { fileStore } from "../../src/stores/file.ts";
 import { checkRecord } from "../../src/stores/record-check.ts";

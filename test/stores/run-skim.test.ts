@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { EventBody, RunEvent } from "../../src/core/event.ts";
+import type { EventBody, RunEvent } from "../../src/core/event/event.ts";
 import { skimEvent } from "../../src/core/skim.ts";
 import { skimRun } from "../../src/stores/run-skim.ts";
 import { recordOf } from "../contracts/triage.ts";

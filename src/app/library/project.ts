@@ -1,11 +1,12 @@
 import { statSync } from "node:fs";
 import { type Diagnostic, isDiagnostic, withField } from "../../core/diagnostic.ts";
+import { workflowLimitsSchema } from "../../core/document/limits.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { Model, StateStore, Store } from "../../core/ports.ts";
 import { createRedactor, type Secret } from "../../core/redact/redact.ts";
 import type { Skill, SkillDefinition } from "../../core/skill.ts";
 import { isObject, type Json, type JsonObject, nearest, parseDuration, toJson } from "../../core/values.ts";
-import { type Workflow, workflowLimitsSchema } from "../../core/workflow.ts";
 import { checkedSkill } from "../../loaders/formats/module/skill-module.ts";
 import { reservedNameOf } from "../../loaders/registry/layers.ts";
 import { readWorkflow, type WorkflowDocument } from "../documents.ts";

@@ -1,5 +1,5 @@
 import { exitCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describeBrokenOff } from "../../core/record/refusal.ts";

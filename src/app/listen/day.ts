@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import type { ListenFile } from "../../core/listen/listen-file.ts";
 import type { StateDelta, StateStore } from "../../core/ports.ts";
 import { isObject } from "../../core/values.ts";

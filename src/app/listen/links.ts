@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { SkillflowError } from "../../core/errors.ts";
-import type { Waiting } from "../../core/event.ts";
+import type { Waiting } from "../../core/event/end.ts";
 import type { ListenFile } from "../../core/listen/listen-file.ts";
 import type { Intake, StoredRun } from "../../core/ports.ts";
 import { endOf, waitsIn } from "../../core/record/waiting.ts";

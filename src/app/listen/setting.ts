@@ -1,11 +1,11 @@
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/diagnostic.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { checkFields } from "../../core/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/listen/listen-file.ts";
 import type { RunChoices } from "../../core/settings/settings.ts";
 import { defined } from "../../core/values.ts";
-import type { Workflow } from "../../core/workflow.ts";
 import { loadListenFile } from "../../loaders/listen-file.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, type Workspace } from "../host.ts";

@@ -4,7 +4,7 @@ import { isUnclear } from "../../core/applying/outcome.ts";
 import type { PlannedOperation } from "../../core/engine/state.ts";
 import { misfitOf } from "../../core/engine/tool-input.ts";
 import { callCodeOf, messageOf } from "../../core/errors.ts";
-import type { EventBody } from "../../core/event.ts";
+import type { EventBody } from "../../core/event/event.ts";
 import type { Operation } from "../../core/operation.ts";
 import { runScriptTool } from "../../core/own/disclosure.ts";
 import { isStatePut, plannedPut } from "../../core/own/state.ts";

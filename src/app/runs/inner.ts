@@ -1,8 +1,9 @@
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/diagnostic.ts";
-import type { RunRecord } from "../../core/event.ts";
+import type { WorkflowNode } from "../../core/document/node.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { inlineWorkflow } from "../../core/workflow/inline.ts";
-import type { Workflow, WorkflowNode } from "../../core/workflow.ts";
 import { locateInner } from "../../loaders/inner-file.ts";
 import { readWorkflow, recordedSkills, sourcePlaces, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";

@@ -1,6 +1,9 @@
+import type { Workflow } from "../../core/document/workflow.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin, type State } from "../../core/engine/state.ts";
-import type { RunEvent, RunRecord, Settings } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import type { Settings } from "../../core/event/settings.ts";
 import type { Operation } from "../../core/operation.ts";
 import { placedPut, touchOf } from "../../core/own/state.ts";
 import type { Journal, Observer, StoredRun } from "../../core/ports.ts";
@@ -18,7 +21,6 @@ import {
 } from "../../core/record/memory.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../../core/state/delta.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
-import type { Workflow } from "../../core/workflow.ts";
 import { tell } from "../../run/drive.ts";
 import type { Workspace } from "../host.ts";
 

@@ -1,4 +1,4 @@
-import type { RunRecord } from "../../core/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { checkModels } from "../../core/model-name.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { redactRecord } from "../../core/record/content.ts";

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { exitCodeOf } from "../../core/errors.ts";
-import type { RunError, Settings } from "../../core/event.ts";
+import type { RunError } from "../../core/event/end.ts";
+import type { Settings } from "../../core/event/settings.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { unchainedWarnings } from "../../core/record/chain.ts";
 import { chooseBounds, strictest } from "../../core/settings/bounds.ts";

@@ -1,7 +1,7 @@
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
-import type { SkillRecord } from "../../core/event.ts";
+import type { SkillRecord } from "../../core/event/record.ts";
 import { checkModels } from "../../core/model-name.ts";
 import { nameTools } from "../../core/own/disclosure.ts";
 import { RUN_SCRIPT } from "../../core/own/own-tools.ts";

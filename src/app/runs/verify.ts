@@ -1,6 +1,6 @@
 import type { Blobs } from "../../core/blobs.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import { operationDigest } from "../../core/operation.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/ports.ts";
 import { isUnchained } from "../../core/record/chain.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../core/errors.ts";
-import type { RunRecord } from "../../core/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { isObject, type Json } from "../../core/values.ts";
 import { handlerConfig } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";

@@ -5,7 +5,7 @@ import type { Blobs } from "../../core/blobs.ts";
 import { fold } from "../../core/engine/fold.ts";
 import { begin } from "../../core/engine/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import { OWN_TOOLS } from "../../core/own/own-tools.ts";
 import { describeResult } from "../../core/record/result.ts";
 import { exposedName } from "../../core/skill.ts";

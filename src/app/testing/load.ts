@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/diagnostic.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { flatWorkflow } from "../../core/inner/flat.ts";
 import { documentOf } from "../../core/inner/place.ts";
@@ -9,7 +10,6 @@ import { describeTools } from "../../core/skill.ts";
 import { parseSkillReference } from "../../core/skill-reference.ts";
 import type { TestFile } from "../../core/testing/test-file.ts";
 import { nearest } from "../../core/values.ts";
-import type { Workflow } from "../../core/workflow.ts";
 import { type LoadedTest, loadScript, loadTestFile, placeNamed, type TestSketch } from "../../loaders/test-file.ts";
 import { readRecording } from "../../stores/run-lines.ts";
 import { readWorkflow } from "../documents.ts";

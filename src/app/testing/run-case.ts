@@ -1,5 +1,6 @@
 import type { SingleStep } from "../../core/engine/step.ts";
-import type { Entry, EventBody, RunEvent, RunRecord } from "../../core/event.ts";
+import type { Entry, EventBody, RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { documentOf } from "../../core/inner/place.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { costOf } from "../../core/record/result.ts";

@@ -1,4 +1,5 @@
-import type { Settings, SkillRecord } from "../../core/event.ts";
+import type { SkillRecord } from "../../core/event/record.ts";
+import type { Settings } from "../../core/event/settings.ts";
 import { TOOL_MAKER } from "../../core/own/tool-maker.ts";
 import { alike, describeTools, exposedName, type Tool } from "../../core/skill.ts";
 import { type Fixtures, findFixture, noFixture } from "../../core/testing/fixtures.ts";

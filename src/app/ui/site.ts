@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../core/errors.ts";
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import type { RunResult } from "../../core/record/result.ts";
 import { type RunSummary, summarizeRun } from "../../core/record/run-summary.ts";
 import { endOf, takesUp } from "../../core/record/waiting.ts";

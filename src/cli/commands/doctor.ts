@@ -10,13 +10,13 @@ import { allSkills, examineSkill, type SkillState } from "../../app/skills/state
 import { openQueue } from "../../app/stores.ts";
 import { configFiles, configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { flatWorkflow } from "../../core/inner/flat.ts";
 import { modelAvailability } from "../../core/model-name.ts";
 import type { QueueState } from "../../core/ports.ts";
 import { chooseBounds } from "../../core/settings/bounds.ts";
 import { defined } from "../../core/values.ts";
-import type { Workflow } from "../../core/workflow.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { projectOptions, text } from "../flags.ts";
 import type { Action, Flags, Io } from "../io.ts";

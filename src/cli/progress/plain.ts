@@ -1,4 +1,4 @@
-import type { EventOf, RunEvent } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import { plannedAs } from "../../core/operation.ts";
 import type { Observer } from "../../core/ports.ts";

@@ -1,4 +1,4 @@
-import type { EventOf, RunEvent } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
 
 /** What a run and the runs inside it are at, folded from their events as they come. */
 export interface Present {

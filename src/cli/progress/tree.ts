@@ -1,4 +1,5 @@
-import type { EventOf, RunEvent, RunRecord } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { nameOfNode, workflowAt } from "../../core/inner/documents.ts";
 import { documentOf, nodePath } from "../../core/inner/place.ts";
 import { plannedAs } from "../../core/operation.ts";

@@ -1,7 +1,8 @@
 import { planOf } from "../engine/planning.ts";
 import type { PlannedOperation, State } from "../engine/state.ts";
 import { SkillflowError } from "../errors.ts";
-import type { RunEvent, RunRecord } from "../event.ts";
+import type { RunEvent } from "../event/event.ts";
+import type { RunRecord } from "../event/record.ts";
 import { type Operation, operationDigest, type Plan, planDigest } from "../operation.ts";
 import { deepEqual, nearest } from "../values.ts";
 

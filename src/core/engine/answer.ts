@@ -1,6 +1,6 @@
+import type { WorkflowNode } from "../document/node.ts";
 import { compileSchema } from "../schema/schema.ts";
 import { isObject, type JsonObject } from "../values.ts";
-import type { WorkflowNode } from "../workflow.ts";
 import { parseAnswer } from "./route.ts";
 
 /** With `output` the data must fit the whole schema (N11, N12, D37); without it, it is a summary (D38). */

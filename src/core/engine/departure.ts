@@ -1,4 +1,6 @@
-import type { EventBody, EventOf, RunError, RunRecord, RunStatus, Skipped } from "../event.ts";
+import type { RunError, RunStatus } from "../event/end.ts";
+import type { EventBody, EventOf } from "../event/event.ts";
+import type { RunRecord, Skipped } from "../event/record.ts";
 import { valuesOf } from "../inner/items.ts";
 import { followPath } from "../path.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";

@@ -1,4 +1,6 @@
-import type { Envelope, EventOf, NodeResult, RunError, RunEvent } from "../event.ts";
+import type { RunError } from "../event/end.ts";
+import type { Envelope, EventOf, RunEvent } from "../event/event.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import type { MadeTool, RecordedCall } from "../own/call.ts";
 import { touchOf } from "../own/state.ts";
 import { standAfter, UNTOUCHED } from "../plan/standing.ts";

@@ -1,4 +1,4 @@
-import type { EventBody } from "../event.ts";
+import type { EventBody } from "../event/event.ts";
 import { isDryRun } from "../workflow/inputs.ts";
 import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
 import { askWord, isWaiting } from "./inner/approval.ts";

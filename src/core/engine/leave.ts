@@ -1,7 +1,8 @@
-import type { EventBody, NodeResult } from "../event.ts";
+import type { WorkflowNode } from "../document/node.ts";
+import type { EventBody } from "../event/event.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import { dataLeft } from "../evidence/weigh.ts";
 import type { JsonObject } from "../values.ts";
-import type { WorkflowNode } from "../workflow.ts";
 import { readAnswer } from "./answer.ts";
 import { itemsData } from "./inner/outcome.ts";
 import type { Scene } from "./scene.ts";

@@ -1,4 +1,4 @@
-import type { EventBody, StepKey } from "../event.ts";
+import type { EventBody, StepKey } from "../event/event.ts";
 import { parseDuration } from "../values.ts";
 import type { InnerLimits, Program } from "./program.ts";
 import { outermost, type State } from "./state.ts";

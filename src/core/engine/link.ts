@@ -1,4 +1,7 @@
-import type { RunRecord, SkillRecord } from "../event.ts";
+import type { Edge, WorkflowNode } from "../document/node.ts";
+import type { Condition, ValueRule } from "../document/rule.ts";
+import type { NodeSources } from "../document/source.ts";
+import type { RunRecord, SkillRecord } from "../event/record.ts";
 import { documentOf } from "../inner/place.ts";
 import { skillSections } from "../own/disclosure.ts";
 import { READ_SKILL } from "../own/own-tools.ts";
@@ -8,7 +11,6 @@ import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { parseSkillReference } from "../skill-reference.ts";
 import { parseDuration } from "../values.ts";
 import { parseCondition } from "../workflow/condition.ts";
-import type { Condition, Edge, NodeSources, ValueRule, WorkflowNode } from "../workflow.ts";
 import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
 import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
 

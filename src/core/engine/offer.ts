@@ -1,4 +1,6 @@
-import type { Settings, SkillRecord } from "../event.ts";
+import type { WorkflowNode } from "../document/node.ts";
+import type { SkillRecord } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
 import { BLOB_TOOLS } from "../own/blob.ts";
 import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
@@ -7,7 +9,6 @@ import { stateTools } from "../own/state.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import { schemaAsTold } from "../schema/told-schema.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
-import type { WorkflowNode } from "../workflow.ts";
 import type { Offering, Program, ToolSet } from "./program.ts";
 import type { State } from "./state.ts";
 

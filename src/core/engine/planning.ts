@@ -1,4 +1,5 @@
-import type { EventBody, StateEntry } from "../event.ts";
+import type { EventBody } from "../event/event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../operation.ts";
 import type { RecordedCall } from "../own/call.ts";
 import { givesStrangersText } from "../own/disclosure.ts";

@@ -1,7 +1,10 @@
-import type { RunRecord, Settings, SkillRecord } from "../event.ts";
+import type { Edge, WorkflowNode } from "../document/node.ts";
+import type { ValueRule } from "../document/rule.ts";
+import type { Workflow } from "../document/workflow.ts";
+import type { RunRecord, SkillRecord } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
 import type { Prompt, Section } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
-import type { Edge, ValueRule, Workflow, WorkflowNode } from "../workflow.ts";
 import type { Whole } from "./state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */

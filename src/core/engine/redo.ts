@@ -1,4 +1,4 @@
-import type { EventOf } from "../event.ts";
+import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../prompt.ts";
 import { isUnder } from "./limits.ts";
 import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State, type Visit } from "./state.ts";

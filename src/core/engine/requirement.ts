@@ -1,4 +1,4 @@
-import type { NodeResult } from "../event.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import { checkValues } from "../workflow/value-rule.ts";
 import { contextFor, skillsAt } from "./route.ts";
 import type { Scene } from "./scene.ts";

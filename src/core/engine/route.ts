@@ -1,8 +1,8 @@
-import type { NodeResult } from "../event.ts";
+import type { ValueRule } from "../document/rule.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import type { ContextEntry, Prompt, RunContext } from "../prompt.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../values.ts";
 import { checkValues, rootsOf } from "../workflow/value-rule.ts";
-import type { ValueRule } from "../workflow.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import type { NumberedEdge, Program } from "./program.ts";
 import type { State } from "./state.ts";

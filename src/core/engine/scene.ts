@@ -1,4 +1,4 @@
-import type { WorkflowNode } from "../workflow.ts";
+import type { WorkflowNode } from "../document/node.ts";
 import { toolsAt } from "./offer.ts";
 import type { Program, ToolSet } from "./program.ts";
 import type { State, Visit } from "./state.ts";

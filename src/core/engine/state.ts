@@ -1,14 +1,8 @@
-import type {
-  EventOf,
-  EvidenceCounts,
-  NodeResult,
-  RunError,
-  RunRecord,
-  RunStatus,
-  Settings,
-  ToolCall,
-  Waiting,
-} from "../event.ts";
+import type { RunError, RunStatus, Waiting } from "../event/end.ts";
+import type { EventOf } from "../event/event.ts";
+import type { EvidenceCounts, NodeResult, ToolCall } from "../event/node-result.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
 import type { Operation } from "../operation.ts";
 import type { MadeTool, RecordedCall } from "../own/call.ts";
 import type { Application } from "../plan/standing.ts";

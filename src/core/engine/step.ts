@@ -1,4 +1,5 @@
-import type { Entry, Purpose, StepKey } from "../event.ts";
+import type { Entry, StepKey } from "../event/event.ts";
+import type { Purpose } from "../event/reply.ts";
 import type { EvidenceQuestion } from "../evidence/question.ts";
 import type { Call } from "../own/call.ts";
 import type { Prompt } from "../prompt.ts";

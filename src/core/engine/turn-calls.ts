@@ -1,4 +1,4 @@
-import type { EventBody } from "../event.ts";
+import type { EventBody } from "../event/event.ts";
 import type { Call, RecordedCall } from "../own/call.ts";
 import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from "../own/disclosure.ts";
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../own/results.ts";

@@ -1,4 +1,4 @@
-import type { EventBody } from "../event.ts";
+import type { EventBody } from "../event/event.ts";
 import { closingTurns, type Prompt, sectioned } from "../prompt.ts";
 import { readAnswer } from "./answer.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";

@@ -1,7 +1,7 @@
-import type { EvidenceCounts } from "../event.ts";
+import type { EvidenceRule } from "../document/evaluator.ts";
+import type { EvidenceCounts } from "../event/node-result.ts";
 import type { JsonObject } from "../values.ts";
 import { shorten } from "../values.ts";
-import type { EvidenceRule } from "../workflow.ts";
 import { type CheckedCite, type CheckedClaim, citesOf, claimsOf, claimText } from "./claims.ts";
 import { type Quote, readQuote } from "./quote.ts";
 import { excerptOf, type Found, findQuotes, type Source } from "./source.ts";

@@ -1,6 +1,6 @@
+import type { EvidenceRule } from "../document/evaluator.ts";
 import { followPath } from "../path.ts";
 import { isObject, type Json, type JsonObject } from "../values.ts";
-import type { EvidenceRule } from "../workflow.ts";
 
 /** The claims of an answer, and what they cite. */
 

@@ -1,10 +1,10 @@
 import type { BlobInfo } from "../blobs.ts";
-import type { EventBody } from "../event.ts";
+import type { EvidenceEvaluator } from "../document/evaluator.ts";
+import type { EventBody } from "../event/event.ts";
 import type { RecordedCall } from "../own/call.ts";
 import { STATE_TOOLS } from "../own/state.ts";
 import { resultText } from "../prompt.ts";
 import { isObject, type JsonObject } from "../values.ts";
-import type { EvidenceEvaluator } from "../workflow.ts";
 import { type Evidence, examine } from "./check.ts";
 
 /** Whether the claims of one answer hold, as it is asked and answered. */

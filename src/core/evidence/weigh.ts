@@ -1,6 +1,7 @@
-import type { EventOf, EvidenceCounts } from "../event.ts";
+import type { Evaluator, EvidenceEvaluator } from "../document/evaluator.ts";
+import type { EventOf } from "../event/event.ts";
+import type { EvidenceCounts } from "../event/node-result.ts";
 import type { JsonObject } from "../values.ts";
-import type { Evaluator, EvidenceEvaluator } from "../workflow.ts";
 import { countEvidence, describeUnsupported } from "./check.ts";
 import { withoutUnsupported } from "./claims.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { toolReach } from "../document/field.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../values.ts";
-import { toolReach } from "../workflow.ts";
 
 /** The shapes of a tools.json (skill-formats 3): what an entry of each of its parts may say. */
 

@@ -1,9 +1,11 @@
 import * as z from "zod";
 import { fieldPath } from "../diagnostic.ts";
+import { toolReach } from "../document/field.ts";
+import { mcpServerSchema } from "../document/mcp-server.ts";
+import { PARSED_ONCE } from "../document/workflow.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
 import { isObject, lazy } from "../values.ts";
-import { mcpServerSchema, PARSED_ONCE, toolReach } from "../workflow.ts";
 
 /** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
 

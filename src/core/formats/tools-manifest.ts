@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toolReach } from "../workflow.ts";
+import { toolReach } from "../document/field.ts";
 
 /** A skill folder's tools.json, for those who write one: its loaders are lenient where this is strict. */
 

@@ -1,4 +1,4 @@
-import type { InnerDocument, RunRecord } from "../event.ts";
+import type { InnerDocument, RunRecord } from "../event/record.ts";
 import { documentOf } from "./place.ts";
 
 /** The workflow that an event belongs to: the run's own, or that of the inner run at its place. Undefined where there is none. */

@@ -1,4 +1,5 @@
-import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
+import type { Edge, WorkflowNode } from "../document/node.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { nodePath } from "./place.ts";
 
 /** What nodes run, by the path of the node: `each`, `top/each`. */

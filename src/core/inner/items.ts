@@ -1,6 +1,6 @@
+import type { MapSettings } from "../document/node.ts";
 import { followPath } from "../path.ts";
 import type { Json, JsonObject } from "../values.ts";
-import type { MapSettings } from "../workflow.ts";
 import { encodeKey } from "./place.ts";
 
 /** Which items of a list a map runs (extensions G20, G22). */

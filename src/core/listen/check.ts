@@ -1,9 +1,9 @@
 import type { Diagnostic } from "../diagnostic.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { parsePath } from "../path.ts";
 import { nearest } from "../values.ts";
 import { parseCondition } from "../workflow/condition.ts";
 import { pathsOf } from "../workflow/value-rule.ts";
-import type { Workflow } from "../workflow.ts";
 import type { ListenFile, ListenSource } from "./listen-file.ts";
 import { ROOTS, templatePaths } from "./mapping.ts";
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { durationSchema, pathSchema } from "../document/field.ts";
+import { conditionSchema } from "../document/rule.ts";
 import { type Fitting, lazy } from "../values.ts";
-import { conditionSchema, durationSchema, pathSchema } from "../workflow.ts";
 
 /** The document of `skillflow listen` (`listen.yml`), declared once: type, validator and published schema. */
 

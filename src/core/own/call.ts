@@ -1,5 +1,5 @@
 import type { BlobInfo } from "../blobs.ts";
-import type { EventOf, StepKey } from "../event.ts";
+import type { EventOf, StepKey } from "../event/event.ts";
 import type { ToolDescriptor } from "../skill.ts";
 import type { Json } from "../values.ts";
 

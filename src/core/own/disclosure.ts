@@ -1,4 +1,5 @@
-import type { Settings, SkillRecord } from "../event.ts";
+import type { SkillRecord } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
 import { type Effect, EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { isObject, type Json, type JsonObject } from "../values.ts";
 import { READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";

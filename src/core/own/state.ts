@@ -1,4 +1,4 @@
-import type { StateEntry } from "../event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { type Touch, viewOf } from "../state/delta.ts";
 import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";

@@ -1,4 +1,4 @@
-import type { EventBody } from "../event.ts";
+import type { EventBody } from "../event/event.ts";
 import { parameterSchema } from "../formats/parameter-map.ts";
 import { exposedName, type Tool, type ToolDescriptor } from "../skill.ts";
 import { checkedAs, type Json, type JsonObject, parseJson } from "../values.ts";

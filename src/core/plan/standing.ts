@@ -1,4 +1,4 @@
-import type { RunEvent } from "../event.ts";
+import type { RunEvent } from "../event/event.ts";
 import { defined, type Json } from "../values.ts";
 
 /** How an operation of a plan stands now, as the run's events tell it. */

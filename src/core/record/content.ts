@@ -1,4 +1,6 @@
-import type { EventBody, EventOf, ResolvedSource, RunRecord } from "../event.ts";
+import type { EventBody, EventOf } from "../event/event.ts";
+import type { RunRecord } from "../event/record.ts";
+import type { ResolvedSource } from "../event/resolved-source.ts";
 import type { Part } from "../prompt.ts";
 import type { Redactor } from "../redact/redact.ts";
 import { checkedAs, isObject, type Json, type JsonObject, toJson } from "../values.ts";

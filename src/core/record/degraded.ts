@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { callFailure } from "../event.ts";
+import { callFailure } from "../event/node-result.ts";
 import type { Outcome } from "../skim.ts";
 import { type Fitting, isObject, type JsonObject, lazy } from "../values.ts";
 

@@ -1,13 +1,16 @@
+import type { StateDeclaration, Workflow } from "../document/workflow.ts";
 import { touchesOf } from "../engine/redo.ts";
 import type { State } from "../engine/state.ts";
-import type { EventOf, RunRecord, Settings, Skipped, StateEntry } from "../event.ts";
+import type { EventOf } from "../event/event.ts";
+import type { RunRecord, Skipped } from "../event/record.ts";
+import type { Settings } from "../event/settings.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { followPath } from "../path.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
 import { sha256 } from "../sha256.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../state/delta.ts";
 import { keptEntries, timeOf } from "../state/entries.ts";
 import { defined, isObject, type Json, type JsonObject, parseDuration } from "../values.ts";
-import type { StateDeclaration, Workflow } from "../workflow.ts";
 
 /** What a run takes from memory when it begins, and what it leaves there: decided from its record and its past alone. */
 

@@ -1,6 +1,7 @@
 import { planOf } from "../engine/planning.ts";
 import type { State } from "../engine/state.ts";
-import type { RunEvent, RunRecord } from "../event.ts";
+import type { RunEvent } from "../event/event.ts";
+import type { RunRecord } from "../event/record.ts";
 import { type Plan, planDigest } from "../operation.ts";
 import type { RunResult } from "./result.ts";
 

@@ -1,10 +1,11 @@
 import type * as z from "zod";
-import { eventSchema, type RunEvent, type RunRecord, runRecordSchema } from "../event.ts";
+import type { Workflow } from "../document/workflow.ts";
+import { eventSchema, type RunEvent } from "../event/event.ts";
+import { type RunRecord, runRecordSchema } from "../event/record.ts";
 import { workflowAt } from "../inner/documents.ts";
 import type { KnownSkills } from "../skill-reference.ts";
 import { checkWorkflow } from "../workflow/check.ts";
 import { checkOutputSchemas } from "../workflow/output-schemas.ts";
-import type { Workflow } from "../workflow.ts";
 
 /** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
 interface RecordingFault {

@@ -3,7 +3,7 @@ import { type Diagnostic, fieldPath } from "../diagnostic.ts";
 import { fold } from "../engine/fold.ts";
 import { begin } from "../engine/state.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../errors.ts";
-import { runErrorSchema } from "../event.ts";
+import { runErrorSchema } from "../event/end.ts";
 import type { StoredRun } from "../ports.ts";
 import { type Fitting, lazy } from "../values.ts";
 import { describeResult, type RunResult } from "./result.ts";

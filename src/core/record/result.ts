@@ -3,17 +3,10 @@ import { evidenceIn } from "../engine/inner/fold-inner.ts";
 import { planOf } from "../engine/planning.ts";
 import type { InnerTrace, State } from "../engine/state.ts";
 import { exitCodeOf } from "../errors.ts";
-import {
-  evidenceCountsSchema,
-  nodeResultSchema,
-  RUN_STATUSES,
-  type RunError,
-  type RunRecord,
-  resolvedSourceSchema,
-  runErrorSchema,
-  skippedSchema,
-  waitingSchema,
-} from "../event.ts";
+import { RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
+import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
+import { type RunRecord, skippedSchema } from "../event/record.ts";
+import { resolvedSourceSchema } from "../event/resolved-source.ts";
 
 import { sumEvidence } from "../evidence/check.ts";
 import { documentOf, nodePath } from "../inner/place.ts";

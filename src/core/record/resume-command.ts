@@ -1,4 +1,5 @@
-import type { RunEvent, RunRecord } from "../event.ts";
+import type { RunEvent } from "../event/event.ts";
+import type { RunRecord } from "../event/record.ts";
 import { recordedSettings } from "../settings/settings.ts";
 import type { RunResult } from "./result.ts";
 

@@ -1,6 +1,6 @@
 import { addUsage } from "../engine/fold.ts";
 import { noUsage } from "../engine/state.ts";
-import type { RunRecord } from "../event.ts";
+import type { RunRecord } from "../event/record.ts";
 import { documentOf, nodePath } from "../inner/place.ts";
 import type { Skimmed, SkimmedRun } from "../skim.ts";
 import { degradedNodes } from "./degraded.ts";

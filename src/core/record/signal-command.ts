@@ -1,4 +1,4 @@
-import type { Waiting } from "../event.ts";
+import type { Waiting } from "../event/end.ts";
 
 /** What says a person's word to a run that waits for it. */
 export interface Answers {

@@ -1,5 +1,7 @@
 import { SkillflowError } from "../errors.ts";
-import type { Envelope, EventOf, RunEvent, Settings, StepKey, Waiting } from "../event.ts";
+import type { Waiting } from "../event/end.ts";
+import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
+import type { Settings } from "../event/settings.ts";
 import { defined, nearest } from "../values.ts";
 
 /** A run that waits for somebody's word, and the word (extensions G25). */

@@ -1,6 +1,6 @@
 import type { Environment, ProjectConfig } from "../config.ts";
 import { SkillflowError } from "../errors.ts";
-import type { Settings } from "../event.ts";
+import type { Settings } from "../event/settings.ts";
 import { parseDuration } from "../values.ts";
 
 /** What a run may do and use at most. Files and documents tighten it, flags and variables alone loosen it (trust 6). */

@@ -1,8 +1,9 @@
 import type { Environment, ProjectConfig } from "../config.ts";
-import type { RunEvent, Settings } from "../event.ts";
+import type { Workflow } from "../document/workflow.ts";
+import type { RunEvent } from "../event/event.ts";
+import type { Settings } from "../event/settings.ts";
 import { checkModel, checkModels, defaultJudge, defaultModel, type OwnPrefixes } from "../model-name.ts";
 import { deepEqual, defined } from "../values.ts";
-import type { Workflow } from "../workflow.ts";
 import { type BoundChoices, chooseBounds, resumeBounds } from "./bounds.ts";
 
 /** What governs a run when its command line says so. */

@@ -1,4 +1,4 @@
-import type { StateEntry } from "../event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import type { StateChange, StateDelta, StateLimits, States } from "../ports.ts";
 import type { Json } from "../values.ts";
 import { mergeChanges } from "./entries.ts";

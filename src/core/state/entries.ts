@@ -1,4 +1,4 @@
-import type { StateEntry } from "../event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import type { StateChange, StateLimits } from "../ports.ts";
 import { isObject, type Json, parseJson } from "../values.ts";
 

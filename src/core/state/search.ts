@@ -1,4 +1,4 @@
-import type { StateEntry } from "../event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { isObject, jsonOnce } from "../values.ts";
 import { byLastSeen } from "./entries.ts";
 

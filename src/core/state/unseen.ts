@@ -1,4 +1,4 @@
-import type { StateEntry } from "../event.ts";
+import type { StateEntry } from "../event/state-entry.ts";
 import { deepEqual, isObject, type Json } from "../values.ts";
 import type { Touch } from "./delta.ts";
 import { timeOf } from "./entries.ts";

@@ -1,4 +1,4 @@
-import type { Edge } from "../workflow.ts";
+import type { Edge } from "../document/node.ts";
 
 /**
  * Where something that begins at some nodes gets to: a node reads the results of all that can come before it, on whatever

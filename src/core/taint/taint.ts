@@ -1,10 +1,11 @@
 import { type DiagnosticCode, type Finding, isDiagnostic } from "../diagnostic.ts";
+import type { WorkflowNode } from "../document/node.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { isStatePut, isStateTool } from "../own/state.ts";
 import type { Writes } from "../settings/bounds.ts";
 import { readsPrivate, type ToolDescriptor } from "../skill.ts";
 import { isObject } from "../values.ts";
 import { bringsText } from "../workflow/inputs.ts";
-import type { Workflow, WorkflowNode } from "../workflow.ts";
 import { spread } from "./spread.ts";
 import { type DeclaredSkill, declaredTools, readsStrangers } from "./tools.ts";
 

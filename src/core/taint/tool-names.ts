@@ -1,8 +1,9 @@
 import type { Diagnostic } from "../diagnostic.ts";
+import type { WorkflowNode } from "../document/node.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import { nearest } from "../values.ts";
-import type { Workflow, WorkflowNode } from "../workflow.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";
 
 /** Names in filters and evaluators that no tool has. Nothing is said where not all tools of a node can be known. */

@@ -1,10 +1,10 @@
+import type { WorkflowNode } from "../document/node.ts";
 import { selectTools } from "../engine/offer.ts";
-import type { SkillRecord } from "../event.ts";
+import type { SkillRecord } from "../event/record.ts";
 import { givesStrangersText } from "../own/disclosure.ts";
 import { OWN_TOOLS, RUN_SCRIPT } from "../own/own-tools.ts";
 import type { Writes } from "../settings/bounds.ts";
 import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
-import type { WorkflowNode } from "../workflow.ts";
 
 /** A skill with all tools that it declares, whether or not they can be used now (fine-print T20). */
 export interface DeclaredSkill {

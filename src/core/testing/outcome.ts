@@ -1,4 +1,5 @@
-import type { RunError, RunEvent } from "../event.ts";
+import type { RunError } from "../event/end.ts";
+import type { RunEvent } from "../event/event.ts";
 import { nodePath } from "../inner/place.ts";
 import { checkPath, followPath, parsePath } from "../path.ts";
 import type { RunResult } from "../record/result.ts";

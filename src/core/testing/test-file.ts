@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { RUN_STATUSES } from "../event.ts";
+import { RUN_STATUSES } from "../event/end.ts";
 import { PATH_PATTERN } from "../path.ts";
 import { type Fitting, type Json, type JsonObject, lazy } from "../values.ts";
 

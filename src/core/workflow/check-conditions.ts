@@ -1,7 +1,9 @@
 import type { Diagnostic, DiagnosticCode } from "../diagnostic.ts";
+import type { Edge } from "../document/node.ts";
+import type { OutputMatch, ValueRule } from "../document/rule.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { parsePath } from "../path.ts";
 import { deepEqual, isObject, type JsonSchema, typeOf } from "../values.ts";
-import type { Edge, OutputMatch, ValueRule, Workflow } from "../workflow.ts";
 import { parseCondition, showCondition } from "./condition.ts";
 import { matchComplaint } from "./value-rule.ts";
 

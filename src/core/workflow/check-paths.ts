@@ -1,8 +1,9 @@
 import type { Diagnostic } from "../diagnostic.ts";
+import type { WorkflowNode } from "../document/node.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { pathsIn } from "../inner/fill.ts";
 import { type Path, parsePath } from "../path.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../values.ts";
-import type { Workflow, WorkflowNode } from "../workflow.ts";
 import { OWN_FIELDS } from "./check-conditions.ts";
 import { parseCondition } from "./condition.ts";
 import { pathsOf } from "./value-rule.ts";

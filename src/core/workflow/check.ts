@@ -1,9 +1,10 @@
 import type { Diagnostic, DiagnosticCode } from "../diagnostic.ts";
+import type { Edge, WorkflowNode } from "../document/node.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { nearProvider } from "../model-name.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import type { KnownSkills } from "../skill-reference.ts";
 import { deepEqual, nearest } from "../values.ts";
-import type { Edge, Workflow, WorkflowNode } from "../workflow.ts";
 import { checkConditions } from "./check-conditions.ts";
 import { checkPaths } from "./check-paths.ts";
 import { inlineWorkflow } from "./inline.ts";

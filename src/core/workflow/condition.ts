@@ -1,7 +1,7 @@
 import { isCollection, isScalar, parseDocument } from "yaml";
+import type { Condition, OutputMatch, ValueRule } from "../document/rule.ts";
 import { PATH_PATTERN } from "../path.ts";
 import type { Json } from "../values.ts";
-import type { Condition, OutputMatch, ValueRule } from "../workflow.ts";
 
 /** `if` on an edge: its short form `PATH OP VALUE`, and back (G1). */
 

@@ -1,4 +1,5 @@
-import type { Workflow, WorkflowNode } from "../workflow.ts";
+import type { WorkflowNode } from "../document/node.ts";
+import type { Workflow } from "../document/workflow.ts";
 
 /** The workflow that a map's node holds itself: with the skills, rules, context and models of the document (extensions 7). */
 export function inlineWorkflow(outer: Workflow, id: string, node: WorkflowNode): Workflow {

@@ -1,6 +1,7 @@
+import type { InputField } from "../document/input.ts";
+import type { Workflow } from "../document/workflow.ts";
 import type { JsonObject, JsonSchema } from "../values.ts";
 import { defined } from "../values.ts";
-import type { InputField, Workflow } from "../workflow.ts";
 
 /** A workflow's inputs as JSON Schema: what fits it passes the input check, undeclared keys included (W26). */
 export function describeInputs({ inputs = {} }: Workflow): JsonSchema {

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../diagnostic.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { messageOf } from "../errors.ts";
 import { compileSchema } from "../schema/schema.ts";
-import type { Workflow } from "../workflow.ts";
 
 /** A node's `output` has to be a JSON Schema before any model is asked to fit it. */
 export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnostic[] {

@@ -1,6 +1,7 @@
 import { type DiagnosticCode, fieldPath } from "../diagnostic.ts";
+import type { NodeSources } from "../document/source.ts";
+import type { Workflow } from "../document/workflow.ts";
 import { isObject, type JsonObject } from "../values.ts";
-import type { NodeSources, Workflow } from "../workflow.ts";
 
 /** A field that holds a Source, as written: in the document it has its shape, in the run's input it may be anything. */
 export interface SourceField {

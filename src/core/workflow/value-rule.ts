@@ -1,7 +1,7 @@
+import type { OutputMatch, ValueRule } from "../document/rule.ts";
 import { checkPath, parsePath } from "../path.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../schema/time-bound.ts";
 import { deepEqual, type JsonObject, shorten } from "../values.ts";
-import type { OutputMatch, ValueRule } from "../workflow.ts";
 
 /** Required paths and matches, as `requires`, value evaluators and `if` on an edge have them (N13, N17, N20, G1). */
 

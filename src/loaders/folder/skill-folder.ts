@@ -1,11 +1,11 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import type { Diagnostic } from "../../core/diagnostic.ts";
+import { mcpServerSchema } from "../../core/document/mcp-server.ts";
 import { messageOf } from "../../core/errors.ts";
 import { readReachMaps } from "../../core/formats/tool-reach.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill.ts";
 import { isObject } from "../../core/values.ts";
-import { mcpServerSchema } from "../../core/workflow.ts";
 import { isWithin, openPlainNow } from "../../files.ts";
 import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";

@@ -1,4 +1,4 @@
-import type { SkillRecord } from "../../core/event.ts";
+import type { SkillRecord } from "../../core/event/record.ts";
 import { readReach } from "../../core/formats/tool-reach.ts";
 import { describeTools, type Tool, type ToolDescriptor } from "../../core/skill.ts";
 import type { DeclaredSkill } from "../../core/taint/tools.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { messageOf } from "../../core/errors.ts";
-import type { SkillRecord } from "../../core/event.ts";
+import type { SkillRecord } from "../../core/event/record.ts";
 import { loosenings, readReachMaps, unvouched, withoutLoosenings } from "../../core/formats/tool-reach.ts";
 import { nameTools } from "../../core/own/disclosure.ts";
 import {

@@ -1,9 +1,11 @@
-import type { RunRecord } from "../../core/event.ts";
+import type { WorkflowNode } from "../../core/document/node.ts";
+import type { Condition } from "../../core/document/rule.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { documentOf } from "../../core/inner/place.ts";
 import type { RunResult } from "../../core/record/result.ts";
 import type { Taint } from "../../core/taint/taint.ts";
 import { parseCondition, showCondition } from "../../core/workflow/condition.ts";
-import type { Condition, Workflow, WorkflowNode } from "../../core/workflow.ts";
 import { dotLabel, mermaidLabel } from "../inert.ts";
 import { shortText } from "../preview.ts";
 import { isFlagged, type LegendRow, legendOf, type Mark, markOf, marksOf, type NodeMarks } from "./taint-marks.ts";

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import type { Json, JsonObject } from "../../core/values.ts";
 import { toJson } from "../../core/values.ts";

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import { answerText, type Part, type Prompt } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";

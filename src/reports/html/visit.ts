@@ -1,5 +1,5 @@
 import type { BlobInfo } from "../../core/blobs.ts";
-import type { EvalResult } from "../../core/event.ts";
+import type { EvalResult } from "../../core/event/node-result.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import type { Account } from "../model/account.ts";

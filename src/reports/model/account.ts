@@ -1,4 +1,4 @@
-import type { RunStatus } from "../../core/event.ts";
+import type { RunStatus } from "../../core/event/end.ts";
 import { nameOfNode } from "../../core/inner/documents.ts";
 import { recordedSettings } from "../../core/settings/settings.ts";
 import { formatCost, plural } from "../preview.ts";

@@ -1,4 +1,4 @@
-import { callFailure } from "../../core/event.ts";
+import { callFailure } from "../../core/event/node-result.ts";
 import type { Json } from "../../core/values.ts";
 import { isObject } from "../../core/values.ts";
 import { parseCondition, showCondition } from "../../core/workflow/condition.ts";

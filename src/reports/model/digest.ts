@@ -1,8 +1,8 @@
-import type { EventOf, RunEvent } from "../../core/event.ts";
+import type { MapSettings } from "../../core/document/node.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import { listAt } from "../../core/inner/items.ts";
 import { placeOf } from "../../core/inner/place.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../core/values.ts";
-import type { MapSettings } from "../../core/workflow.ts";
 import { shortText } from "../preview.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./visits.ts";

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
 import { type Operation, planDigest } from "../../core/operation.ts";
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/plan/standing.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";

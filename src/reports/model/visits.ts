@@ -1,5 +1,8 @@
 import type { BlobInfo } from "../../core/blobs.ts";
-import type { CallUsage, EventOf, NodeResult, Purpose, RunEvent, RunRecord } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { NodeResult } from "../../core/event/node-result.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import type { CallUsage, Purpose } from "../../core/event/reply.ts";
 import { nameOfNode, workflowAt } from "../../core/inner/documents.ts";
 import { plannedAs } from "../../core/operation.ts";
 import type { Prompt } from "../../core/prompt.ts";

@@ -1,4 +1,4 @@
-import type { Waiting } from "../../core/event.ts";
+import type { Waiting } from "../../core/event/end.ts";
 import { documentOf } from "../../core/inner/place.ts";
 import { type Answers, signalCommands } from "../../core/record/signal-command.ts";
 import type { Report } from "./visits.ts";

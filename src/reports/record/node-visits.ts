@@ -1,4 +1,6 @@
-import type { CallUsage, EvalResult, EventOf, EvidenceCounts, RunEvent } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { EvalResult, EvidenceCounts } from "../../core/event/node-result.ts";
+import type { CallUsage } from "../../core/event/reply.ts";
 import { nodePath, placeOf } from "../../core/inner/place.ts";
 import { openingTexts, type Part, type Prompt, type Turn } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";

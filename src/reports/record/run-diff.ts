@@ -1,5 +1,6 @@
 import { diffArrays } from "diff";
-import type { NodeResult, RunEvent } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
+import type { NodeResult } from "../../core/event/node-result.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import type { Prompt } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";

@@ -1,7 +1,7 @@
 import { fold } from "../../core/engine/fold.ts";
 import { planOf } from "../../core/engine/planning.ts";
 import { begin } from "../../core/engine/state.ts";
-import type { Waiting } from "../../core/event.ts";
+import type { Waiting } from "../../core/event/end.ts";
 import type { Operation } from "../../core/operation.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { html } from "../html/markup.ts";

@@ -1,4 +1,4 @@
-import type { EventOf, RunEvent } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import { openingOf, type Part, type Prompt, resultText, textOf } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import { defined, isObject, type Json } from "../../core/values.ts";

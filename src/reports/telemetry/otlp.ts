@@ -1,4 +1,4 @@
-import type { RunRecord } from "../../core/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { Json } from "../../core/values.ts";
 import type { Attributes, Span, Whole } from "./spans.ts";

@@ -1,6 +1,8 @@
 import { fold } from "../../core/engine/fold.ts";
 import { begin, type State } from "../../core/engine/state.ts";
-import type { CallUsage, EventOf, RunEvent, RunRecord } from "../../core/event.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import type { CallUsage } from "../../core/event/reply.ts";
 import { documentOf } from "../../core/inner/place.ts";
 import { parseModel } from "../../core/model-name.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/own/own-tools.ts";

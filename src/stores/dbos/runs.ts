@@ -1,5 +1,6 @@
 import { SkillflowError } from "../../core/errors.ts";
-import type { RunEvent, RunRecord } from "../../core/event.ts";
+import type { RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/skim.ts";
 import { checkedAs, parseJson } from "../../core/values.ts";
 import { skimRun } from "../run-skim.ts";

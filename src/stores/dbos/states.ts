@@ -1,4 +1,4 @@
-import type { StateEntry } from "../../core/event.ts";
+import type { StateEntry } from "../../core/event/state-entry.ts";
 import type { StateStore, States } from "../../core/ports.ts";
 import { stateStore } from "../state/table.ts";
 import type { Database } from "./database.ts";

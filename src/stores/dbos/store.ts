@@ -1,5 +1,5 @@
 import { SkillflowError } from "../../core/errors.ts";
-import type { RunRecord } from "../../core/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/ports.ts";
 import { digestOf } from "../chain.ts";
 import { checkRunId, existingRun } from "../file.ts";

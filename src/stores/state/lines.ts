@@ -1,5 +1,5 @@
 import { SkillflowError } from "../../core/errors.ts";
-import type { StateEntry } from "../../core/event.ts";
+import type { StateEntry } from "../../core/event/state-entry.ts";
 import { entryLine, parseEntry } from "../../core/state/entries.ts";
 
 /** A state as a file: one JSON line an entry. */

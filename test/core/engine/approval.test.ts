@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fold } from "../../../src/core/engine/fold.ts";
-import type { EventOf } from "../../../src/core/event.ts";
+import type { EventOf } from "../../../src/core/event/event.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import {
   type AskStep,

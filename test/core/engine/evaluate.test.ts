@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Evaluator, FunctionRule } from "../../../src/core/document/evaluator.ts";
+import type { ValueRule } from "../../../src/core/document/rule.ts";
 import {
   evalError,
   evalsByName,
@@ -6,10 +8,9 @@ import {
   failureLines,
   parseVerdict,
 } from "../../../src/core/engine/judging/evaluate.ts";
-import { callFailure, type ToolCall } from "../../../src/core/event.ts";
+import { callFailure, type ToolCall } from "../../../src/core/event/node-result.ts";
 import type { JsonObject } from "../../../src/core/values.ts";
 import { checkValues } from "../../../src/core/workflow/value-rule.ts";
-import type { Evaluator, FunctionRule, ValueRule } from "../../../src/core/workflow.ts";
 
 const exactly = (written: string, called: string) => written === called;
 const call = (tool: string, rest: Partial<ToolCall> = { output: "ok" }): ToolCall => ({ tool, input: {}, ...rest });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Evaluator } from "../../../src/core/document/evaluator.ts";
 import { renderContext } from "../../../src/core/prompt.ts";
 import type { Json, JsonObject } from "../../../src/core/values.ts";
-import type { Evaluator } from "../../../src/core/workflow.ts";
 import {
   calls,
   eventsOf,

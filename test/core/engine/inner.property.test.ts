@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
+import type { RunEvent } from "../../../src/core/event/event.ts";
+import type { RunRecord } from "../../../src/core/event/record.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import type { Outcome } from "../../../src/core/skill.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 import {
   type Answer,
   type AskStep,

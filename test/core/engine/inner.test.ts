@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { faultOfRecording } from "../../../src/core/record/recording.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import type { Json, JsonObject } from "../../../src/core/values.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 import {
   type AskStep,
   breaks,

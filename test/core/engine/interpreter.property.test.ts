@@ -1,15 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Condition } from "../../../src/core/document/rule.ts";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { fold } from "../../../src/core/engine/fold.ts";
 import { next } from "../../../src/core/engine/interpreter.ts";
 import { linkProgram } from "../../../src/core/engine/link.ts";
 import { begin } from "../../../src/core/engine/state.ts";
-import type { RunEvent, RunRecord } from "../../../src/core/event.ts";
+import type { RunEvent } from "../../../src/core/event/event.ts";
+import type { RunRecord } from "../../../src/core/event/record.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import type { Outcome } from "../../../src/core/skill.ts";
 import type { Json, JsonObject } from "../../../src/core/values.ts";
 import { checkWorkflow } from "../../../src/core/workflow/check.ts";
-import type { Condition, Workflow } from "../../../src/core/workflow.ts";
 import {
   type Answer,
   type AskStep,

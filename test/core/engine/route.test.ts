@@ -9,7 +9,7 @@ import {
   routePrompt,
   routingView,
 } from "../../../src/core/engine/route.ts";
-import type { NodeResult } from "../../../src/core/event.ts";
+import type { NodeResult } from "../../../src/core/event/node-result.ts";
 import { recordOf, workflowOf } from "../../harness.ts";
 
 const edge = (index: number, to: string, when?: string): NumberedEdge => ({ from: "a", to, index, when });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { checkFields, checkListenFile } from "../../../src/core/listen/check.ts";
 import { type ListenSource, listenFileSchema, parseSize } from "../../../src/core/listen/listen-file.ts";
 import { mapEvent, type WebhookEvent } from "../../../src/core/listen/mapping.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 
 const BODY = { status: "firing", alerts: [{ name: "api", level: 3, tags: ["a", "b"] }], none: null };
 

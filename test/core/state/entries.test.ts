@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { StateEntry } from "../../../src/core/event.ts";
+import type { StateEntry } from "../../../src/core/event/state-entry.ts";
 import { APPLIED, applyDelta, changesOf, type Touch, viewOf } from "../../../src/core/state/delta.ts";
 import { keptEntries, mergeChanges, parseEntry } from "../../../src/core/state/entries.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { StateEntry } from "../../../src/core/event.ts";
+import type { StateEntry } from "../../../src/core/event/state-entry.ts";
 import { searchEntries } from "../../../src/core/state/search.ts";
 import { ageText, mapMet, mapPut, unseenItems } from "../../../src/core/state/unseen.ts";
 

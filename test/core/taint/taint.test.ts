@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import type { ToolDescriptor } from "../../../src/core/skill.ts";
 import { findTaint, type NodeTaint, type Taint } from "../../../src/core/taint/taint.ts";
 import type { DeclaredSkill } from "../../../src/core/taint/tools.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 import { type NodeParts, skillOf, toolOf, workflowOf } from "../../harness.ts";
 import { runsOf } from "../../long.ts";
 

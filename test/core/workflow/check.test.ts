@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { checkWorkflow } from "../../../src/core/workflow/check.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 import { codes, type NodeParts, workflowOf } from "../../harness.ts";
 
 const check = (workflow: Workflow, known: readonly string[] = []) => checkWorkflow(workflow, new Set(known));

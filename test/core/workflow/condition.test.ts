@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Edge } from "../../../src/core/document/node.ts";
+import type { OutputMatch, ValueRule } from "../../../src/core/document/rule.ts";
 import { checkWorkflow } from "../../../src/core/workflow/check.ts";
 import { parseCondition, showCondition } from "../../../src/core/workflow/condition.ts";
 import { checkValues } from "../../../src/core/workflow/value-rule.ts";
-import type { Edge, OutputMatch, ValueRule } from "../../../src/core/workflow.ts";
 import { workflowOf } from "../../harness.ts";
 import { runsOf } from "../../long.ts";
 

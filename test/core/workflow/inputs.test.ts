@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hasErrors } from "../../../src/core/diagnostic.ts";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { schemaProblems } from "../../../src/core/schema/schema.ts";
 import { numberNames } from "../../../src/core/skill.ts";
 import type { Json } from "../../../src/core/values.ts";
 import { checkInput } from "../../../src/core/workflow/check.ts";
 import { describeInputs } from "../../../src/core/workflow/inputs.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 import { runsOf } from "../../long.ts";
 
 const workflowOf = (inputs: Workflow["inputs"]): Workflow => ({

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fieldPath } from "../../../src/core/diagnostic.ts";
+import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { parseSource, sourceFields } from "../../../src/core/workflow/source.ts";
-import type { Workflow } from "../../../src/core/workflow.ts";
 
 test.each([
   ["Look at the logs.", { kind: "inline", text: "Look at the logs." }],

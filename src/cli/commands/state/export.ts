@@ -1,4 +1,4 @@
-import type { StateEntry } from "../../../core/event.ts";
+import type { StateEntry } from "../../../core/event/state-entry.ts";
 import { entryLine } from "../../../core/state/entries.ts";
 import { text } from "../../flags.ts";
 import type { Action } from "../../io.ts";

@@ -1,4 +1,4 @@
-import type { StateEntry } from "../../../core/event.ts";
+import type { StateEntry } from "../../../core/event/state-entry.ts";
 import { byLastSeen } from "../../../core/state/entries.ts";
 import { plainLine, plainText } from "../../../reports/inert.ts";
 import type { Action, Paint } from "../../io.ts";

@@ -1,7 +1,7 @@
 import { openState } from "../../../app/states.ts";
 import { openStore } from "../../../app/stores.ts";
 import { SkillflowError } from "../../../core/errors.ts";
-import type { StateEntry } from "../../../core/event.ts";
+import type { StateEntry } from "../../../core/event/state-entry.ts";
 import type { StateStore } from "../../../core/ports.ts";
 import { APPLIED } from "../../../core/state/delta.ts";
 import { nearest } from "../../../core/values.ts";

@@ -1,4 +1,4 @@
-import type { EventBody } from "../../event.ts";
+import type { EventBody } from "../../event/event.ts";
 import { planDigest } from "../../operation.ts";
 import { defined, parseDuration } from "../../values.ts";
 import { leave, leaveFailed } from "../leave.ts";

@@ -1,4 +1,5 @@
-import type { Envelope, EventOf, EvidenceCounts } from "../../event.ts";
+import type { Envelope, EventOf } from "../../event/event.ts";
+import type { EvidenceCounts } from "../../event/node-result.ts";
 import { encodeKey } from "../../inner/place.ts";
 import { mapMet, mapPut } from "../../state/unseen.ts";
 import { defined } from "../../values.ts";

@@ -1,5 +1,5 @@
+import type { WorkflowNode } from "../../document/node.ts";
 import type { JsonObject } from "../../values.ts";
-import type { WorkflowNode } from "../../workflow.ts";
 import type { ItemOutcome, Visit } from "../state.ts";
 
 /** The data of a node that runs workflows, as far as they came: `{items, left, failed}`, or a call's own (G20). */

@@ -1,4 +1,5 @@
-import type { EventBody } from "../../event.ts";
+import type { MapSettings } from "../../document/node.ts";
+import type { EventBody } from "../../event/event.ts";
 import { fillIn } from "../../inner/fill.ts";
 import { type Choice, chooseItems, inputOf, listAt, type Seen, valuesOf } from "../../inner/items.ts";
 import { placeOf } from "../../inner/place.ts";
@@ -7,7 +8,6 @@ import { viewOf } from "../../state/delta.ts";
 import { unseenItems } from "../../state/unseen.ts";
 import { defined, type Json, type JsonObject, parseDuration } from "../../values.ts";
 import { checkInput } from "../../workflow/check.ts";
-import type { MapSettings } from "../../workflow.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { foundIn } from "../planning.ts";

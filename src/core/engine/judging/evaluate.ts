@@ -1,7 +1,7 @@
-import { callFailure, type EvalResult, type ToolCall } from "../../event.ts";
+import type { Evaluator, FunctionRule } from "../../document/evaluator.ts";
+import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
 import { type Json, type JsonObject, shorten, toJson } from "../../values.ts";
 import { checkValues } from "../../workflow/value-rule.ts";
-import type { Evaluator, FunctionRule } from "../../workflow.ts";
 
 const MOST_REASONING = 500;
 

@@ -1,4 +1,4 @@
-import type { ToolCall } from "../../event.ts";
+import type { ToolCall } from "../../event/node-result.ts";
 import { type Prompt, type Section, sectioned } from "../../prompt.ts";
 import { cutText, type Json, type JsonObject } from "../../values.ts";
 

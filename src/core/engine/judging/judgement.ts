@@ -1,9 +1,10 @@
-import type { EvalResult, EventBody, EvidenceCounts } from "../../event.ts";
+import type { Evaluator, EvidenceEvaluator } from "../../document/evaluator.ts";
+import type { EventBody } from "../../event/event.ts";
+import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
 import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { defined, isObject, type JsonObject } from "../../values.ts";
-import type { Evaluator, EvidenceEvaluator } from "../../workflow.ts";
 import { leave } from "../leave.ts";
 import { ask } from "../limits.ts";
 import { toolsAt } from "../offer.ts";

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
+import { mcpServerSchema } from "../../../core/document/mcp-server.ts";
 import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { withoutLoosenings } from "../../../core/formats/tool-reach.ts";
 import { codeOfEnding, type ForeignCommand, type ForeignResult, type SandboxLimits } from "../../../core/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/values.ts";
-import { mcpServerSchema } from "../../../core/workflow.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Manifest, readManifest } from "../../folder/manifest.ts";

@@ -1,196 +1,17 @@
 import * as z from "zod";
-import { CALL_CODES } from "./errors.ts";
-import { operationSchema } from "./operation.ts";
-import { AUDIENCES, INPUT_DIALECTS } from "./skill.ts";
-import { type Fitting, isObject, type Json, type JsonObject, lazy } from "./values.ts";
-import { toolReach, type Workflow, workflowSchema } from "./workflow.ts";
-
-const json = lazy((): z.ZodType<Json> => z.json());
-const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
-
-export const resolvedSourceSchema = lazy(() =>
-  z.object({
-    content: z.string(),
-    kind: z.enum(["inline", "file", "url"]),
-    origin: json(),
-    resolver: z.enum(["inline", "file", "fetch"]),
-    hash: z.string().describe("sha256 of the content, first 16 hexadecimal digits"),
-    fetchedAt: z.string().optional().describe("url only"),
-    sourcePath: z.string().optional().describe("file only, absolute"),
-  }),
-);
-export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;
-
-const evalResultSchema = lazy(() =>
-  z.object({
-    name: z.string(),
-    kind: z.enum(["value", "function", "evidence", "judge"]),
-    pass: z.boolean(),
-    reasoning: z.string().optional(),
-    score: z.number().optional(),
-  }),
-);
-export type EvalResult = Fitting<typeof evalResultSchema>;
-
-/** Names a call's result: `r7` is of the run's seventh recorded call (extensions G10). */
-const ref = lazy(() => z.string().describe("the reference of its result, r<n>: n counts the run's recorded calls"));
-
-const toolCallSchema = lazy(() =>
-  z.object({
-    ref: ref().optional().describe("absent where the call was not begun"),
-    tool: z.string(),
-    input: json(),
-    output: json().optional().describe("absent on error"),
-    error: z.string().optional(),
-    planned: z.boolean().optional().describe("recorded as an operation of the plan, not carried out"),
-  }),
-);
-export type ToolCall = Fitting<typeof toolCallSchema>;
-
-/** Why a call failed: by its error, else by a truthy `error` in what it gave (N22). Undefined where it did not. */
-export function callFailure({ error, output }: Pick<ToolCall, "error" | "output">): string | undefined {
-  if (error !== undefined) return error;
-  const said = isObject(output) ? output.error : undefined;
-  return said ? String(typeof said === "object" ? JSON.stringify(said) : said) : undefined;
-}
-
-export const evidenceCountsSchema = lazy(() =>
-  z.object({
-    claims: z.int().describe("before any is taken out"),
-    supported: z.int(),
-    dropped: z.int(),
-    cites: z.int().describe("before any is taken out"),
-    held: z.int().describe("cites whose quote stands in the result that they name"),
-  }),
-);
-export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;
-
-export const nodeResultSchema = lazy(() =>
-  z.object({
-    status: z.enum(["success", "skipped", "failed"]),
-    data: jsonObject(),
-    toolCalls: z.array(toolCallSchema()),
-    evals: z.array(evalResultSchema()).optional(),
-    evidence: evidenceCountsSchema().optional(),
-  }),
-);
-export type NodeResult = Fitting<typeof nodeResultSchema>;
-
-export const usageSchema = lazy(() =>
-  z.object({
-    inputTokens: z.int().describe("all input tokens, cached ones included"),
-    cachedTokens: z.int(),
-    outputTokens: z.int(),
-    costUsd: z.number().nullable().describe("null where a price or the token count is unknown"),
-  }),
-);
-export type CallUsage = Fitting<typeof usageSchema>;
-
-export const runErrorSchema = lazy(() =>
-  z.object({
-    code: z.string(),
-    message: z.string(),
-    hint: z.string().optional(),
-    node: z.string().optional(),
-  }),
-);
-export type RunError = Fitting<typeof runErrorSchema>;
-
-export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting", "skipped"] as const;
-export type RunStatus = (typeof RUN_STATUSES)[number];
+import { json, jsonObject } from "../document/field.ts";
+import { CALL_CODES } from "../errors.ts";
+import { operationSchema } from "../operation.ts";
+import { AUDIENCES } from "../skill.ts";
+import { type Fitting, lazy } from "../values.ts";
+import { RUN_STATUSES, runErrorSchema, waitingSchema } from "./end.ts";
+import { nodeResultSchema, ref } from "./node-result.ts";
+import { part, purpose, stop, usageSchema } from "./reply.ts";
+import { resolvedSourceSchema } from "./resolved-source.ts";
+import { daySchema, settingsSchema } from "./settings.ts";
+import { toolDescriptorSchema } from "./tool.ts";
 
 const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
-
-/** A word that a run waits for. */
-export const waitingSchema = lazy(() =>
-  z.object({
-    node: z.string().describe("as signal takes it: ask, top/each[fp-81]/ask"),
-    ask: z.string(),
-    since: z.string().describe("ISO 8601"),
-    until: z.string().optional().describe("ISO 8601; absent: for ever"),
-    digest: z.string().optional().describe("of the plan that is asked about"),
-  }),
-);
-export type Waiting = Fitting<typeof waitingSchema>;
-
-const limitsSchema = lazy(() =>
-  z.object({
-    max_cost_usd: z.number().optional(),
-    max_tokens: z.number().optional(),
-    max_steps: z.number().optional(),
-    timeout_ms: z.number().optional(),
-    max_cost_usd_per_day: z.number().optional(),
-    max_runs_per_day: z.number().optional(),
-  }),
-);
-
-/** What governs a run beside its workflow; recorded, and changeable by `resume`. Durations in milliseconds. */
-export const settingsSchema = lazy(() =>
-  z.object({
-    model: z.string().describe("provider:name"),
-    judge_model: z.string(),
-    writes: z.enum(["allow", "plan", "deny"]),
-    limits: limitsSchema(),
-    max_turns: z.int(),
-    node_timeout_ms: z.number().optional(),
-    tool_timeout_ms: z.number(),
-    context_mode: z
-      .enum(["full", "readOnDemand"])
-      .describe("whether skills' instructions stand in the prompt, or a list of them that the model reads from"),
-    allow_public: z
-      .boolean()
-      .optional()
-      .describe("text from private sources may be written where all the world reads it"),
-  }),
-);
-export type Settings = Fitting<typeof settingsSchema>;
-
-const toolDescriptorSchema = lazy(() =>
-  z.object({
-    skill: z.string(),
-    name: z.string(),
-    exposed: z.string(),
-    description: z.string(),
-    input_schema: jsonObject(),
-    output_schema: jsonObject().optional(),
-    effect: z.enum(["read", "write"]),
-    idempotent: z.boolean(),
-    ...toolReach(),
-    live: z.boolean().optional().describe("the same call again is carried out again"),
-    host: z.string().optional().describe("of the service that it writes to"),
-    dialect: z.enum(INPUT_DIALECTS).optional(),
-    settled: z.array(z.string()).optional().describe("parameters that config settles: the model is not told of them"),
-  }),
-);
-
-const daySchema = lazy(() =>
-  z.object({
-    date: z.string().describe("UTC"),
-    runs: z.int().describe("of the workflow begun that day, this one counted"),
-    cost_usd: z.number().describe("what those that ended had cost"),
-  }),
-);
-
-const purpose = lazy(() => z.enum(["work", "route", "judge", "reflect"]));
-const part = lazy(() =>
-  z.union([
-    z.object({ type: z.literal("text"), text: z.string() }),
-    z.object({ type: z.literal("call"), id: z.string(), tool: z.string(), input: json() }),
-    z.object({ type: z.literal("broken_call"), id: z.string(), tool: z.string(), text: z.string() }),
-    z.object({ type: z.literal("opaque"), provider: z.string(), value: json() }),
-  ]),
-);
-
-const stop = lazy(() => z.enum(["end", "length", "refusal"]));
-/** What a model's reply has to be. */
-export const replySchema = lazy(() =>
-  z.object({
-    parts: z.array(part()),
-    stop: stop(),
-    usage: usageSchema().omit({ costUsd: true }).nullable().default(null),
-  }),
-);
-
 const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
 
 /** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
@@ -442,6 +263,7 @@ const bodies = lazy(
 
 const eventBodySchema = lazy(() => z.discriminatedUnion("type", bodies()));
 export type EventBody = Fitting<typeof eventBodySchema>;
+
 export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
 
 const envelope = lazy(() => ({
@@ -485,108 +307,9 @@ export interface Envelope {
   readonly record?: string;
   readonly seal?: string;
 }
+
 /** An event as it is recorded and observed. */
 export type RunEvent = EventBody & Envelope;
 
-export const skillRecordSchema = lazy(() =>
-  z.object({
-    id: z.string(),
-    name: z.string(),
-    format: z.string(),
-    available: z.boolean(),
-    plannable: z.literal(true).optional().describe("it lacks its config: what it writes can be planned"),
-    reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
-    version: z.string().optional(),
-    description: z.string().optional(),
-    instruction: z.string().optional(),
-    files: z.array(z.string()).optional().describe("names of the files that it bundles for the model to read"),
-    scripts: z
-      .enum(["read", "write"])
-      .optional()
-      .describe("its scripts may be run, and what that may do; absent: there are none, or they are not trusted"),
-    tools: z.array(toolDescriptorSchema()),
-  }),
-);
-/** A referenced skill as a run knows it: its tools without their handlers. */
-export type SkillRecord = Fitting<typeof skillRecordSchema>;
-
-/** What is remembered under a key across runs (extensions G30): one line of a state's file. */
-export const stateEntrySchema = lazy(() =>
-  z.object({
-    key: z.string(),
-    first_seen: z.string().describe("ISO 8601"),
-    last_seen: z.string().describe("when it was last put, or met by a map"),
-    runs: z.int().describe("how many runs put it"),
-    seen: z.int().describe("how often it was put, or met by a map"),
-    data: json(),
-    tainted: z.literal(true).optional().describe("written by a run that had read text from strangers"),
-  }),
-);
-export type StateEntry = Fitting<typeof stateEntrySchema>;
-
-/** The run before, of a run that came within its cool-down (extensions G33). */
-export const skippedSchema = lazy(() =>
-  z.object({ run: z.string(), at: z.string().describe("when it ended"), verdict: z.string().optional() }),
-);
-export type Skipped = Fitting<typeof skippedSchema>;
-
-const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
-
-/** What names a run: its files, and a word that stands in commands for people to copy as it is. */
-export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-
-export const runRecordSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.run/1"),
-    run: z.string().regex(RUN_ID),
-    kind: z.enum(RUN_KINDS),
-    at: z.string(),
-    file: z.string().optional().describe("where the workflow document was"),
-    commit: z.string().optional().describe("as of which the document, the config and the skills were taken"),
-    workflow: workflowSchema(),
-    input: jsonObject(),
-    sources: z.record(z.string(), resolvedSourceSchema()),
-    skills: z.array(skillRecordSchema()),
-    settings: settingsSchema(),
-    inner: z
-      .record(
-        z.string(),
-        z.object({
-          file: z.string().optional(),
-          workflow: workflowSchema(),
-          sources: z.record(z.string(), resolvedSourceSchema()),
-        }),
-      )
-      .optional()
-      .describe("the workflows that nodes run, by the path of the node: each, top/each"),
-    states: z
-      .record(z.string(), z.array(stateEntrySchema()))
-      .optional()
-      .describe("what it found in the states that its workflow declares"),
-    day: daySchema().optional().describe("what was used of the day's limits when it began"),
-    cooled: z
-      .string()
-      .optional()
-      .describe("the key that runs cool down by, where the workflow has one and it resolves"),
-    skipped: skippedSchema().optional().describe("the run of the same key that it came too soon after"),
-    warnings: z.array(z.string()).describe("said once, when the run starts"),
-  }),
-);
-/** The first line of a run's file: all that decides it, so that no later edit can change a run under way. */
-export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {
-  readonly workflow: Workflow;
-  readonly inner?: { readonly [path: string]: InnerDocument } | undefined;
-}
-
-/** A workflow that a node runs, as it was when the run began. */
-export interface InnerDocument {
-  readonly file?: string | undefined;
-  readonly workflow: Workflow;
-  readonly sources: RunRecord["sources"];
-}
-
 /** Names one position of a run: unique in it and the same whenever the run is driven again. `3:assess/0/2` */
 export type StepKey = string;
-
-/** Why a model is asked. Only `work` carries tools (D8). */
-export type Purpose = "work" | "route" | "judge" | "reflect";
