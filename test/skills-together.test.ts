@@ -6,21 +6,7 @@ import { type Loopback, type LoopbackHandler, sendJson, startLoopback } from "sk
 import { afterEach, describe, expect, it } from "vitest";
 import { runHere } from "./cli/in-process.ts";
 import { makeProject, readEvents, resultOf } from "./cli/program.ts";
-import * as betterstack from "./services/betterstack.ts";
-import * as cloudwatch from "./services/cloudwatch.ts";
-import * as datadog from "./services/datadog.ts";
-import * as elasticsearch from "./services/elasticsearch.ts";
-import * as github from "./services/github.ts";
-import * as gitlab from "./services/gitlab.ts";
-import * as grafana from "./services/grafana.ts";
-import * as jira from "./services/jira.ts";
-import * as kubernetes from "./services/kubernetes.ts";
-import * as linear from "./services/linear.ts";
-import * as loki from "./services/loki.ts";
-import * as pagerduty from "./services/pagerduty.ts";
-import * as prometheus from "./services/prometheus.ts";
-import * as sentry from "./services/sentry.ts";
-import * as slack from "./services/slack.ts";
+import { VENDORS as SERVICES, UNPUBLISHED } from "./services/vendors.ts";
 
 /** All built-in skills at one node at once: most vendors answer, one is down, one refuses, one is slow. */
 
@@ -38,109 +24,37 @@ interface Vendor {
 const loopback = (handler: LoopbackHandler) => () => startLoopback(handler);
 
 const VENDORS: Readonly<Record<string, Vendor>> = {
-  betterstack: {
-    asked: ["list_incidents", { resolved: false }],
-    start: betterstack.startBetterStack,
-    env: (url) => ({ BETTERSTACK_API_TOKEN: betterstack.TOKEN, BETTERSTACK_API_URL: url }),
-  },
-  cloudwatch: {
-    asked: ["list_alarms", {}],
-    start: cloudwatch.startCloudWatch,
-    env: (url) => ({
-      AWS_ACCESS_KEY_ID: cloudwatch.ACCESS_KEY,
-      AWS_SECRET_ACCESS_KEY: cloudwatch.SECRET,
-      AWS_SESSION_TOKEN: cloudwatch.SESSION,
-      AWS_REGION: cloudwatch.REGION,
-      AWS_ENDPOINT_URL: url,
-    }),
-  },
+  betterstack: { asked: ["list_incidents", { resolved: false }], ...SERVICES.betterstack },
+  cloudwatch: { asked: ["list_alarms", {}], ...SERVICES.cloudwatch },
   datadog: {
     asked: ["search_logs", { query: "service:checkout", from: "2026-11-20T14:30:00Z", to: "2026-11-20T14:45:00Z" }],
-    start: datadog.startDatadog,
-    env: (url) => ({ DD_API_KEY: datadog.API_KEY, DD_APP_KEY: datadog.APP_KEY, DD_API_URL: url }),
+    ...SERVICES.datadog,
   },
-  elasticsearch: {
-    asked: ["list_indices", {}],
-    start: elasticsearch.startElasticsearch,
-    env: (url) => ({ ELASTICSEARCH_URL: url, ELASTICSEARCH_API_KEY: elasticsearch.API_KEY }),
-    isSlow: true,
-  },
+  elasticsearch: { asked: ["list_indices", {}], ...SERVICES.elasticsearch, isSlow: true },
   git: { asked: ["log", {}], env: () => ({ GIT_REPOSITORY: ".", PATH: process.env["PATH"] ?? "" }) },
-  github: {
-    asked: ["list_commits", { limit: 3 }],
-    start: github.startGitHub,
-    env: (url) => ({ GITHUB_TOKEN: github.READ_TOKEN, GITHUB_API_URL: url, GITHUB_REPOSITORY: "acme/shop" }),
-  },
-  gitlab: {
-    asked: ["list_commits", {}],
-    start: gitlab.startGitLab,
-    env: (url) => ({ GITLAB_URL: url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT }),
-  },
-  grafana: {
-    asked: ["list_alerts", {}],
-    start: grafana.startGrafana,
-    env: (url) => ({ GRAFANA_URL: url, GRAFANA_TOKEN: grafana.TOKEN }),
-  },
+  github: { asked: ["list_commits", { limit: 3 }], ...SERVICES.github },
+  gitlab: { asked: ["list_commits", {}], ...SERVICES.gitlab },
+  grafana: { asked: ["list_alerts", {}], ...SERVICES.grafana },
   http: {
     asked: ["check", { urls: ["{{url}}/health"] }],
     start: loopback((_request, response) => sendJson(response, 503, { status: "degraded" })),
     env: (url) => ({ HTTP_HOSTS: url }),
   },
-  jira: {
-    asked: ["search_issues", { jql: "project = OPS ORDER BY updated DESC" }],
-    start: jira.startJira,
-    env: (url) => ({ JIRA_BASE_URL: url, JIRA_USER_EMAIL: jira.EMAIL, JIRA_API_TOKEN: jira.TOKEN }),
-  },
-  kubernetes: {
-    asked: ["list_pods", { namespace: "shop" }],
-    start: kubernetes.startKubernetes,
-    env: (url) => ({ KUBERNETES_URL: url, KUBERNETES_TOKEN: kubernetes.TOKEN }),
-  },
-  ...(linear.hasSchema
-    ? {
-        linear: {
-          asked: ["search_issues", { query: "checkout" }],
-          start: linear.startLinear,
-          env: (url) => ({ LINEAR_API_KEY: linear.KEY, LINEAR_API_URL: `${url}/graphql` }),
-        } satisfies Vendor,
-      }
-    : {}),
+  jira: { asked: ["search_issues", { jql: "project = OPS ORDER BY updated DESC" }], ...SERVICES.jira },
+  kubernetes: { asked: ["list_pods", { namespace: "shop" }], ...SERVICES.kubernetes },
+  linear: { asked: ["search_issues", { query: "checkout" }], ...SERVICES.linear },
   logs: { asked: ["search", { files: ["app.log"] }] },
-  loki: {
-    asked: ["list_labels", {}],
-    start: loki.startLoki,
-    env: (url) => ({ LOKI_URL: url, LOKI_TOKEN: loki.TOKEN }),
-  },
+  loki: { asked: ["list_labels", {}], ...SERVICES.loki },
   notification: { asked: ["channels", {}], env: () => ({ NOTIFICATION_FILE: "notices.jsonl" }) },
-  pagerduty: {
-    asked: ["list_incidents", {}],
-    start: pagerduty.startPagerDuty,
-    env: (url) => ({ PAGERDUTY_API_URL: url, PAGERDUTY_API_KEY: pagerduty.KEY }),
-  },
+  pagerduty: { asked: ["list_incidents", {}], ...SERVICES.pagerduty },
   postgres: {
     asked: ["list_queries", {}],
     env: () => ({ POSTGRES_URL: "postgres://triage:pgcanary0123456789@127.0.0.1:1/shop" }),
     fails: /ECONNREFUSED|did not answer|does not answer/,
   },
-  prometheus: {
-    asked: ["list_alerts", {}],
-    start: prometheus.startPrometheus,
-    env: (url) => ({ PROMETHEUS_URL: url, PROMETHEUS_TOKEN: prometheus.TOKEN }),
-  },
-  ...(sentry.hasContract
-    ? {
-        sentry: {
-          asked: ["list_issues", {}],
-          start: sentry.startSentry,
-          env: (url) => ({ SENTRY_AUTH_TOKEN: sentry.TOKEN, SENTRY_BASE_URL: url, SENTRY_ORG: "acme" }),
-        } satisfies Vendor,
-      }
-    : {}),
-  slack: {
-    asked: ["list_channels", {}],
-    start: slack.startSlack,
-    env: (url) => ({ SLACK_BOT_TOKEN: slack.BOT_TOKEN, SLACK_API_URL: `${url}/api` }),
-  },
+  prometheus: { asked: ["list_alerts", {}], ...SERVICES.prometheus },
+  sentry: { asked: ["list_issues", {}], ...SERVICES.sentry },
+  slack: { asked: ["list_channels", {}], ...SERVICES.slack },
   supabase: {
     asked: ["count", { table: "orders" }],
     start: loopback((_request, response) =>
@@ -155,8 +69,7 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
   },
 };
 
-/** Those that need a published contract beside the checkout. */
-const ELSEWHERE = [...(linear.hasSchema ? [] : ["linear"]), ...(sentry.hasContract ? [] : ["sentry"])];
+const ASKED = Object.entries(VENDORS).filter(([id]) => !UNPUBLISHED.includes(id));
 
 const open: Loopback[] = [];
 afterEach(async () => {
@@ -177,7 +90,7 @@ function delayed({ url }: Loopback, others: Promise<void>): Promise<Loopback> {
 async function startAll(others: Promise<void>) {
   const env: Record<string, string> = {};
   const calls: { tool: string; input: JsonObject }[] = [];
-  for (const [id, { asked, start, env: envOf, isSlow }] of Object.entries(VENDORS)) {
+  for (const [id, { asked, start, env: envOf, isSlow }] of ASKED) {
     const own = await start?.();
     const service = own && isSlow ? await delayed(own, others) : own;
     open.push(...(own ? [own] : []), ...(service && service !== own ? [service] : []));
@@ -197,13 +110,13 @@ nodes:
   look:
     name: Look
     instruction: Look at every system.
-    skills: [${Object.keys(VENDORS).join(", ")}]
+    skills: [${ASKED.map(([id]) => id).join(", ")}]
 edges: []
 `;
 
 describe("all built-in skills at once", () => {
   it("are those that there are", () => {
-    expect([...Object.keys(VENDORS), ...ELSEWHERE].sort()).toEqual(readdirSync(join(import.meta.dirname, "../skills")));
+    expect(Object.keys(VENDORS).sort()).toEqual(readdirSync(join(import.meta.dirname, "../skills")));
   });
 
   it("answer side by side, whichever of them is down, refuses or is slow, and each says which", async () => {
@@ -228,7 +141,7 @@ describe("all built-in skills at once", () => {
     expect(ended.code, ended.stderr).toBe(0);
     const made = resultOf(ended).results["look"]?.toolCalls ?? [];
     expect(made.map(({ tool }) => tool)).toEqual(calls.map(({ tool }) => tool));
-    for (const [index, [id, { fails }]] of Object.entries(VENDORS).entries()) {
+    for (const [index, [id, { fails }]] of ASKED.entries()) {
       const { error, output } = made[index] ?? {};
       if (fails) expect(error, id).toMatch(fails);
       else expect([id, error, output === undefined]).toEqual([id, undefined, false]);

@@ -5,6 +5,7 @@ import { startLoopback, toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import postgres from "../../skills/postgres/skill.ts";
 import { tokensOf, withoutValues } from "../../skills/postgres/tokens.ts";
+import { describeQuestions } from "../contracts/questions.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
 import { type RunningPostgres, startPostgres, whyNoPostgres } from "../services/postgres.ts";
 
@@ -77,6 +78,28 @@ beforeAll(async () => {
 afterAll(() => database?.stop());
 
 describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
+  describeQuestions(postgres, async () => contextFor(), {
+    "Is the database the cause?": {
+      asks: [
+        ["list_queries", {}],
+        ["list_locks", {}],
+      ],
+      tells: ['"connections_limit":100', "Nobody waits for a lock now"],
+    },
+    "Why is a statement slow?": {
+      asks: [
+        ["explain", { sql: "SELECT count(*) FROM orders WHERE state = 'failed'" }],
+        ["describe_table", { table: "orders" }],
+        ["list_tables", { sort: "full_scans" }],
+      ],
+      tells: ["Seq Scan", "orders_pkey", "full_scans"],
+    },
+    "What does the data say?": {
+      asks: [["query", { sql: "SELECT state, count(*) FROM orders GROUP BY 1 ORDER BY 2" }]],
+      tells: ["failed", "333"],
+    },
+  });
+
   describe("reads", () => {
     it("rows as lists, each kind of value as JSON has it", async () => {
       expect(await query("SELECT state, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC")).toEqual({
