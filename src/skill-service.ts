@@ -41,6 +41,8 @@ export interface Asking<Answer extends z.ZodType> {
   readonly instead?: string;
   /** The answer is plain text: all of it, or of one that is as long as it likes the end. */
   readonly isText?: true | "end";
+  /** In place of JSON in its usual form. */
+  readonly accept?: string;
   readonly answer: Answer;
 }
 
@@ -140,6 +142,7 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
       accept: asking.isText ? "text/plain, application/json" : "application/json",
       "user-agent": "skillflow",
       ...service.headers?.(context.config),
+      ...(asking.accept ? { accept: asking.accept } : {}),
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -7,7 +7,7 @@ export async function describeAccess(context: ToolContext): Promise<string> {
   const told = await withKubernetes(context, async (ask, { namespace }) => {
     const needs = `the right to list pods in ${namespace}`;
     const answer = listOf(z.object({ metadata: z.object({ name: text }) }));
-    await ask({ path: pathOf("core", namespace, "pods"), query: { limit: 1 }, needs, answer });
+    await ask({ path: pathOf("v1", namespace, "pods"), query: { limit: 1 }, needs, answer });
     return `it lists pods of the namespace ${namespace}`;
   });
   return String(told);

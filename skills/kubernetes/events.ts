@@ -24,7 +24,7 @@ export const eventTools = [
           ...(input.warnings_only === false ? [] : ["type=Warning"]),
         ];
         const listed = await ask({
-          path: pathOf("core", where, "events"),
+          path: pathOf("v1", where, "events"),
           query: { fieldSelector: fields.join(",") || undefined, limit: PAGE },
           needs: `the right to list events in ${where}`,
           answer: listOf(event),

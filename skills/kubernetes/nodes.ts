@@ -20,7 +20,7 @@ export const nodeTools = [
     handler: (input, context) =>
       withKubernetes(context, async (ask) => {
         const listed = await ask({
-          path: pathOf("core", "*", "nodes"),
+          path: pathOf("v1", "*", "nodes"),
           query: { labelSelector: input.selector, limit: PAGE },
           needs: "the right to list nodes, which the cluster role view does not bring",
           answer: listOf(node),

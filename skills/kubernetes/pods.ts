@@ -1,10 +1,11 @@
-import { clip, defineTool, firstOf, lastLines, resultSchema } from "skillflow";
+import { clip, defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
 import {
   listOf,
   name,
   namespace,
   number,
+  oneNamespace,
   PAGE,
   pathOf,
   selector,
@@ -35,7 +36,7 @@ export const podTools = [
       withKubernetes(context, async (ask, own) => {
         const where = input.namespace ?? own.namespace;
         const listed = await ask({
-          path: pathOf("core", where, "pods"),
+          path: pathOf("v1", where, "pods"),
           query: { labelSelector: input.selector, limit: PAGE },
           needs: `the right to list pods in ${where}`,
           answer: listOf(pod),
@@ -74,7 +75,7 @@ export const podTools = [
       withKubernetes(context, async (ask, own) => {
         const where = oneNamespace(input.namespace ?? own.namespace);
         const told = await ask({
-          path: pathOf("core", where, "pods", input.pod),
+          path: pathOf("v1", where, "pods", input.pod),
           needs: `the right to get pods in ${where}`,
           instead: "list_pods finds names; pods of a workload change theirs with every rollout.",
           answer: pod,
@@ -106,59 +107,7 @@ export const podTools = [
         };
       }),
   }),
-  defineTool({
-    name: "get_logs",
-    description:
-      "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Of pods that are gone nothing is kept here: ask the store of logs.",
-    effect: "read",
-    input_schema: z.strictObject({
-      pod: name,
-      namespace,
-      container: name.optional().describe("Where there are several."),
-      previous: z.boolean().optional(),
-      since_minutes: z.int().min(1).max(10_080).optional(),
-      contains: z.string().min(1).max(200).optional().describe("Of the lines read, only those with it, case aside."),
-      lines: z.int().min(1).max(500).optional().describe("Read from the end; default 100."),
-    }),
-    output_schema: resultSchema({ lines: ["text"], lines_read: "number", note: "text" }, "lines", "lines_read"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = oneNamespace(input.namespace ?? own.namespace);
-        const most = input.lines ?? 100;
-        const log = await ask({
-          path: pathOf("core", where, "pods", input.pod, "log"),
-          query: {
-            container: input.container,
-            previous: input.previous,
-            sinceSeconds: input.since_minutes && input.since_minutes * 60,
-            tailLines: most,
-            limitBytes: 1_000_000,
-            timestamps: true,
-          },
-          needs: `the right to get pods/log in ${where}`,
-          instead: "list_pods finds names.",
-          isText: true,
-          answer: z.string(),
-        });
-        const read = log.split("\n").filter((line) => line !== "");
-        const words = input.contains?.toLowerCase() ?? "";
-        const lines = read.filter((line) => line.toLowerCase().includes(words));
-        const { shown, left_out } = lastLines(lines);
-        return {
-          lines: shown,
-          left_out,
-          lines_read: read.length,
-          note: logNote(read.length, lines.length, most),
-        };
-      }),
-  }),
 ];
-
-function logNote(read: number, fitting: number, most: number): string | undefined {
-  if (read === 0) return "The log is empty: nothing was written in this time, or the container has not run.";
-  if (fitting === 0) return `None of the last ${read} lines has it.`;
-  return read >= most ? "There may be older lines: ask for more lines, or for since_minutes." : undefined;
-}
 
 const ended = z.object({ exitCode: number, reason: text, message: text, signal: number, finishedAt: text }).nullish();
 const state = z
@@ -262,10 +211,4 @@ function countsOf(values: readonly string[]) {
   const counts: Record<string, number> = {};
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
   return counts;
-}
-
-/** One pod is in one namespace. */
-function oneNamespace(given: string): string {
-  if (given !== "*") return given;
-  throw new Error("Name the namespace: list_pods with `*` tells in which one a pod is.");
 }

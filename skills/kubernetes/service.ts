@@ -35,11 +35,22 @@ async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeo
   return ((input: never, init: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
 }
 
-/** The path of a kind, in one namespace or, with `*`, in all. */
-export function pathOf(group: "core" | "apps", namespace: string, ...rest: readonly string[]): readonly string[] {
-  const root = group === "core" ? ["api", "v1"] : ["apis", "apps", "v1"];
+/** The path of a kind, in one namespace or, with `*`, in all. The version is as objects tell theirs: v1, apps/v1. */
+export function pathOf(version: string, namespace: string, ...rest: readonly string[]): readonly string[] {
+  const parts = version.split("/");
+  const root = [parts.length === 1 ? "api" : "apis", ...parts];
   return [...root, ...(namespace === "*" ? [] : ["namespaces", namespace]), ...rest];
 }
+
+/** One object is in one namespace. */
+export function oneNamespace(given: string): string {
+  if (given !== "*") return given;
+  throw new Error("Name the namespace: a list with `*` tells in which one it is.");
+}
+
+/** Asks for what objects are called and labelled alone: nothing that they hold is sent. */
+export const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 export const name = z
   .string()

@@ -1,15 +1,20 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { eventTools } from "./events.ts";
+import { helmTools } from "./helm.ts";
+import { kindTools } from "./kinds.ts";
+import { logTools } from "./logs.ts";
 import { nodeTools } from "./nodes.ts";
 import { isInCluster } from "./place.ts";
 import { podTools } from "./pods.ts";
+import { usageTools } from "./usage.ts";
 import { workloadTools } from "./workloads.ts";
 
 export default defineSkill({
   id: "kubernetes",
   name: "Kubernetes",
-  description: "Reads a Kubernetes cluster: pods, events, logs, workloads, rollouts and nodes. It changes nothing.",
+  description:
+    "Reads a Kubernetes cluster: pods, events, logs, workloads, rollouts, nodes, what they use, objects of any kind, Helm releases. It changes nothing.",
   category: "observability",
   config: {
     KUBECONFIG: {
@@ -30,7 +35,7 @@ export default defineSkill({
     },
     KUBERNETES_TOKEN: {
       description:
-        "A token of a service account with the cluster role view, and get and list on nodes; in place of the kubeconfig user's where both are given.",
+        "A token of a service account with the cluster role view, and get and list on nodes; list on secrets for Helm's releases alone. In place of the kubeconfig user's where both are given.",
       env: "KUBERNETES_TOKEN",
     },
     KUBERNETES_CA: {
@@ -44,5 +49,14 @@ export default defineSkill({
     config["KUBECONFIG"] || config["KUBERNETES_URL"] || isInCluster()
       ? undefined
       : "neither KUBECONFIG nor KUBERNETES_URL is set, and this is no pod",
-  tools: [...podTools, ...eventTools, ...workloadTools, ...nodeTools],
+  tools: [
+    ...podTools,
+    ...logTools,
+    ...eventTools,
+    ...workloadTools,
+    ...nodeTools,
+    ...usageTools,
+    ...kindTools,
+    ...helmTools,
+  ],
 });

@@ -5,6 +5,7 @@ import {
   name,
   namespace,
   number,
+  oneNamespace,
   PAGE,
   pathOf,
   selector,
@@ -37,7 +38,7 @@ export const workloadTools = [
         const where = input.namespace ?? own.namespace;
         const kind = input.kind ?? "deployments";
         const listed = await ask({
-          path: pathOf("apps", where, kind),
+          path: pathOf("apps/v1", where, kind),
           query: { labelSelector: input.selector, limit: PAGE },
           needs: `the right to list ${kind} in ${where}`,
           answer: listOf(workload),
@@ -65,10 +66,9 @@ export const workloadTools = [
     ),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
-        const where = input.namespace ?? own.namespace;
-        if (where === "*") throw new Error("Name the namespace: list_workloads with `*` tells in which one it is.");
+        const where = oneNamespace(input.namespace ?? own.namespace);
         const listed = await ask({
-          path: pathOf("apps", where, "replicasets"),
+          path: pathOf("apps/v1", where, "replicasets"),
           query: { limit: PAGE },
           needs: `the right to list replicasets in ${where}`,
           answer: listOf(workload),

@@ -14,6 +14,7 @@ export function startKubernetes(script?: Script): Promise<RestService> {
 /** Everything as large as it gets. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "log") return { text: `2026-01-31T08:00:00Z ${'x é" '.repeat(400)}\n`.repeat(500) };
+  if (operation === "kinds") return { body: example };
   return { body: swollen(example, operation === "events" ? ["message"] : []) };
 }
 
@@ -21,10 +22,20 @@ function statusOf(code: number, message: string): Json {
   return { kind: "Status", apiVersion: "v1", status: "Failure", message, code };
 }
 
-function refuse({ headers }: LoopbackRequest): Answer | undefined {
-  const isKnown = headers.authorization === `Bearer ${TOKEN}`;
-  return isKnown ? undefined : { status: 401, body: statusOf(401, "Unauthorized") };
+function refuse({ headers }: LoopbackRequest, operation: string): Answer | undefined {
+  if (headers.authorization !== `Bearer ${TOKEN}`) return { status: 401, body: statusOf(401, "Unauthorized") };
+  const form = FORMS[operation] ?? /^(application\/json|text\/plain, application\/json)$/;
+  if (form.test(headers.accept ?? "")) return undefined;
+  return { status: 406, body: statusOf(406, `${operation} is not asked for as ${headers.accept}`) };
 }
+
+/** What is to be asked for in another form than JSON, and of what secrets hold nothing at all. */
+const FORMS: Readonly<Record<string, RegExp>> = {
+  kinds: /^application\/json;g=apidiscovery\.k8s\.io;v=v2;as=APIGroupDiscoveryList,/,
+  table: /^application\/json;as=Table;g=meta\.k8s\.io;v=v1$/,
+  releases: /^application\/json;as=PartialObjectMetadataList;g=meta\.k8s\.io;v=v1$/,
+  secret: /^application\/json;as=PartialObjectMetadata;g=meta\.k8s\.io;v=v1$/,
+};
 
 const digits = z.string().regex(/^\d+$/);
 const list = z.strictObject({
@@ -60,6 +71,7 @@ const CRASHING: Json = {
         env: [{ name: "PASSWORD", value: "of-the-pod" }],
         resources: { limits: { memory: "256Mi" }, requests: { cpu: "100m" } },
       },
+      { name: "proxy", image: "envoy:1", resources: {} },
     ],
   },
   status: {
@@ -164,7 +176,177 @@ const NODE: Json = {
 
 export const LOG = "2026-01-31T08:04:58Z starting\n2026-01-31T08:04:59Z ERROR out of connections\n";
 
+const USAGE: Json = items(
+  {
+    metadata: { name: "cart-1", namespace: "shop" },
+    timestamp: "2026-01-31T08:06:10Z",
+    window: "20s",
+    containers: [{ name: "app", usage: { cpu: "12n", memory: "900Mi" } }],
+  },
+  {
+    metadata: { name: "checkout-7d9f-abcde", namespace: "shop" },
+    timestamp: "2026-01-31T08:06:10Z",
+    window: "20s",
+    containers: [
+      { name: "app", usage: { cpu: "248105u", memory: "251904Ki" } },
+      { name: "proxy", usage: { cpu: "3m", memory: "20Mi" } },
+    ],
+  },
+);
+
+const NODE_USAGE: Json = items({
+  metadata: { name: "node-1" },
+  timestamp: "2026-01-31T08:06:10Z",
+  window: "20s",
+  usage: { cpu: "3528000000n", memory: "15099494Ki" },
+});
+
+const VERBS = ["get", "list", "watch"];
+const kind = (name: string, resource: string, shortNames: string[] = [], verbs = VERBS): Json => ({
+  resource,
+  responseKind: { group: "", version: "", kind: name },
+  scope: name === "Namespace" ? "Cluster" : "Namespaced",
+  singularResource: name.toLowerCase(),
+  shortNames,
+  verbs,
+});
+const group = (name: string | undefined, version: string, resources: Json[], freshness = "Current"): Json => ({
+  metadata: { ...(name ? { name } : {}), creationTimestamp: null },
+  versions: [{ version, freshness, resources }],
+});
+const discovered = (...found: Json[]): Json => ({
+  kind: "APIGroupDiscoveryList",
+  apiVersion: "apidiscovery.k8s.io/v2",
+  metadata: {},
+  items: found,
+});
+const CORE = discovered(
+  group(undefined, "v1", [
+    kind("ConfigMap", "configmaps", ["cm"]),
+    kind("Secret", "secrets"),
+    kind("Event", "events", ["ev"]),
+    kind("Binding", "bindings", [], ["create"]),
+    kind("Namespace", "namespaces", ["ns"]),
+  ]),
+);
+const GROUPS = discovered(
+  group("batch", "v1", [kind("Job", "jobs")]),
+  group("events.k8s.io", "v1", [kind("Event", "events", ["ev"])]),
+  group("argoproj.io", "v1alpha1", [kind("Application", "applications", ["app", "apps"])]),
+  group("metrics.k8s.io", "v1beta1", [], "Stale"),
+);
+
+const column = (name: string, priority = 0): Json => ({ name, type: "string", format: "", description: "", priority });
+const APPLICATIONS: Json = {
+  kind: "Table",
+  apiVersion: "meta.k8s.io/v1",
+  metadata: { resourceVersion: "1" },
+  columnDefinitions: [column("Name"), column("Sync Status"), column("Health Status"), column("Project", 1)],
+  rows: [
+    {
+      cells: ["checkout", "OutOfSync", "Degraded", "shop"],
+      object: { kind: "PartialObjectMetadata", metadata: { name: "checkout", namespace: "argocd", labels: {} } },
+    },
+  ],
+};
+
+const APPLICATION: Json = {
+  apiVersion: "argoproj.io/v1alpha1",
+  kind: "Application",
+  metadata: {
+    name: "checkout",
+    namespace: "argocd",
+    annotations: {
+      "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"password":"of-the-app"}}',
+      team: "shop",
+    },
+    managedFields: [{ manager: "argocd" }],
+  },
+  spec: {
+    source: {
+      repoURL: "https://deploy:of-the-app@git.example/shop.git",
+      targetRevision: "v1.14.0",
+      helm: {
+        values: "db:\n  password: of-the-app\n",
+        parameters: [
+          { name: "image.tag", value: "1.14.0" },
+          { name: "db.password", value: "of-the-app" },
+        ],
+      },
+    },
+  },
+  status: {
+    sync: { status: "OutOfSync", revision: "4f2c1e0" },
+    health: { status: "Degraded" },
+    operationState: { phase: "Failed", message: "one or more objects failed to apply: token=of-the-app" },
+  },
+};
+
+const JOB: Json = {
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name: "migrate", namespace: "shop" },
+  spec: {
+    backoffLimit: 3,
+    selector: { matchExpressions: [{ key: "tier", operator: "In", values: ["db"] }] },
+    template: {
+      spec: {
+        containers: [
+          {
+            name: "migrate",
+            image: "checkout:1.14.0",
+            args: ["--steps", "3", "--db-password", "of-the-app"],
+            env: [
+              { name: "STEPS", value: "of-the-app" },
+              { name: "KEY", valueFrom: { secretKeyRef: { name: "db", key: "key" } } },
+            ],
+          },
+        ],
+      },
+    },
+  },
+  status: { failed: 4, conditions: [{ type: "Failed", status: "True", reason: "BackoffLimitExceeded" }] },
+};
+
+const CONFIG_MAP: Json = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "checkout", namespace: "shop" },
+  data: { "app.yml": "key: of-the-app" },
+};
+
+const secret = (release: string, version: number, status: string, at: number): Json => ({
+  metadata: {
+    name: `sh.helm.release.v1.${release}.v${version}`,
+    namespace: "shop",
+    creationTimestamp: "2026-01-31T07:57:00Z",
+    labels: { name: release, owner: "helm", status, version: String(version), modifiedAt: String(at) },
+  },
+});
+
+const NAMESPACED = "/namespaces/[a-z0-9-]+";
+const selectors = z.strictObject({ labelSelector: z.string().optional() });
+
 const ROUTES: readonly Route[] = [
+  route("kinds", "/api", CORE),
+  route("kinds", "/apis", GROUPS),
+  route("podMetrics", `/apis/metrics.k8s.io/v1beta1${NAMESPACE}/pods`, USAGE, selectors),
+  route("nodeMetrics", "/apis/metrics.k8s.io/v1beta1/nodes", NODE_USAGE, selectors),
+  route("table", `/apis/argoproj.io/v1alpha1${NAMESPACE}/applications`, APPLICATIONS, list),
+  route("object", `/apis/argoproj.io/v1alpha1${NAMESPACED}/applications/[a-z0-9.-]+`, APPLICATION),
+  route("object", `/apis/batch/v1${NAMESPACED}/jobs/[a-z0-9.-]+`, JOB),
+  route("object", `/api/v1${NAMESPACED}/configmaps/[a-z0-9.-]+`, CONFIG_MAP),
+  route("secret", `/api/v1${NAMESPACED}/secrets/[a-z0-9.-]+`, secret("checkout", 5, "failed", 1_769_846_220)),
+  route(
+    "releases",
+    `/api/v1${NAMESPACE}/secrets`,
+    items(
+      secret("cart", 3, "deployed", 1_769_700_000),
+      secret("checkout", 4, "superseded", 1_768_900_000),
+      secret("checkout", 5, "failed", 1_769_846_220),
+    ),
+    list.extend({ labelSelector: z.string().regex(/^owner=helm(,name=[a-z0-9.-]+)?$/) }),
+  ),
   route("pods", `/api/v1${NAMESPACE}/pods`, items(WELL, CRASHING), list),
   route("pod", "/api/v1/namespaces/[a-z0-9-]+/pods/[a-z0-9.-]+", CRASHING),
   route(

@@ -24,6 +24,13 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   list_workloads: { namespace: "shop" },
   rollout_history: { deployment: "checkout", namespace: "shop" },
   list_nodes: {},
+  search_logs: { ...POD, contains: "error" },
+  top_pods: { namespace: "shop", selector: "app" },
+  top_nodes: {},
+  list_kinds: { contains: "argoproj" },
+  list_objects: { kind: "applications.argoproj.io", namespace: "*" },
+  get_object: { kind: "Application", name: "checkout", namespace: "argocd" },
+  list_helm_releases: { namespace: "shop" },
 };
 const NAMES = kubernetes.tools.map((tool) => tool.name);
 
@@ -51,7 +58,7 @@ describe("every kubernetes tool, against the published contract", () => {
     const result = await call(name, context);
     expect(service.refusals).toEqual([]);
     expect(service.requests.every(({ method }) => method === "GET")).toBe(true);
-    expect(JSON.stringify(result)).not.toContain("of-the-pod");
+    expect(JSON.stringify(result)).not.toMatch(/of-the-(pod|app)/);
     expect(result).toMatchSnapshot();
   });
 
@@ -96,6 +103,86 @@ describe("every kubernetes tool, against the published contract", () => {
     expect(await call("get_logs", await start(() => ({ text: "" })))).toMatchObject({
       note: expect.stringContaining("log is empty"),
     });
+  });
+
+  it("reads the logs of all containers side by side, and says which of them have none", async () => {
+    const logs: Record<string, string> = {
+      app: "2026-01-31T08:04:58Z first\n2026-01-31T08:05:02Z ERROR third\n",
+      proxy: "2026-01-31T08:05:01Z error second\n",
+    };
+    const answer: Script = ({ operation, query, example, path }) => {
+      if (operation === "pods") return { body: { items: [(example as { items: Json[] }).items.at(-1) ?? null] } };
+      if (query["previous"] && query["container"] === "proxy")
+        return { status: 400, body: { message: 'previous terminated container "proxy" in pod not found' } };
+      return operation === "log"
+        ? { text: path.includes("checkout") ? (logs[query["container"] ?? ""] ?? "") : "" }
+        : undefined;
+    };
+    const context = await start(answer);
+    const found = await call("search_logs", context, { ...POD, contains: "error" });
+    expect(found["lines"]).toEqual([
+      "proxy: 2026-01-31T08:05:01Z error second",
+      "app: 2026-01-31T08:05:02Z ERROR third",
+    ]);
+    expect(new URL(service.requests[0]?.url ?? "", service.url).searchParams.get("fieldSelector")).toBe(
+      `metadata.name=${POD.pod}`,
+    );
+    const before = await call("search_logs", context, { namespace: "shop", selector: "app", previous: true });
+    expect(before["sources"]).toMatchObject([
+      { lines_read: 2 },
+      { note: expect.stringMatching(/^previous terminated/) },
+    ]);
+    await expect(call("search_logs", context, { namespace: "shop" })).rejects.toThrow(/either a pod or a selector/);
+  });
+
+  it("tells that there is no metrics server, and shows nodes whose sizes it may not read", async () => {
+    const context = await start(({ operation }) =>
+      operation === "podMetrics"
+        ? { status: 404, body: { message: "the server could not find the requested resource" } }
+        : undefined,
+    );
+    await expect(call("top_pods", context)).rejects.toThrow(/has no metrics server: ask the skill prometheus/);
+    await service.close();
+    const unsized = await start(({ operation }) => (operation === "nodes" ? { status: 403, body: {} } : undefined));
+    expect(await call("top_nodes", unsized)).toMatchObject({
+      nodes: [{ name: "node-1", cpu: "3528m", memory: "14746Mi" }],
+      note: expect.stringContaining("right to list nodes"),
+    });
+  });
+
+  it("finds a kind by any of its names, and says which others are called so and which it does not know", async () => {
+    const context = await start();
+    for (const kind of ["Job", "jobs", "jobs.batch", "job.v1.batch"])
+      expect(await call("get_object", context, { kind, name: "migrate", namespace: "shop" })).toMatchObject({
+        kind: "jobs.batch",
+      });
+    await expect(call("list_objects", context, { kind: "bindings" })).rejects.toThrow(
+      /knows no kind bindings: .*metrics\.k8s\.io\/v1beta1/,
+    );
+    await expect(call("get_object", context, { kind: "Job", name: "a", namespace: "*" })).rejects.toThrow(
+      /Name the namespace/,
+    );
+    expect(await call("get_object", context, { ...INPUTS["get_object"], part: "status.sync" })).toMatchObject({
+      object: "status: OutOfSync\nrevision: 4f2c1e0\n",
+    });
+    await expect(call("get_object", context, { ...INPUTS["get_object"], part: "spec.a" })).rejects.toThrow(
+      /has no spec\.a/,
+    );
+    expect((await call("list_kinds", context, { contains: "event" }))["kinds"]).toHaveLength(2);
+  });
+
+  it.each([
+    [
+      { kind: "Job", name: "migrate", namespace: "shop" },
+      /failed: 4[\s\S]*values:\n +- db[\s\S]*--steps[\s\S]*secretKeyRef/,
+    ],
+    [{ kind: "cm", name: "checkout", namespace: "shop" }, /app\.yml: "?\[not shown: 15 characters\]/],
+    [{ kind: "Secret", name: "sh.helm.release.v1.checkout.v5", namespace: "shop" }, /status: failed/],
+  ])("shows of %o what it is, and nothing that may be a secret", async (input, shown) => {
+    const { object } = await call("get_object", await start(), input);
+    expect(object).toMatch(shown);
+    expect(object).not.toContain("of-the-app");
+    expect(service.refusals).toEqual([]);
   });
 
   it("is live when pods may be listed", async () => {
@@ -234,6 +321,9 @@ it.each([
   ["list_pods", { selector: "a&limit=1" }],
   ["get_logs", { pod: "a", lines: 100_000 }],
   ["list_workloads", { kind: "secrets" }],
+  ["get_object", { kind: "pods/log", name: "a" }],
+  ["get_object", { kind: "Pod", name: "a/../b" }],
+  ["list_objects", { kind: "../secrets" }],
 ] as const)("%s refuses %o", (name, input) => {
   expect(fits(kubernetes.tools.find((tool) => tool.name === name)?.input_schema, input as JsonObject)).toBe(false);
 });

@@ -1,0 +1,83 @@
+import { defineTool, firstOf, isoTime, resultSchema } from "skillflow";
+import * as z from "zod";
+import { listOf, METADATA_LIST, name, namespace, PAGE, pathOf, text, unreadNote, withKubernetes } from "./service.ts";
+
+export const helmTools = [
+  defineTool({
+    name: "list_helm_releases",
+    description:
+      "Lists Helm's releases by the labels of the secrets that Helm keeps: last version, status, when, and the versions before; failed and pending ones first. When something was put out or rolled back. What is in a release, chart and values, is not read.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      namespace,
+      release: name.optional().describe("Its versions, up to twenty."),
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      {
+        releases: [
+          { name: "text", namespace: "text", version: "number", status: "text", at: "text", versions: ["any"] },
+        ],
+        matching: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "releases",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = input.namespace ?? own.namespace;
+        const listed = await ask({
+          path: pathOf("v1", where, "secrets"),
+          query: { labelSelector: `owner=helm${input.release ? `,name=${input.release}` : ""}`, limit: PAGE },
+          accept: METADATA_LIST,
+          needs: `the right to list secrets in ${where}, which the cluster role view does not bring; only their labels are asked for`,
+          answer: listOf(stored),
+        });
+        const all = [...releasesOf(listed.items, input.release ? 20 : 3)].sort(
+          (a, b) => rank(a.status) - rank(b.status) || ((a.at ?? "") < (b.at ?? "") ? 1 : -1),
+        );
+        const { shown, left_out } = firstOf(all, input.limit ?? 30);
+        return {
+          releases: shown,
+          matching: all.length,
+          left_out,
+          note: unreadNote(listed) ?? (all.length === 0 ? noneIn(where) : undefined),
+        };
+      }),
+  }),
+];
+
+const stored = z.object({
+  metadata: z.object({ namespace: text, labels: z.record(z.string(), z.string()).nullish(), creationTimestamp: text }),
+});
+
+/** A secret is a version; the last of a release says how it stands. */
+function releasesOf(secrets: readonly z.infer<typeof stored>[], most: number) {
+  const versions = secrets.map(({ metadata: { namespace: where, labels, creationTimestamp } }) => ({
+    release: labels?.["name"] ?? "",
+    namespace: where,
+    version: Number(labels?.["version"]),
+    status: labels?.["status"],
+    at: isoTime(Number(labels?.["modifiedAt"] ?? "none") * 1000) ?? creationTimestamp,
+  }));
+  const newestFirst = versions.sort((a, b) => b.version - a.version);
+  const isOf = (one: { release: string; namespace?: string | null | undefined }) => (other: typeof one) =>
+    one.release === other.release && one.namespace === other.namespace;
+  return newestFirst
+    .filter((one, index) => newestFirst.findIndex(isOf(one)) === index)
+    .map(({ release, ...last }) => {
+      const own = newestFirst.filter(isOf({ ...last, release })).slice(1, most + 1);
+      const before = own.map(({ version, status, at }) => ({ version, status, at }));
+      return { name: release, ...last, versions: before.length > 0 ? before : undefined };
+    });
+}
+
+function rank(status: string | undefined): number {
+  return status === "deployed" ? 1 : 0;
+}
+
+function noneIn(where: string): string {
+  return `Helm keeps no release in secrets of ${where}. What Argo CD renders is no release of Helm: list_objects of applications.argoproj.io tells of it.`;
+}

@@ -1,0 +1,262 @@
+import { type Ask, clip, defineTool, firstOf, resultSchema } from "skillflow";
+import { stringify } from "yaml";
+import * as z from "zod";
+import {
+  METADATA,
+  name,
+  namespace,
+  oneNamespace,
+  PAGE,
+  pathOf,
+  selector,
+  text,
+  unreadNote,
+  withKubernetes,
+} from "./service.ts";
+import { partOf, shownOf } from "./shown.ts";
+
+const kind = z
+  .string()
+  .max(253)
+  .regex(/^[A-Za-z][A-Za-z0-9.-]*$/)
+  .describe("Job, hpa, ingresses, applications.argoproj.io; with a version: certificates.v1.cert-manager.io.");
+
+export const kindTools = [
+  defineTool({
+    name: "list_kinds",
+    description:
+      "Lists the kinds of objects that the cluster knows, its own and those of operators such as Argo CD, Flux or cert-manager: what list_objects and get_object can be asked for. For a kind that you know, ask them at once.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      contains: z.string().min(1).max(100).optional().describe("In the kind or its group: argoproj, autoscal."),
+      limit: z.int().min(1).max(200).optional().describe("Default 60."),
+    }),
+    output_schema: resultSchema(
+      {
+        kinds: [{ kind: "text", name: "text", version: "text", namespaced: "flag", short: ["text"] }],
+        matching: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "kinds",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask) => {
+        const { known, stale } = await kindsOf(ask);
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = known.filter((one) => `${one.kind} ${one.name}`.toLowerCase().includes(words));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 60);
+        return {
+          kinds: shown.map(({ kind: own, name: full, version, namespaced, short }) => ({
+            ...{ kind: own, name: full, version, namespaced, short: short.length > 0 ? short : undefined },
+          })),
+          matching: matching.length,
+          left_out,
+          note: stale.length > 0 ? `These do not answer now: ${stale.join(", ")}.` : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_objects",
+    description:
+      "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. Pods and workloads are told better by list_pods and list_workloads.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      kind,
+      namespace,
+      selector,
+      contains: z.string().min(1).max(200).optional().describe("In any column, case aside: OutOfSync, False."),
+      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+    }),
+    output_schema: resultSchema(
+      { kind: "text", version: "text", objects: ["any"], matching: "number", left_out: "number", note: "text" },
+      "objects",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const { chosen, others } = await kindNamed(ask, input.kind);
+        const where = chosen.namespaced ? (input.namespace ?? own.namespace) : "*";
+        const table = await ask({
+          path: pathOf(chosen.version, where, chosen.resource),
+          query: { labelSelector: input.selector, limit: PAGE },
+          accept: TABLE,
+          needs: `the right to list ${chosen.name} in ${where}`,
+          answer: tableAnswer,
+        });
+        const all = table.rows.map((row) => rowOf(row, table.columnDefinitions, where));
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = all.filter((one) => JSON.stringify(one).toLowerCase().includes(words));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+        return {
+          kind: chosen.name,
+          version: chosen.version,
+          objects: shown,
+          matching: matching.length,
+          left_out,
+          note: unreadNote(table) ?? (all.length === 0 ? `There is no such object in ${where}.` : alsoNamed(others)),
+        };
+      }),
+  }),
+  defineTool({
+    name: "get_object",
+    description:
+      "Reads one object of any kind, status first, as YAML: why a job, claim, autoscaler, certificate or Argo CD application is as it is. Not shown: what Secrets and ConfigMaps hold, values of environments, passwords. Up to 12,000 characters: read one part of a large one with `part`.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      kind,
+      name,
+      namespace,
+      part: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/)
+        .optional()
+        .describe("status.conditions, spec.template, status.resources.0."),
+    }),
+    output_schema: resultSchema({ kind: "text", version: "text", object: "text", note: "text" }, "kind", "object"),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const { chosen, others } = await kindNamed(ask, input.kind);
+        const where = chosen.namespaced ? oneNamespace(input.namespace ?? own.namespace) : "*";
+        const isSecret = chosen.version === "v1" && chosen.resource === "secrets";
+        const told = await ask({
+          path: pathOf(chosen.version, where, chosen.resource, input.name),
+          ...(isSecret ? { accept: METADATA } : {}),
+          needs: `the right to get ${chosen.name} in ${where}`,
+          instead: "list_objects finds names.",
+          answer: isSecret ? z.object({ metadata: z.unknown() }) : z.record(z.string(), z.unknown()),
+        });
+        const object = input.part ? partOf(shownOf(told), input.part) : shownOf(told);
+        const written = stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
+        const cut = written.length > LONGEST_OBJECT ? "It is cut: read the rest with `part`." : undefined;
+        return {
+          kind: chosen.name,
+          version: chosen.version,
+          object: clip(written, LONGEST_OBJECT),
+          note: isSecret
+            ? "Of a Secret only its name and labels are asked for, never what it holds."
+            : (cut ?? alsoNamed(others)),
+        };
+      }),
+  }),
+];
+
+const LONGEST_OBJECT = 12_000;
+
+/** The columns that kubectl shows, which whoever made a kind chose. */
+const TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1";
+
+/** Everything that the cluster knows in two answers: of 1.27 and later. */
+const DISCOVERY = ["v2", "v2beta1"]
+  .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .join(",");
+
+const resource = z.object({
+  resource: z.string(),
+  responseKind: z.object({ kind: z.string() }).nullish(),
+  scope: text,
+  singularResource: text,
+  shortNames: z.array(z.string()).nullish(),
+  verbs: z.array(z.string()).nullish(),
+});
+const discovery = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: text }).nullish(),
+      versions: z.array(z.object({ version: z.string(), freshness: text, resources: z.array(resource).nullish() })),
+    }),
+  ),
+});
+
+interface Kind {
+  readonly kind: string;
+  readonly resource: string;
+  /** `jobs.batch`; of the core group the resource alone. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespaced: boolean;
+  readonly short: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** In the order that the cluster prefers, kinds of its core first. */
+async function kindsOf(ask: Ask) {
+  const known: Kind[] = [];
+  const stale: string[] = [];
+  for (const root of ["api", "apis"]) {
+    const { items } = await ask({ path: [root], accept: DISCOVERY, answer: discovery });
+    for (const { metadata, versions } of items) {
+      const group = metadata?.name ?? "";
+      for (const { version, freshness, resources } of versions) {
+        if (freshness === "Stale") stale.push(`${group}/${version}`);
+        known.push(...(resources ?? []).filter(isReadable).map((one) => kindOf(one, group, version)));
+      }
+    }
+  }
+  return { known, stale };
+}
+
+function isReadable({ verbs }: z.infer<typeof resource>): boolean {
+  return verbs?.includes("list") ?? false;
+}
+
+function kindOf(told: z.infer<typeof resource>, group: string, version: string): Kind {
+  const kindName = told.responseKind?.kind ?? told.resource;
+  const short = told.shortNames ?? [];
+  return {
+    kind: kindName,
+    resource: told.resource,
+    name: group ? `${told.resource}.${group}` : told.resource,
+    group,
+    version: group ? `${group}/${version}` : version,
+    namespaced: told.scope !== "Cluster",
+    short,
+    names: [kindName, told.resource, told.singularResource ?? "", ...short].map((one) => one.toLowerCase()),
+  };
+}
+
+/** As kubectl takes it: a kind, its plural or short name, then perhaps a group, or a version and a group. */
+async function kindNamed(ask: Ask, asked: string) {
+  const { known, stale } = await kindsOf(ask);
+  const [own = "", ...rest] = asked.toLowerCase().split(".");
+  const place = rest.join(".");
+  const fitting = known.filter(({ names, group, version }) => {
+    return names.includes(own) && ["", group, version.split("/").toReversed().join(".")].includes(place);
+  });
+  const [chosen] = fitting;
+  const others = [...new Set(fitting.map(({ name: full }) => full))].filter((full) => full !== chosen?.name);
+  if (chosen) return { chosen, others };
+  const silent = stale.length > 0 ? ` These do not answer now: ${stale.join(", ")}.` : "";
+  throw new Error(`The cluster knows no kind ${asked}: list_kinds tells those that it knows.${silent}`);
+}
+
+function alsoNamed(others: readonly string[]): string | undefined {
+  return others.length > 0 ? `So called are also: ${others.join(", ")}.` : undefined;
+}
+
+const metadata = z.object({ name: text, namespace: text });
+const tableAnswer = z.object({
+  metadata: z.object({ continue: text, remainingItemCount: z.number().nullish().catch(undefined) }).nullish(),
+  columnDefinitions: z.array(z.object({ name: z.string(), priority: z.number().nullish() })),
+  rows: z
+    .array(z.object({ cells: z.array(z.unknown()), object: z.object({ metadata }).nullish().catch(undefined) }))
+    .nullish()
+    .transform((rows) => rows ?? []),
+});
+type Table = z.infer<typeof tableAnswer>;
+
+/** Columns of a lower priority are those that kubectl shows only where it is asked for a wide table. */
+function rowOf({ cells, object }: Table["rows"][number], columns: Table["columnDefinitions"], where: string) {
+  const pairs = columns.flatMap(({ name: column, priority }, index) => {
+    const cell = cells[index];
+    return priority || cell === null || cell === undefined || cell === ""
+      ? []
+      : [[column.toLowerCase(), cell] as const];
+  });
+  const namespace = where === "*" ? object?.metadata.namespace : undefined;
+  return { namespace, ...Object.fromEntries(pairs) };
+}

@@ -1,0 +1,177 @@
+import { type Ask, clip, defineTool, firstOf, lastLines, resultSchema, ServiceFault } from "skillflow";
+import * as z from "zod";
+import { listOf, name, namespace, oneNamespace, pathOf, selector, withKubernetes } from "./service.ts";
+
+const contains = z.string().min(1).max(200).optional().describe("Of the lines read, only those with it, case aside.");
+
+const sinceMinutes = z.int().min(1).max(10_080).optional();
+
+export const logTools = [
+  defineTool({
+    name: "get_logs",
+    description:
+      "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Of pods that are gone nothing is kept here: ask the store of logs.",
+    effect: "read",
+    input_schema: z.strictObject({
+      pod: name,
+      namespace,
+      container: name.optional().describe("Where there are several."),
+      previous: z.boolean().optional(),
+      since_minutes: sinceMinutes,
+      contains,
+      lines: z.int().min(1).max(500).optional().describe("Read from the end; default 100."),
+    }),
+    output_schema: resultSchema({ lines: ["text"], lines_read: "number", note: "text" }, "lines", "lines_read"),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = oneNamespace(input.namespace ?? own.namespace);
+        const most = input.lines ?? 100;
+        const read = await readLog(ask, where, input, { ...input, lines: most });
+        const lines = fitting(read, input.contains);
+        const { shown, left_out } = lastLines(lines);
+        return {
+          lines: shown,
+          left_out,
+          lines_read: read.length,
+          note: logNote(read.length, lines.length, most),
+        };
+      }),
+  }),
+  defineTool({
+    name: "search_logs",
+    description:
+      "Reads the end of the logs of every container of one pod, or of all pods with a selector, side by side in order of time: which of them wrote the first error. `previous` reads their last runs. One request a container, twelve at most; of one container get_logs is cheaper and goes back further.",
+    effect: "read",
+    input_schema: z.strictObject({
+      namespace,
+      pod: name.optional().describe("Either a pod or a selector."),
+      selector,
+      contains,
+      previous: z.boolean().optional(),
+      since_minutes: sinceMinutes,
+      lines: z.int().min(1).max(200).optional().describe("Read from the end of each container; default 50."),
+    }),
+    output_schema: resultSchema(
+      {
+        lines: ["text"],
+        left_out: "number",
+        sources: [{ pod: "text", container: "text", lines_read: "number", fitting: "number", note: "text" }],
+        sources_left_out: "number",
+        note: "text",
+      },
+      "lines",
+      "sources",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = oneNamespace(input.namespace ?? own.namespace);
+        if ((input.pod === undefined) === (input.selector === undefined))
+          throw new Error("Give either a pod or a selector: list_pods tells names and labels.");
+        const listed = await ask({
+          path: pathOf("v1", where, "pods"),
+          query: {
+            fieldSelector: input.pod && `metadata.name=${input.pod}`,
+            labelSelector: input.selector,
+            limit: MOST_PODS,
+          },
+          needs: `the right to list pods in ${where}`,
+          answer: listOf(podNames),
+        });
+        const { shown, left_out } = firstOf(listed.items.flatMap(sourcesOf), MOST_SOURCES);
+        const read = [];
+        for (const source of shown) read.push(await readSource(ask, where, source, input));
+        const several = new Set(shown.map(({ pod }) => pod)).size > 1;
+        const lines = read
+          .flatMap(({ pod, container, lines: own }) => {
+            const prefix = several ? `${pod}/${container}` : container;
+            return own.map((line) => ({ at: line.slice(0, line.indexOf(" ")), line: `${prefix}: ${line}` }));
+          })
+          .sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
+        const last = lastLines(
+          lines.map(({ line }) => line),
+          14_000,
+        );
+        return {
+          lines: last.shown,
+          left_out: last.left_out,
+          sources: read.map(({ lines: _, ...source }) => source),
+          sources_left_out: left_out,
+          note: searchNote(where, shown.length, lines.length, Boolean(listed.metadata?.continue)),
+        };
+      }),
+  }),
+];
+
+const MOST_PODS = 50;
+const MOST_SOURCES = 12;
+
+const containerNames = z.array(z.object({ name: z.string() })).nullish();
+const podNames = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: z.object({ containers: containerNames, initContainers: containerNames }),
+});
+
+/** Those that serve first: what began them rarely tells more. */
+function sourcesOf({ metadata, spec }: z.infer<typeof podNames>) {
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  return containers.map((container) => ({ pod: metadata.name, container: container.name }));
+}
+
+interface Wanted {
+  readonly previous?: boolean | undefined;
+  readonly since_minutes?: number | undefined;
+  readonly lines?: number | undefined;
+  readonly contains?: string | undefined;
+}
+
+/** A container that has not run, or has run once only, has no such log: no failure of the others. */
+async function readSource(ask: Ask, where: string, source: { pod: string; container: string }, wanted: Wanted) {
+  try {
+    const log = await readLog(ask, where, source, { ...wanted, lines: wanted.lines ?? 50 });
+    const lines = fitting(log, wanted.contains);
+    return { ...source, lines_read: log.length, fitting: lines.length, lines };
+  } catch (error) {
+    if (!(error instanceof ServiceFault) || (error.status !== 400 && error.status !== 404)) throw error;
+    return { ...source, lines_read: 0, note: clip(error.message.replace(/^.*?\): /s, ""), 200), lines: [] };
+  }
+}
+
+async function readLog(
+  ask: Ask,
+  where: string,
+  { pod, container }: { readonly pod: string; readonly container?: string | undefined },
+  { previous, since_minutes, lines }: Wanted,
+): Promise<readonly string[]> {
+  const log = await ask({
+    path: pathOf("v1", where, "pods", pod, "log"),
+    query: {
+      container,
+      previous,
+      sinceSeconds: since_minutes && since_minutes * 60,
+      tailLines: lines,
+      limitBytes: 1_000_000,
+      timestamps: true,
+    },
+    needs: `the right to get pods/log in ${where}`,
+    instead: "list_pods finds names.",
+    isText: true,
+    answer: z.string(),
+  });
+  return log.split("\n").filter((line) => line !== "");
+}
+
+function fitting(lines: readonly string[], contains = ""): readonly string[] {
+  return lines.filter((line) => line.toLowerCase().includes(contains.toLowerCase()));
+}
+
+function searchNote(where: string, sources: number, lines: number, isCut: boolean): string | undefined {
+  if (sources === 0) return `No pod of ${where} fits: list_pods tells names and labels.`;
+  if (isCut) return `Only the first ${MOST_PODS} pods of the selector were looked at.`;
+  return lines === 0 ? "None of the lines that were read fits: `sources` tells how many there were." : undefined;
+}
+
+function logNote(read: number, fit: number, most: number): string | undefined {
+  if (read === 0) return "The log is empty: nothing was written in this time, or the container has not run.";
+  if (fit === 0) return `None of the last ${read} lines has it.`;
+  return read >= most ? "There may be older lines: ask for more lines, or for since_minutes." : undefined;
+}

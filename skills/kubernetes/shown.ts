@@ -1,0 +1,84 @@
+/** What of an object of any kind a model may read: all but what is, or may be, a secret. */
+
+const HIDDEN = "[not shown]";
+
+/** The status comes first: it is what is asked for, and the end of a long text is cut. */
+export function shownOf(object: object): Readonly<Record<string, unknown>> {
+  const { apiVersion, kind, metadata, status, ...rest } = object as Readonly<Record<string, unknown>>;
+  const held = HOLDERS.filter((key) => rest[key] !== undefined).map((key) => [key, sizesOf(rest[key])] as const);
+  const clean = plainOf({ status, ...rest, ...Object.fromEntries(held) }) as Record<string, unknown>;
+  const told = { apiVersion, kind, metadata: metadataOf(metadata), ...clean };
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+}
+
+/** A part by its path: `spec.template.0`. */
+export function partOf(object: unknown, path: string): unknown {
+  let part = object;
+  for (const key of path.split(".")) {
+    if (typeof part !== "object" || part === null || !Object.hasOwn(part, key))
+      throw new Error(`It has no ${path}: without \`part\` it is read from its beginning.`);
+    part = part[key as keyof typeof part];
+  }
+  return part;
+}
+
+/** Members of an object itself whose values are whatever somebody keeps in it: of Secrets, of ConfigMaps, of those sealed. */
+const HOLDERS = ["data", "stringData", "binaryData"] as const;
+
+function sizesOf(held: unknown): unknown {
+  if (!isRecord(held)) return HIDDEN;
+  return Object.fromEntries(Object.entries(held).map(([key, value]) => [key, hidden(value)]));
+}
+
+/** How the object came about is noise, and its copy in an annotation holds what is hidden here. */
+function metadataOf(metadata: unknown): unknown {
+  if (!isRecord(metadata)) return undefined;
+  const { managedFields: _, annotations, ...rest } = metadata;
+  const own = Object.entries(isRecord(annotations) ? annotations : {}).filter(([key]) => !COPIES.test(key));
+  return plainOf({ ...rest, ...(own.length > 0 ? { annotations: Object.fromEntries(own) } : {}) });
+}
+
+const COPIES = /last-applied-configuration$|^objectset\.rio\.cattle\.io\/applied$/;
+
+function plainOf(value: unknown, key = ""): unknown {
+  if (typeof value === "string")
+    return SECRET_NAME.test(key) || key === "caBundle" ? hidden(value) : withoutSecrets(value);
+  if (Array.isArray(value)) return value.map((item, index) => itemOf(item, key, value[index - 1]));
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([member, inner]) => {
+    const isValues = /^values(Object)?$/.test(member) && !Array.isArray(inner);
+    return [member, isValues ? hidden(inner) : plainOf(inner, member)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A variable of an environment, a parameter with a telling name, and what follows an option that names a secret. */
+function itemOf(item: unknown, list: string, before: unknown): unknown {
+  if (isRecord(item) && item["value"] !== undefined && typeof item["name"] === "string") {
+    const { value, ...rest } = item;
+    return { ...rest, value: list === "env" || SECRET_NAME.test(item["name"]) ? hidden(value) : plainOf(value) };
+  }
+  if (typeof item === "string" && typeof before === "string" && SECRET_OPTION.test(before)) return HIDDEN;
+  return plainOf(item);
+}
+
+const WORDS = "pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credentials?";
+const SECRET_NAME = new RegExp(`(?:${WORDS}|connection[-_]?string|dsn)$`, "i");
+const SECRET_OPTION = new RegExp(`^--?[\\w-]*(?:${WORDS})$`, "i");
+const SECRET_TEXT = new RegExp(`([\\w.-]*(?:${WORDS})["']?\\s*[=:]\\s*["']?)[^\\s"',;&]+`, "gi");
+
+function withoutSecrets(text: string): string {
+  return text
+    .replace(SECRET_TEXT, `$1${HIDDEN}`)
+    .replace(/(\/\/)[^\s/@]+@/g, `$1${HIDDEN}@`)
+    .replace(/\b(bearer|basic) +[\w.~+/=-]{8,}/gi, `$1 ${HIDDEN}`);
+}
+
+function hidden(value: unknown): string {
+  const size = typeof value === "string" ? value.length : (JSON.stringify(value)?.length ?? 0);
+  return `[not shown: ${size} characters]`;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,199 @@
+import { type Ask, defineTool, firstOf, resultSchema, ServiceFault } from "skillflow";
+import * as z from "zod";
+import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";
+import { listOf, namespace, PAGE, pathOf, selector, text, unreadNote, withKubernetes } from "./service.ts";
+
+const USED = { cpu: "text", memory: "text", cpu_percent: "number", memory_percent: "number" } as const;
+
+const sortBy = z.enum(["share", "memory", "cpu"]).optional();
+
+export const usageTools = [
+  defineTool({
+    name: "top_pods",
+    description:
+      "Measures what pods use of CPU and memory now, of each container the percent of its limit, nearest to a limit first: which is about to be killed or is throttled. The metrics server's last sample, about a minute old; the course over time is in Prometheus.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      namespace,
+      selector,
+      sort_by: sortBy.describe("Default share, of a container's limit."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      {
+        pods: [{ name: "text", namespace: "text", ...USED, containers: ["any"] }],
+        at: "text",
+        window: "text",
+        matching: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "pods",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask, own) => {
+        const where = input.namespace ?? own.namespace;
+        const measured = await ask({
+          path: pathOf(METRICS, where, "pods"),
+          query: { labelSelector: input.selector },
+          needs: `the right to list pods of metrics.k8s.io in ${where}`,
+          instead: NO_METRICS,
+          answer: listOf(podMetrics),
+        });
+        const listed = await ask({
+          path: pathOf("v1", where, "pods"),
+          query: { labelSelector: input.selector, limit: PAGE },
+          needs: `the right to list pods in ${where}`,
+          answer: listOf(podLimits),
+        });
+        const limits = new Map(listed.items.flatMap(limitsOf));
+        const all = measured.items.map((item) => podUsage(item, limits)).sort(byMost(input.sort_by ?? "share"));
+        const { shown, left_out } = firstOf(all, input.limit ?? 20);
+        return {
+          pods: shown.map(({ order: _, ...one }) => one),
+          at: measured.items[0]?.timestamp,
+          window: measured.items[0]?.window,
+          matching: all.length,
+          left_out,
+          note: all.length === 0 ? NONE_MEASURED : unreadNote(listed),
+        };
+      }),
+  }),
+  defineTool({
+    name: "top_nodes",
+    description:
+      "Measures what nodes use of CPU and memory now, in percent of what pods may have of them, fullest first. Pressure that a node itself reports: list_nodes; which pods fill one: top_pods.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      selector,
+      sort_by: sortBy.describe("Default share, of what can be allocated."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      { nodes: [{ name: "text", ...USED }], at: "text", matching: "number", left_out: "number", note: "text" },
+      "nodes",
+    ),
+    handler: (input, context) =>
+      withKubernetes(context, async (ask) => {
+        const measured = await ask({
+          path: pathOf(METRICS, "*", "nodes"),
+          query: { labelSelector: input.selector },
+          needs: "the right to list nodes of metrics.k8s.io",
+          instead: NO_METRICS,
+          answer: listOf(nodeMetrics),
+        });
+        const sizes = await nodeSizes(ask, input.selector);
+        const all = measured.items
+          .map(({ metadata, usage }) => ({ name: metadata.name, ...used(usage, sizes?.get(metadata.name)) }))
+          .sort(byMost(input.sort_by ?? "share"));
+        const { shown, left_out } = firstOf(all, input.limit ?? 20);
+        const unsized = sizes ? undefined : "Without the right to list nodes it is not known what they can hold.";
+        return {
+          nodes: shown.map(({ order: _, ...one }) => one),
+          at: measured.items[0]?.timestamp,
+          matching: all.length,
+          left_out,
+          note: all.length === 0 ? NONE_MEASURED : unsized,
+        };
+      }),
+  }),
+];
+
+const METRICS = "metrics.k8s.io/v1beta1";
+const NO_METRICS =
+  "This cluster has no metrics server: ask the skill prometheus for container_memory_working_set_bytes and container_cpu_usage_seconds_total, where there is one.";
+const NONE_MEASURED =
+  "The metrics server answers and has measured nothing that fits: a pod is measured about a minute after its start.";
+
+const amounts = z.record(z.string(), z.union([z.string(), z.number()]));
+const metricsMetadata = z.object({ name: z.string(), namespace: text });
+const podMetrics = z.object({
+  metadata: metricsMetadata,
+  timestamp: text,
+  window: text,
+  containers: z.array(z.object({ name: z.string(), usage: amounts })),
+});
+const nodeMetrics = z.object({ metadata: metricsMetadata, timestamp: text, usage: amounts });
+
+const podLimits = z.object({
+  metadata: metricsMetadata,
+  spec: z.object({
+    containers: z.array(z.object({ name: z.string(), resources: z.object({ limits: amounts.nullish() }).nullish() })),
+  }),
+});
+const nodeSize = z.object({
+  metadata: metricsMetadata,
+  status: z.object({ allocatable: amounts.nullish() }),
+});
+
+type Amounts = z.infer<typeof amounts>;
+
+function limitsOf({ metadata, spec }: z.infer<typeof podLimits>) {
+  return spec.containers.map(({ name, resources }) => {
+    return [placeOf(metadata, name), resources?.limits ?? undefined] as const;
+  });
+}
+
+function placeOf({ namespace: where, name }: z.infer<typeof metricsMetadata>, container: string): string {
+  return [where, name, container].join("/");
+}
+
+/** Of a pod the sums of its containers, and the share of the container that is nearest to its limit. */
+function podUsage(
+  { metadata, containers }: z.infer<typeof podMetrics>,
+  limits: ReadonlyMap<string, Amounts | undefined>,
+) {
+  const each = containers.map(({ name, usage }) => ({
+    name,
+    ...used(usage, limits.get(placeOf(metadata, name))),
+  }));
+  const sum = (key: "cpu" | "memory") => each.reduce((all, { order }) => all + order[key], 0);
+  const order = { cpu: sum("cpu"), memory: sum("memory"), share: Math.max(0, ...each.map((one) => one.order.share)) };
+  return {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    cpu: coresText(order.cpu),
+    memory: bytesText(order.memory),
+    containers: each.map(({ order: _, ...one }) => one),
+    order,
+  };
+}
+
+function used(usage: Amounts, most: Amounts | undefined) {
+  const [cpu, memory] = [amountOf(usage["cpu"]) ?? 0, amountOf(usage["memory"]) ?? 0];
+  const cpu_percent = percentOf(cpu, amountOf(most?.["cpu"]));
+  const memory_percent = percentOf(memory, amountOf(most?.["memory"]));
+  return {
+    cpu: coresText(cpu),
+    memory: bytesText(memory),
+    cpu_percent,
+    memory_percent,
+    order: { cpu, memory, share: Math.max(cpu_percent ?? 0, memory_percent ?? 0) },
+  };
+}
+
+interface Ordered {
+  readonly order: { readonly cpu: number; readonly memory: number; readonly share: number };
+}
+
+/** Equal shares, such as those of pods without limits, by memory. */
+function byMost(key: keyof Ordered["order"]) {
+  return (a: Ordered, b: Ordered) => b.order[key] - a.order[key] || b.order.memory - a.order.memory;
+}
+
+/** The cluster role view brings the metrics of nodes, but not the nodes. */
+async function nodeSizes(ask: Ask, labelSelector: string | undefined) {
+  try {
+    const { items } = await ask({
+      path: pathOf("v1", "*", "nodes"),
+      query: { labelSelector, limit: PAGE },
+      answer: listOf(nodeSize),
+    });
+    return new Map(items.map(({ metadata, status }) => [metadata.name, status.allocatable ?? undefined]));
+  } catch (error) {
+    if (error instanceof ServiceFault && error.status === 403) return undefined;
+    throw error;
+  }
+}
