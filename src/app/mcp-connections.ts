@@ -5,6 +5,7 @@ import { exposedName, type McpServerConfig, type Skill, type Tool } from "../cor
 import { cutText, defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection, ServedTool } from "../loaders/mcp/client.ts";
+import type { Links } from "../loaders/mcp/links.ts";
 import { holdToLock, type Lock, readLock } from "../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../loaders/mcp/logins.ts";
 import { projectRoot } from "../loaders/project-config.ts";
@@ -37,6 +38,8 @@ export interface Connecting {
   readonly limitMs?: number | undefined;
   /** Throws, with nothing left open, where a server is not in the lock or not as it says (fine-print T32). */
   readonly frozen?: boolean | undefined;
+  /** Of a run: what the server of a skill may be asked to read; without it, what reads is not offered. */
+  readonly links?: ((skill: string) => Links) | undefined;
   /** Who lets us in where a server wants a login; undefined where nobody is asked. */
   readonly person?: Person | undefined;
 }
@@ -75,7 +78,8 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
         : { tools: result.tools, differences: [] };
       for (const difference of held.differences) warn(difference);
       if (held.differences.length > 0) differing.push(entry.skill.id);
-      const tools = held.tools.map((tool) => ({ ...entry.said.get(tool.name), ...withoutDigest(tool) }));
+      const offered = [...held.tools.map(withoutDigest), ...result.readers];
+      const tools = offered.map((tool) => ({ ...entry.said.get(tool.name), ...tool }));
       for (const name of unlisted(entry.skill.mcp, tools)) warn(`has no tool ${name}, of which an effect is told`);
       return [id, { ...entry, skill: withTools(entry.skill, tools, warn) }] as const;
     }),
@@ -138,6 +142,7 @@ export async function connectSkill(
     signal,
     limitMs,
     person,
+    links,
     isLocked = false,
   }: Connecting & { readonly isLocked?: boolean },
   onWarning: (message: string) => void,
@@ -158,6 +163,7 @@ export async function connectSkill(
       isLocked,
       auth: { folder: loginFolder(env, cwd), person },
       ...defined("timeoutMs", limitMs),
+      ...defined("links", links?.(skill.id)),
       onWarning,
     });
   } catch (error) {

@@ -5,6 +5,7 @@ import type { CoolDown, Workflow } from "../../core/document/workflow.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { RunRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";
+import type { StoredRun } from "../../core/ports.ts";
 import { redactRecord } from "../../core/record/content.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";
 import { chooseSettings, type RunChoices } from "../../core/settings/settings.ts";
@@ -14,6 +15,7 @@ import { defined } from "../../core/values.ts";
 import { checkInput } from "../../core/workflow/check.ts";
 import { isDryRun } from "../../core/workflow/inputs.ts";
 import { checkOutputSchemas } from "../../core/workflow/output-schemas.ts";
+import { openLinks, recordedLinks } from "../../loaders/mcp/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { loadSources } from "../../loaders/sources.ts";
 import type { Afterwards, Recall } from "../../run/recall.ts";
@@ -272,12 +274,14 @@ interface Opening {
   readonly redactor: Redactor;
   /** The run's time, if it has a limit. */
   readonly limitMs: number | undefined;
+  /** Of a run that goes on. */
+  readonly stored?: StoredRun;
 }
 
 /** The skills with the tools of their MCP servers, which run until `close`; a dry run connects none (trust 6). */
 export async function openServers(
   host: Host,
-  { workflow, input, gathered, redactor, limitMs }: Opening,
+  { workflow, input, gathered, redactor, limitMs, stored }: Opening,
   { choices, connect }: Pick<RunRequest, "choices" | "connect">,
 ): Promise<OpenedServers> {
   const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
@@ -285,8 +289,10 @@ export async function openServers(
   if (!connect) return { entries: gathered, ...unopened };
   const fetch = await openFetch(host.env, choices.offline);
   const began = performance.now();
+  const linked = stored && recordedLinks(stored.record, stored.events);
   const servers = await connectServers(gathered, {
     host,
+    links: (id) => openLinks(linked?.get(id)),
     fetch,
     redactor,
     offline: choices.offline,

@@ -41,7 +41,8 @@ export async function prepareResume(
   };
 }
 
-export async function prepareRecorded(workspace: Workspace, { record, events }: StoredRun, request: ResumeRequest) {
+export async function prepareRecorded(workspace: Workspace, stored: StoredRun, request: ResumeRequest) {
+  const { record, events } = stored;
   const { host } = workspace;
   const { choices } = request;
   const { workflow, input } = record;
@@ -58,7 +59,7 @@ export async function prepareRecorded(workspace: Workspace, { record, events }: 
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, { ...choices, writes });
   checkModels(model, workflow, host.env, ownPrefixes(workspace));
   const serving = request.serving ?? (await openServing(model, workspace));
-  const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms };
+  const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms, stored };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
   const unknown = unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
   return {

@@ -1,14 +1,17 @@
 import type { Environment } from "../../core/config.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { compileSchema } from "../../core/schema/schema.ts";
-import type { McpServerConfig, Tool, ToolContext } from "../../core/skill.ts";
+import type { McpServerConfig, Tool } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
 import { type Auth, openAuth } from "./auth.ts";
+import type { Links } from "./links.ts";
 import type { AuthPlaces } from "./logins.ts";
 import type { Processes } from "./processes.ts";
+import { resourceReader } from "./resources.ts";
 import { readResult } from "./results.ts";
-import { httpUrl, isUntouched, openSession, type Session } from "./session.ts";
-import { type ListedTool, quote } from "./tools.ts";
+import { reach, type Server } from "./server.ts";
+import { httpUrl, openSession, type Session } from "./session.ts";
+import { type ListedTool, quote, saidOf } from "./tools.ts";
 
 export interface McpOptions {
   /** The skill whose server it is. */
@@ -28,6 +31,8 @@ export interface McpOptions {
   readonly signal?: AbortSignal;
   /** A tool that has changed since it was listed is not called any more. */
   readonly isLocked?: boolean;
+  /** Offers also what reads the server's resources; told of the addresses that may be read, and those that were before. */
+  readonly links?: Links;
   /** Where tokens are kept and people asked; without it, a server with an `auth` is not connected. */
   readonly auth?: AuthPlaces;
   /** What connecting came upon, as clauses about the server: `lists the tool "a" twice: the first counts`. */
@@ -39,6 +44,8 @@ export interface ServedTool extends Tool, Pick<ListedTool, "digest"> {}
 export interface McpConnection {
   /** As the server listed them when it was connected. */
   readonly tools: readonly ServedTool[];
+  /** What reads what else it has, where it said so. */
+  readonly readers: readonly Tool[];
   /** The server's process group is gone, or its session ended, when this resolves. */
   close(): Promise<void>;
 }
@@ -59,7 +66,6 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
   auth?.endLogins();
   let current = Promise.resolve(first);
   const server: Server = {
-    isLocked: options.isLocked === true,
     async session() {
       const session = await current.catch(() => undefined);
       if (session?.isOpen()) return session;
@@ -82,7 +88,8 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
     await session?.close();
   };
   return {
-    tools: first.tools.map((tool) => connectTool(server, tool)),
+    tools: first.tools.map((tool) => connectTool(server, tool, options)),
+    readers: readersOf(server, first, options),
     close() {
       closing ??= closeAll();
       return closing;
@@ -100,61 +107,30 @@ async function authOf(
   return openAuth({ ...places, id, config: config.auth, server: httpUrl(config.url), env, fetch, signal });
 }
 
-/** A server as its tools see it. */
-interface Server {
-  readonly isLocked: boolean;
-  /** The open session, connected again where the last one was lost. */
-  session(): Promise<Session>;
+/** Of names that none of the server's own tools has. */
+function readersOf(server: Server, session: Session, { config, links }: McpOptions): readonly Tool[] {
+  const reader = links && resourceReader(server, session, { said: saidOf(config), links });
+  return reader && !session.tools.some(({ name }) => name === reader.name) ? [reader] : [];
 }
 
-function connectTool(server: Server, tool: ListedTool): ServedTool {
+function connectTool(server: Server, tool: ListedTool, { isLocked, links }: McpOptions): ServedTool {
   return {
     ...tool,
-    handler: (input: JsonObject, context) => callTool(server, { tool, input, context, mayRepeat: true }),
+    async handler(input: JsonObject, context) {
+      const result = await reach(server, {
+        context,
+        isReading: tool.effect === "read",
+        async ask(session, onAsked) {
+          await session.refresh(context);
+          const now = checkStillThere(session, tool, input);
+          if (isLocked && now.digest !== tool.digest) throw changed(tool);
+          onAsked();
+          return session.call(tool, input, context);
+        },
+      });
+      return readResult(result, { hasSchema: tool.output_schema !== undefined, links });
+    },
   };
-}
-
-interface ToolCall {
-  readonly tool: ListedTool;
-  readonly input: JsonObject;
-  readonly context: ToolContext;
-  /** Once only. */
-  readonly mayRepeat: boolean;
-}
-
-async function callTool(server: Server, call: ToolCall): Promise<unknown> {
-  const { tool, input, context, mayRepeat } = call;
-  const session = await server.session();
-  const answer = await ask(session, call, server.isLocked);
-  if ("result" in answer) return readResult(answer.result, tool.output_schema !== undefined);
-  context.signal.throwIfAborted();
-  const loss = session.lossBy(answer.error);
-  if (loss === undefined) throw new SkillflowError("server.failed", session.explain(answer.error));
-  await session.close();
-  const isHarmless = tool.effect === "read" || !answer.isAsked || isUntouched(answer.error);
-  if (isHarmless && mayRepeat) return callTool(server, { tool, input, context, mayRepeat: false });
-  if (isHarmless) throw new SkillflowError("server.failed", `the MCP server was lost: ${loss}`);
-  throw new SkillflowError(
-    "call.in_doubt",
-    `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
-  );
-}
-
-type Answer =
-  | { readonly result: Awaited<ReturnType<Session["call"]>> }
-  | { readonly error: unknown; readonly isAsked: boolean };
-
-async function ask(session: Session, { tool, input, context }: ToolCall, isLocked: boolean): Promise<Answer> {
-  let isAsked = false;
-  try {
-    await session.refresh(context);
-    const now = checkStillThere(session, tool, input);
-    if (isLocked && now.digest !== tool.digest) throw changed(tool);
-    isAsked = true;
-    return { result: await session.call(tool, input, context) };
-  } catch (error) {
-    return { error, isAsked };
-  }
 }
 
 /** The tools of a server may change while a run goes on. */

@@ -1,10 +1,10 @@
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
-import * as z from "zod";
 import { BASE_VARIABLES, type Environment } from "../../core/config.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
 import type { Auth } from "./auth.ts";
+import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages, unlessAborted } from "./pages.ts";
 import { createServerProcess, MOST_MESSAGE, NOT_RUNNING } from "./process.ts";
 import type { Processes } from "./processes.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./tools.ts";
@@ -34,6 +34,11 @@ export interface Session {
   /** Reads the list again if the server said that it changed. */
   refresh(context: Pick<ToolContext, "logger" | "signal">): Promise<void>;
   call(tool: ListedTool, input: JsonObject, context: ToolContext): Promise<CallToolResult>;
+  /** Whether the server said when it was connected that it has such. */
+  has(list: ListName): boolean;
+  list(list: ListName, most: number, signal: AbortSignal): Promise<Pages>;
+  /** Any other request; of the answer nothing is known. */
+  request(method: string, params: JsonObject, signal: AbortSignal): Promise<{ readonly [key: string]: unknown }>;
   /** How the server was lost, in words, if that is what an error of a call means. */
   lossBy(error: unknown): string | undefined;
   /** Any other error of a call, in words. */
@@ -72,8 +77,6 @@ interface Route {
 }
 
 const MODERN = "2026-07-28";
-/** Timeouts are the caller's signal's business. */
-const NO_TIMEOUT = 2 ** 31 - 1;
 
 function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
   const { config } = options;
@@ -266,6 +269,10 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       const options = { signal, timeout: NO_TIMEOUT, onprogress: progressTeller(logger), toolDefinition };
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
+    has: (list) => client.getServerCapabilities()?.[list] !== undefined,
+    list: (list, most, signal) => readPages(client, list, most, signal),
+    request: (method, params, signal) =>
+      unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: NO_TIMEOUT }), signal),
     lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined),
     explain: (error) => explainFailure(opened, error, ""),
     async close() {
@@ -298,38 +305,11 @@ function answerLostStreams(transport: Transport): void {
 const STREAM_LOST = -32_000;
 const LOST = "the connection broke off before the answer came";
 
-/** Each page's tools as they come: a page is refused whole by stricter reading, an unusable tool costs itself. */
-const toolPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
-
-async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void): Promise<unknown[]> {
+async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void) {
   if (!client.getServerCapabilities()?.tools) return [];
-  const listed: unknown[] = [];
-  const cursors = new Set<string | undefined>();
-  let cursor: string | undefined;
-  do {
-    cursors.add(cursor);
-    const params = cursor === undefined ? {} : { cursor };
-    const asked = client.request({ method: "tools/list", params }, toolPage, { signal, timeout: NO_TIMEOUT });
-    const page = await unlessAborted(asked, signal);
-    listed.push(...page.tools.slice(0, MOST_TOOLS + 1));
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && !cursors.has(cursor) && listed.length <= MOST_TOOLS && cursors.size < MOST_TOOLS);
-  if (cursor !== undefined && listed.length <= MOST_TOOLS) warn("lists its tools without an end: the rest is left out");
+  const { listed, isCut } = await readPages(client, "tools", MOST_TOOLS, signal);
+  if (isCut) warn("lists its tools without an end: the rest is left out");
   return listed;
-}
-
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let stop: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 /** As many lines as anybody would read. */

@@ -3,50 +3,15 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { McpServerConfig } from "../../../src/core/skill.ts";
-import { type McpConnection, type McpOptions, openMcp } from "../../../src/loaders/mcp/client.ts";
-import { followProcess } from "../../../src/sandbox/processes.ts";
-import { type Loopback, sendJson, toolContext } from "../../../src/testing.ts";
+import { type Loopback, sendJson } from "../../../src/testing.ts";
 import { type Answers, httpServer, stdioServer, TOOL } from "../../services/mcp.ts";
+import { cleanups, exists, type Opened, open, openScript } from "./open.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EVERYTHING = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 const FILES = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-interface Opened {
-  readonly connection: McpConnection;
-  readonly warnings: string[];
-  call(tool: string, input?: object, context?: Parameters<typeof toolContext>[0]): Promise<unknown>;
-}
-
-async function open(config: McpServerConfig, options: Partial<McpOptions> = {}): Promise<Opened> {
-  const warnings: string[] = [];
-  const connection = await openMcp({
-    id: "served",
-    config,
-    env: { PATH: process.env.PATH, HOME: "/", LANG: "C" },
-    cwd: ROOT,
-    fetch,
-    processes: { self: { pid: process.pid, host: "here", started: "1" }, kill, isAlive: exists, follow: followProcess },
-    onWarning: (message) => warnings.push(message),
-    ...options,
-  });
-  cleanups.push(connection.close);
-  const call: Opened["call"] = async (name, input = {}, context = {}) => {
-    const tool = connection.tools.find((candidate) => candidate.name === name);
-    return tool?.handler(input as never, toolContext(context));
-  };
-  return { connection, warnings, call };
-}
-
-const openScript = (answers: Answers, options?: Partial<McpOptions>, notes?: string) =>
-  open(stdioServer(answers, notes), options);
 
 function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "mcp-test-")));
@@ -84,18 +49,6 @@ async function startReference(kind: "streamableHttp" | "sse", port: number): Pro
   return stop;
 }
 
-function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
-  if (exists(pid)) process.kill(pid, signal);
-}
-
-function exists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
 /** A process that ended and was not fetched yet still has its id. */
 function isAlive(pid: number): boolean {
   if (!exists(pid) || !existsSync("/proc/self/stat")) return exists(pid);
@@ -122,6 +75,8 @@ describe("the reference server that shows everything", () => {
       type: "resource_link",
       uri: expect.stringMatching(/^demo:/),
       name: expect.any(String),
+      description: expect.any(String),
+      mimeType: "text/plain",
     });
     await expect(call("get-sum", { a: 1 })).rejects.toThrow("Invalid arguments");
     expect(warnings).toEqual([]);

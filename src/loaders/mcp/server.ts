@@ -1,0 +1,50 @@
+import { SkillflowError } from "../../core/errors.ts";
+import type { ToolContext } from "../../core/skill.ts";
+import { isUntouched, type Session } from "./session.ts";
+
+/** A server as its tools see it. */
+export interface Server {
+  /** The open session, connected again where the last one was lost. */
+  session(): Promise<Session>;
+}
+
+/** Something that is asked of a server, which may be lost meanwhile. */
+interface Asking<Value> {
+  readonly context: Pick<ToolContext, "signal">;
+  /** Changes nothing, however often it is asked. */
+  readonly isReading: boolean;
+  /** `onAsked` right before the server may begin to carry it out. */
+  ask(session: Session, onAsked: () => void): Promise<Value>;
+}
+
+/** Asks, and once again where the server was lost and nothing can have been done by it. Throws what failed. */
+export async function reach<Value>(server: Server, asking: Asking<Value>, mayRepeat = true): Promise<Value> {
+  const session = await server.session();
+  let isAsked = false;
+  const onAsked = () => {
+    isAsked = true;
+  };
+  try {
+    return await asking.ask(session, onAsked);
+  } catch (error) {
+    asking.context.signal.throwIfAborted();
+    const loss = session.lossBy(error);
+    if (loss === undefined) throw failed(session, error);
+    await session.close();
+    const isHarmless = asking.isReading || !isAsked || isUntouched(error);
+    if (isHarmless && mayRepeat) return reach(server, asking, false);
+    throw lost(loss, isHarmless);
+  }
+}
+
+function failed(session: Session, error: unknown): SkillflowError {
+  return error instanceof SkillflowError ? error : new SkillflowError("server.failed", session.explain(error));
+}
+
+function lost(loss: string, isHarmless: boolean): SkillflowError {
+  if (isHarmless) return new SkillflowError("server.failed", `the MCP server was lost: ${loss}`);
+  return new SkillflowError(
+    "call.in_doubt",
+    `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
+  );
+}

@@ -1,0 +1,78 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type Answers, stdioServer } from "../services/mcp.ts";
+import { scriptOf } from "./flows.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents } from "./program.ts";
+
+/** What servers have beside tools, in runs. */
+
+const LINKING: Answers = {
+  initialize: (params) => ({
+    protocolVersion: params.protocolVersion,
+    capabilities: { tools: {}, resources: {} },
+    serverInfo: { name: "linking", version: "1" },
+  }),
+  "tools/call": () => ({
+    content: [
+      { type: "text", text: "the pod restarts" },
+      { type: "resource_link", uri: "log://api-1", name: "\u001b[31mapi-1", mimeType: "text/plain" },
+    ],
+  }),
+  "resources/list": () => ({ error: { code: -32601, message: "no lists here" } }),
+  "resources/read": ({ uri }) => ({
+    contents: [{ uri, text: `of ${uri}: key ${process.env.SERVED_TOKEN} at ${"x".repeat(40_000)}` }],
+  }),
+};
+
+function project(answers: Answers, script: object): string {
+  const served = { name: "Served", mcp: { ...stdioServer(answers), env: { SERVED_TOKEN: "what opens it" } } };
+  const node = { instruction: "Use it.", skills: ["served"] };
+  const flow = {
+    id: "flow",
+    name: "Flow",
+    entry: "look",
+    skills: { served },
+    nodes: { look: { name: "Look", ...node }, read: { name: "Read", ...node } },
+    edges: [{ from: "look", to: "read" }],
+  };
+  return makeProject({ "flow.yml": JSON.stringify(flow), "script.json": script });
+}
+
+const TRUST = ["--trust-skill", "served"];
+const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json", ...TRUST];
+const env = { SERVED_TOKEN: "canary-0123" };
+const call = (tool: string, input: object = {}) => ({ calls: [{ tool, input }] });
+
+const resultsOf = (cwd: string, run = "r") => readEvents(cwd, run).filter(({ type }) => type === "tool:result");
+
+it("what a result links is read on demand: recorded, redacted, held as a blob, and the same when replayed", async () => {
+  const read = call("served_read_resource", { uri: "log://api-1" });
+  const cwd = project(LINKING, scriptOf(call("served_look"), { text: "seen" }, read, { text: "done" }));
+  const ended = await runHere(RUN, { cwd, env });
+  expect(ended.code, ended.stderr).toBe(0);
+  const [looked, got] = resultsOf(cwd);
+  expect(looked).toMatchObject({ output: [{ type: "text" }, { type: "resource_link", uri: "log://api-1" }] });
+  expect(got).toMatchObject({ ref: "r2", output: { kind: "text/plain" }, blobs: [{ kind: "text/plain" }] });
+  expect(JSON.stringify(got)).toContain("of log://api-1: key [redacted:SERVED_TOKEN] at xxx");
+  expect(ended.stdout + ended.stderr).not.toContain("\u001b[31m");
+  const replayed = await runHere(["replay", "r", "--json"], { cwd, env });
+  expect(replayed.code, replayed.stderr).toBe(0);
+});
+
+it("a run that goes on may read what it was told before, and nothing else", async () => {
+  const tries = ["log://api-1", "file:///etc/passwd"].map((uri) => call("served_read_resource", { uri }));
+  const cwd = project(LINKING, scriptOf(call("served_look"), { text: "seen" }, { text: "done" }));
+  expect((await runHere(RUN, { cwd, env })).code).toBe(0);
+  writeFileSync(
+    join(cwd, "more.json"),
+    JSON.stringify(scriptOf({ text: "" }, { text: "" }, { text: "" }, ...tries, { text: "read" })),
+  );
+  const resume = ["resume", "r", "--from", "read", "--model", "script:more.json", ...TRUST];
+  const resumed = await runHere(resume, { cwd, env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  const [, read, refused] = resultsOf(cwd);
+  expect(read).toMatchObject({ ref: "r2", blobs: [{ kind: "text/plain" }] });
+  expect(refused).toMatchObject({ code: "call.refused", error: expect.stringContaining("neither linked nor listed") });
+});
