@@ -182,7 +182,8 @@ function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | 
     verbose: true,
     logger: false,
     useDefaults: fills,
-    code: { regExp: noticedPattern },
+    // Most schemas check a few values: what optimising their code takes, it does not give back.
+    code: { regExp: noticedPattern, optimize: false },
   });
   (formats as unknown as (ajv: Ajv | Ajv2020) => void)(ajv);
   return ajv;
