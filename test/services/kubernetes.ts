@@ -8,7 +8,9 @@ import { type Answer, type Asked, type RestService, type Route, type Script, sta
 export const TOKEN = "eyJhbGciOiJSUzI1NiJ9.k8scanary0123456789.signature";
 
 export function startKubernetes(script?: Script): Promise<RestService> {
-  return startRest({ routes: ROUTES, refuse, fault: (message: string) => statusOf(400, message) }, script);
+  const log: Script = ({ operation }) => (operation === "log" ? { text: LOG } : undefined);
+  const answer: Script = (asked) => script?.(asked) ?? log(asked);
+  return startRest({ routes: ROUTES, refuse, fault: (message: string) => statusOf(400, message) }, answer);
 }
 
 /** Everything as large as it gets. */

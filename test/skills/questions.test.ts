@@ -218,8 +218,9 @@ const ASKED: Readonly<Record<string, Questions>> = {
         ["list_events", { namespace: "shop", object: POD.pod }],
         ["get_pod", POD],
         ["get_logs", { ...POD, previous: true }],
+        ["top_pods", { namespace: "shop" }],
       ],
-      tells: ["Back-off restarting", "OOMKilled", "137", "out of connections"],
+      tells: ["Back-off restarting", "OOMKilled", '"memory_percent":96', "137", "out of connections"],
     },
     "What changed?": {
       asks: [["rollout_history", { deployment: "checkout", namespace: "shop" }]],
