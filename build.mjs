@@ -97,7 +97,7 @@ function parts() {
       commandLine,
       main,
       skill,
-      get COMMANDS() { return require("./src/cli/commands.ts").COMMANDS; },
+      get COMMANDS() { return require("./src/cli/table/commands.ts").COMMANDS; },
       get index() { return require("./src/index.ts"); },
       get testing() { return require("./src/testing.ts"); },
       get builtin() { return require("./src/loaders/registry/builtin.ts"); },

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { plainProgress } from "../src/cli/progress/plain.ts";
 import { linkProgram } from "../src/core/engine/link.ts";
-import type { State } from "../src/core/engine/state.ts";
+import type { State } from "../src/core/engine/past/state.ts";
 import type { RunEvent } from "../src/core/event/event.ts";
 import type { RunRecord } from "../src/core/event/record.ts";
 import type { Model, Store } from "../src/core/ports.ts";

@@ -1,9 +1,9 @@
 import type { Diagnostic } from "../src/core/diagnostic.ts";
 import { fieldPath } from "../src/core/diagnostic.ts";
-import { fold } from "../src/core/engine/fold.ts";
 import { next } from "../src/core/engine/interpreter.ts";
 import { linkProgram } from "../src/core/engine/link.ts";
-import { begin, type State } from "../src/core/engine/state.ts";
+import { fold } from "../src/core/engine/past/fold.ts";
+import { begin, type State } from "../src/core/engine/past/state.ts";
 import type { AskStep, SingleStep, Step } from "../src/core/engine/step.ts";
 
 export type { AskStep };

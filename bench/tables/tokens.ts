@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { fold } from "../../src/core/engine/fold.ts";
 import { next } from "../../src/core/engine/interpreter.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
-import { begin, type State } from "../../src/core/engine/state.ts";
+import { fold } from "../../src/core/engine/past/fold.ts";
+import { begin, type State } from "../../src/core/engine/past/state.ts";
 import type { RunEvent } from "../../src/core/event/event.ts";
 import type { RunRecord } from "../../src/core/event/record.ts";
 import { openingOf, type Prompt } from "../../src/core/prompt.ts";

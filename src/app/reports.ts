@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { recordedSettings } from "../core/settings/settings.ts";
 import { nodePlaces } from "../loaders/workflow-file.ts";
 import type { PlanView } from "../reports/model/plan.ts";
-import type { Place, Report } from "../reports/model/visits.ts";
+import type { Place, Report } from "../reports/model/report.ts";
 import { digestPrompt } from "../run/digest.ts";
 import { readRecording } from "../stores/run-lines.ts";
 import { documentsOf, type Host } from "./host.ts";
@@ -51,9 +51,9 @@ const MOST_DRAWN = 200;
 async function drawnHtml(report: Report): Promise<string> {
   const { reportHtml } = await import("../reports/html/report.ts");
   if (Object.keys(report.record.workflow.nodes).length > MOST_DRAWN) return reportHtml(report);
-  const [{ renderSvg }, { embedSvg, runDot }] = await Promise.all([
+  const [{ embedSvg, renderSvg }, { runDot }] = await Promise.all([
     import("../reports/drawing/svg.ts"),
-    import("../reports/drawing/mermaid.ts"),
+    import("../reports/drawing/dot.ts"),
   ]);
   return reportHtml(report, { graph: embedSvg(await renderSvg(runDot(report.record, report.result))) });
 }

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import type { Plan } from "../core/operation.ts";
 import type { RunResult } from "../core/record/result.ts";
-import type { Report } from "../reports/model/visits.ts";
+import type { Report } from "../reports/model/report.ts";
 import {
   annotationsOfRefusal,
   annotationsOfRun,

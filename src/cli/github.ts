@@ -2,7 +2,7 @@ import type { Finding } from "../core/diagnostic.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { commandData, commandProperty, markdownCode, markdownText, plainLine } from "../reports/inert.ts";
 import { summaryMarkdown } from "../reports/markdown.ts";
-import type { Report } from "../reports/model/visits.ts";
+import type { Report } from "../reports/model/report.ts";
 import { cutText, shortText } from "../reports/preview.ts";
 
 /** Workflow commands that hide secrets; to be printed before anything else. */

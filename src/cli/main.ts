@@ -3,9 +3,11 @@ import type { Environment } from "../core/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import { defined } from "../core/values.ts";
 import { VERSION } from "../own-files.ts";
-import { COMMANDS, type CommandSpec, FROM_REF, SHARED_OPTIONS } from "./commands.ts";
 import type { Io } from "./io.ts";
 import type { Ground } from "./reference.ts";
+import type { CommandSpec } from "./table/command.ts";
+import { COMMANDS } from "./table/commands.ts";
+import { FROM_REF, SHARED_OPTIONS } from "./table/options.ts";
 import { wrapLines } from "./wrap.ts";
 
 /** What the program is given of its process. */

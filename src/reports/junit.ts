@@ -2,7 +2,9 @@ import { nodePath, placeOf } from "../core/inner/place.ts";
 import { xmlText } from "./inert.ts";
 import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
-import { complaintOf, durationOf, type InnerRun, type Report, statusOf, type Visit, visitsOf } from "./model/visits.ts";
+import type { Report } from "./model/report.ts";
+import { complaintOf, durationOf, type InnerRun, statusOf, type Visit } from "./model/visit.ts";
+import { visitsOf } from "./model/visits.ts";
 import { cutText } from "./preview.ts";
 
 /** A run as JUnit XML: one suite, one case for each visit, and one for what ended the run outside of a node. */

@@ -4,17 +4,9 @@ import { type Account, accountOf, paidWords, type RunState } from "./model/accou
 import type { Deed } from "./model/deeds.ts";
 import { itemCounts, itemWord } from "./model/items.ts";
 import { countStandings, openCount, viewReport } from "./model/plan.ts";
-import {
-  complaintOf,
-  conclusionsOf,
-  durationOf,
-  endOf,
-  leftOutSkills,
-  type Report,
-  statusOf,
-  type Visit,
-  type VisitStatus,
-} from "./model/visits.ts";
+import { endOf, leftOutSkills, type Report } from "./model/report.ts";
+import { complaintOf, durationOf, statusOf, type Visit, type VisitStatus } from "./model/visit.ts";
+import { conclusionsOf } from "./model/visits.ts";
 import { planSection } from "./plan-markdown.ts";
 import {
   cutText,

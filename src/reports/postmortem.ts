@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
-import { durationOf, type Report, statusOf, type Visit } from "./model/visits.ts";
+import type { Report } from "./model/report.ts";
+import { durationOf, statusOf, type Visit } from "./model/visit.ts";
 import { cutText, formatCost, formatDuration, formatTime, plural, shortText } from "./preview.ts";
 
 /** A blameless post-mortem to go on writing: what the record knows of an incident, and nothing else. */

@@ -1,7 +1,7 @@
 import { fieldPath, type Finding as Told } from "../core/diagnostic.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { plainText, sarifText } from "./inert.ts";
-import type { Place, Report } from "./model/visits.ts";
+import type { Place, Report } from "./model/report.ts";
 import { cutText } from "./preview.ts";
 
 /** Findings about documents, for code scanning (SARIF 2.1.0). */

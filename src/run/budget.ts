@@ -1,6 +1,6 @@
 import { type Deadline, deadlines, isUnder } from "../core/engine/limits.ts";
+import type { State } from "../core/engine/past/state.ts";
 import type { Program } from "../core/engine/program.ts";
-import type { State } from "../core/engine/state.ts";
 import type { Entry, EventBody, StepKey } from "../core/event/event.ts";
 import type { Journal } from "../core/ports.ts";
 import type { Redactor } from "../core/redact/redact.ts";

@@ -1,7 +1,7 @@
-import { fold } from "../core/engine/fold.ts";
 import { next } from "../core/engine/interpreter.ts";
+import { fold } from "../core/engine/past/fold.ts";
+import { begin, type State } from "../core/engine/past/state.ts";
 import type { Program } from "../core/engine/program.ts";
-import { begin, type State } from "../core/engine/state.ts";
 import type { SingleStep, Step } from "../core/engine/step.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Entry, EventBody, RunEvent } from "../core/event/event.ts";

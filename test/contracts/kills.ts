@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { fold } from "../../src/core/engine/fold.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
-import { begin, type State } from "../../src/core/engine/state.ts";
+import { fold } from "../../src/core/engine/past/fold.ts";
+import { begin, type State } from "../../src/core/engine/past/state.ts";
 import type { RunEvent } from "../../src/core/event/event.ts";
 import type { RunRecord } from "../../src/core/event/record.ts";
 import type { Call } from "../../src/core/own/call.ts";

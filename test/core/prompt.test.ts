@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defaultFeedback, judgePrompt, reflectPrompt } from "../../src/core/engine/judging/judge-prompt.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
 import { offeringOf } from "../../src/core/engine/offer.ts";
-import { begin } from "../../src/core/engine/state.ts";
+import { begin } from "../../src/core/engine/past/state.ts";
 import { openingTexts, renderContext } from "../../src/core/prompt.ts";
 import { calls, gives, OPS, play, recordOf, skillOf, toolOf, workflowOf } from "../harness.ts";
 

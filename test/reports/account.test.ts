@@ -7,8 +7,9 @@ import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { accountOf } from "../../src/reports/model/account.ts";
 import { costsOf } from "../../src/reports/model/costs.ts";
+import type { Report } from "../../src/reports/model/report.ts";
 import { timelineOf } from "../../src/reports/model/timeline.ts";
-import { durationOf, type Report } from "../../src/reports/model/visits.ts";
+import { durationOf } from "../../src/reports/model/visit.ts";
 import { postmortemMarkdown } from "../../src/reports/postmortem.ts";
 import { reportOf, triageRun } from "./triage-run.ts";
 

@@ -3,7 +3,7 @@ import type { RunEvent } from "../../src/core/event/event.ts";
 import type { JsonObject } from "../../src/core/values.ts";
 import { digestFor } from "../../src/reports/digest.ts";
 import type { Digest } from "../../src/reports/model/digest.ts";
-import type { Report } from "../../src/reports/model/visits.ts";
+import type { Report } from "../../src/reports/model/report.ts";
 
 const ESCAPE = String.fromCharCode(0x1b);
 

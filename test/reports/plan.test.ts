@@ -9,7 +9,7 @@ import { revealText } from "../../src/reports/inert.ts";
 import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { viewReport } from "../../src/reports/model/plan.ts";
-import type { Report } from "../../src/reports/model/visits.ts";
+import type { Report } from "../../src/reports/model/report.ts";
 import { planMarkdown } from "../../src/reports/plan-markdown.ts";
 import { sarifOfRun } from "../../src/reports/sarif.ts";
 import { runsOf } from "../long.ts";

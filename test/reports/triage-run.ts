@@ -1,11 +1,11 @@
-import { fold } from "../../src/core/engine/fold.ts";
-import { begin } from "../../src/core/engine/state.ts";
+import { fold } from "../../src/core/engine/past/fold.ts";
+import { begin } from "../../src/core/engine/past/state.ts";
 import type { EventBody, RunEvent } from "../../src/core/event/event.ts";
 import type { EvalResult, NodeResult, ToolCall } from "../../src/core/event/node-result.ts";
 import type { RunRecord } from "../../src/core/event/record.ts";
 import { describeResult } from "../../src/core/record/result.ts";
 import type { Json, JsonObject } from "../../src/core/values.ts";
-import type { Report } from "../../src/reports/model/visits.ts";
+import type { Report } from "../../src/reports/model/report.ts";
 
 /** What a stranger might write into an alert, a log or a commit message; each names itself, so that a leak is found. */
 export const HOSTILE = [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { fold } from "../../src/core/engine/fold.ts";
 import { linkProgram } from "../../src/core/engine/link.ts";
+import { fold } from "../../src/core/engine/past/fold.ts";
+import { begin } from "../../src/core/engine/past/state.ts";
 import { planOf } from "../../src/core/engine/planning.ts";
-import { begin } from "../../src/core/engine/state.ts";
 import { SkillflowError } from "../../src/core/errors.ts";
 import type { EventBody, EventOf, RunEvent } from "../../src/core/event/event.ts";
 import type { RunRecord } from "../../src/core/event/record.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { holdToReview } from "../../core/applying/approval.ts";
 import { isUnclear } from "../../core/applying/outcome.ts";
-import type { PlannedOperation } from "../../core/engine/state.ts";
+import type { PlannedOperation } from "../../core/engine/past/state.ts";
 import { misfitOf } from "../../core/engine/tool-input.ts";
 import { callCodeOf, messageOf } from "../../core/errors.ts";
 import type { EventBody } from "../../core/event/event.ts";

@@ -1,8 +1,8 @@
 import { type Approved, approvedIn, holdToRecord, plannedIn } from "../../core/applying/approval.ts";
 import type { ApplyStatus } from "../../core/applying/outcome.ts";
 import { missingForTool } from "../../core/config.ts";
-import { fold } from "../../core/engine/fold.ts";
-import { begin, type PlannedOperation, type State } from "../../core/engine/state.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin, type PlannedOperation, type State } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { Operation, Plan } from "../../core/operation.ts";
 import { isStatePut } from "../../core/own/state.ts";

@@ -1,6 +1,6 @@
-import { fold } from "../../core/engine/fold.ts";
 import { linkProgram } from "../../core/engine/link.ts";
-import { begin, type State } from "../../core/engine/state.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin, type State } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import type { RunRecord } from "../../core/event/record.ts";

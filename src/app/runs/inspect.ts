@@ -1,5 +1,5 @@
-import { fold } from "../../core/engine/fold.ts";
-import { begin } from "../../core/engine/state.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import type { Plan } from "../../core/operation.ts";
@@ -7,7 +7,7 @@ import type { StoredRun } from "../../core/ports.ts";
 import { describePlan } from "../../core/record/plan.ts";
 import { describeResult } from "../../core/record/result.ts";
 import { defined, nearest } from "../../core/values.ts";
-import type { Report } from "../../reports/model/visits.ts";
+import type { Report } from "../../reports/model/report.ts";
 import { type NodeVisits, nodeVisits } from "../../reports/record/node-visits.ts";
 import { diffRuns, type RunDiff } from "../../reports/record/run-diff.ts";
 import { digestPrompt } from "../../run/digest.ts";

@@ -1,6 +1,6 @@
 import type { Workflow } from "../../core/document/workflow.ts";
-import { fold } from "../../core/engine/fold.ts";
-import { begin, type State } from "../../core/engine/state.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin, type State } from "../../core/engine/past/state.ts";
 import type { RunEvent } from "../../core/event/event.ts";
 import type { RunRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";

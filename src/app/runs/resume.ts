@@ -1,5 +1,5 @@
-import { fold } from "../../core/engine/fold.ts";
-import { begin } from "../../core/engine/state.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event/record.ts";
 import { checkModels } from "../../core/model-name.ts";

@@ -6,11 +6,12 @@ import { readInner } from "../../app/runs/inner.ts";
 import { findRecording } from "../../app/stores.ts";
 import { taintOf } from "../../app/taint.ts";
 import { openWorkspace } from "../../app/workspace.ts";
-import { fold } from "../../core/engine/fold.ts";
-import { begin } from "../../core/engine/state.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { describeResult } from "../../core/record/result.ts";
-import { runDot, runMermaid, workflowDot, workflowMermaid } from "../../reports/drawing/mermaid.ts";
+import { runDot, workflowDot } from "../../reports/drawing/dot.ts";
+import { runMermaid, workflowMermaid } from "../../reports/drawing/mermaid.ts";
 import { projectOptions, text } from "../flags.ts";
 import type { Action } from "../io.ts";
 

@@ -1,4 +1,6 @@
-import { COMMANDS, type CommandSpec, type OptionSpec, SHARED_OPTIONS } from "../commands.ts";
+import type { CommandSpec, OptionSpec } from "../table/command.ts";
+import { COMMANDS } from "../table/commands.ts";
+import { SHARED_OPTIONS } from "../table/options.ts";
 
 /** What a command line asks for at the word under the cursor. */
 export type Wanted =

@@ -1,5 +1,5 @@
+import type { PlannedOperation, State } from "../engine/past/state.ts";
 import { planOf } from "../engine/planning.ts";
-import type { PlannedOperation, State } from "../engine/state.ts";
 import { SkillflowError } from "../errors.ts";
 import type { RunEvent } from "../event/event.ts";
 import type { RunRecord } from "../event/record.ts";

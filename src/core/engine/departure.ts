@@ -9,6 +9,8 @@ import { isDryRun } from "../workflow/inputs.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import { ask } from "./limits.ts";
+import type { Inside, State } from "./past/state.ts";
+import type { Leaving } from "./past/visit.ts";
 import { sourcesOf } from "./planning.ts";
 import type { Program } from "./program.ts";
 import {
@@ -22,7 +24,6 @@ import {
   viewContext,
 } from "./route.ts";
 import { sceneOf } from "./scene.ts";
-import type { Inside, Leaving, State } from "./state.ts";
 import type { SingleStep } from "./step.ts";
 
 /** What follows a visit: a route, or the end of the run. */

@@ -5,9 +5,9 @@ import { askWord, isWaiting } from "./inner/approval.ts";
 import { manage } from "./inner/runs.ts";
 import { leaveUnfinished } from "./leave.ts";
 import { stepsLeft } from "./limits.ts";
+import { prefixOf, type State } from "./past/state.ts";
 import type { Program } from "./program.ts";
 import { type Scene, sceneOf } from "./scene.ts";
-import { prefixOf, type State } from "./state.ts";
 import type { SingleStep, Step } from "./step.ts";
 import { work } from "./visit.ts";
 

@@ -5,8 +5,8 @@ import { dataLeft } from "../evidence/weigh.ts";
 import type { JsonObject } from "../values.ts";
 import { readAnswer } from "./answer.ts";
 import { itemsData } from "./inner/outcome.ts";
+import { type AgentFailure, toolCallOf, type Visit } from "./past/visit.ts";
 import type { Scene } from "./scene.ts";
-import { type AgentFailure, toolCallOf, type Visit } from "./state.ts";
 import type { SingleStep } from "./step.ts";
 
 /** Leaving a visit: its result, as far as it came. */

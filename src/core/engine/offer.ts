@@ -9,8 +9,8 @@ import { stateTools } from "../own/state.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import { schemaAsTold } from "../schema/told-schema.ts";
 import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
+import type { State } from "./past/state.ts";
 import type { Offering, Program, ToolSet } from "./program.ts";
-import type { State } from "./state.ts";
 
 /** The tools that a node has now: those of its skills, the executor's own, and such as the run itself brought about. */
 export function toolsAt(program: Program, state: State, node: string): ToolSet {

@@ -12,11 +12,12 @@ import { deepEqual, defined, type Json, type JsonSchema } from "../values.ts";
 import { bringsText } from "../workflow/inputs.ts";
 import { isReadIn, offersIn, type Reader, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
+import { touchesOf } from "./past/redo.ts";
+import type { PlannedOperation, State } from "./past/state.ts";
+import type { PendingCall } from "./past/visit.ts";
 import type { Program } from "./program.ts";
-import { touchesOf } from "./redo.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
-import type { PendingCall, PlannedOperation, State } from "./state.ts";
 
 /** Writes that are planned in place of being carried out (trust 2, 3; workflow-format O5). */
 

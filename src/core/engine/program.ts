@@ -5,7 +5,7 @@ import type { RunRecord, SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Prompt, Section } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
-import type { Whole } from "./state.ts";
+import type { Whole } from "./past/state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */
 export interface Program {

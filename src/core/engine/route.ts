@@ -4,8 +4,8 @@ import type { ContextEntry, Prompt, RunContext } from "../prompt.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../values.ts";
 import { checkValues, rootsOf } from "../workflow/value-rule.ts";
 import { evalsByName } from "./judging/evaluate.ts";
+import type { State } from "./past/state.ts";
 import type { NumberedEdge, Program } from "./program.ts";
-import type { State } from "./state.ts";
 
 /** What a run may do after a node. */
 export type Choice =

@@ -1,7 +1,8 @@
 import type { WorkflowNode } from "../document/node.ts";
 import { toolsAt } from "./offer.ts";
+import type { State } from "./past/state.ts";
+import type { Visit } from "./past/visit.ts";
 import type { Program, ToolSet } from "./program.ts";
-import type { State, Visit } from "./state.ts";
 
 /** A visit under way: all that a decision inside it goes by. */
 export interface Scene {

@@ -7,10 +7,10 @@ import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
 import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
 import { checkedAs, deepEqual, defined, type Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
+import type { PendingCall, Visit } from "./past/visit.ts";
 import { admitsReferences, holdOf, memoryOf, needsAudience, planCall, referenceProblem } from "./planning.ts";
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
-import type { PendingCall, Visit } from "./state.ts";
 import type { SingleStep } from "./step.ts";
 import { misfitOf } from "./tool-input.ts";
 

@@ -6,10 +6,10 @@ import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
 import { ask } from "./limits.ts";
 import { citesResults, offeringOf } from "./offer.ts";
+import type { Visit } from "./past/visit.ts";
 import { planNote } from "./planning.ts";
 import { unmetRequirement } from "./requirement.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
-import type { Visit } from "./state.ts";
 import type { SingleStep } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
 

@@ -1,6 +1,6 @@
 import type { StateDeclaration, Workflow } from "../document/workflow.ts";
-import { touchesOf } from "../engine/redo.ts";
-import type { State } from "../engine/state.ts";
+import { touchesOf } from "../engine/past/redo.ts";
+import type { State } from "../engine/past/state.ts";
 import type { EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";

@@ -1,5 +1,5 @@
+import type { State } from "../engine/past/state.ts";
 import { planOf } from "../engine/planning.ts";
-import type { State } from "../engine/state.ts";
 import type { RunEvent } from "../event/event.ts";
 import type { RunRecord } from "../event/record.ts";
 import { type Plan, planDigest } from "../operation.ts";

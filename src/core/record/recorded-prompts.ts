@@ -1,7 +1,7 @@
-import { fold } from "../engine/fold.ts";
 import { next } from "../engine/interpreter.ts";
 import { linkProgram } from "../engine/link.ts";
-import { begin } from "../engine/state.ts";
+import { fold } from "../engine/past/fold.ts";
+import { begin } from "../engine/past/state.ts";
 import type { Envelope } from "../event/event.ts";
 import type { StoredRun } from "../ports.ts";
 import type { Prompt } from "../prompt.ts";

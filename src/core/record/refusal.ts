@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Diagnostic, fieldPath } from "../diagnostic.ts";
-import { fold } from "../engine/fold.ts";
-import { begin } from "../engine/state.ts";
+import { fold } from "../engine/past/fold.ts";
+import { begin } from "../engine/past/state.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../errors.ts";
 import { runErrorSchema } from "../event/end.ts";
 import type { StoredRun } from "../ports.ts";

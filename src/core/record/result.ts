@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { evidenceIn } from "../engine/inner/fold-inner.ts";
+import type { InnerTrace, State } from "../engine/past/state.ts";
 import { planOf } from "../engine/planning.ts";
-import type { InnerTrace, State } from "../engine/state.ts";
 import { exitCodeOf } from "../errors.ts";
 import { RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
 import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";

@@ -1,5 +1,5 @@
-import { addUsage } from "../engine/fold.ts";
-import { noUsage } from "../engine/state.ts";
+import { addUsage } from "../engine/past/fold-reply.ts";
+import { noUsage } from "../engine/past/state.ts";
 import type { RunRecord } from "../event/record.ts";
 import { documentOf, nodePath } from "../inner/place.ts";
 import type { Skimmed, SkimmedRun } from "../skim.ts";

@@ -1,7 +1,7 @@
 import { nodePath } from "../../core/inner/place.ts";
 import { signalCommands } from "../../core/record/signal-command.ts";
 import type { Account } from "../model/account.ts";
-import type { Visit } from "../model/visits.ts";
+import type { Visit } from "../model/visit.ts";
 import { formatTime } from "../preview.ts";
 import { html, type Markup } from "./markup.ts";
 

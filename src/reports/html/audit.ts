@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../core/values.ts";
 import { toJson } from "../../core/values.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
-import { durationOf } from "../model/visits.ts";
+import { durationOf } from "../model/visit.ts";
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../preview.ts";
 import { html, type Markup } from "./markup.ts";
 import { valueHtml } from "./value.ts";

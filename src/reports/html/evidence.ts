@@ -1,7 +1,7 @@
 import type { CheckedClaim } from "../../core/evidence/claims.ts";
 import { claimText } from "../../core/evidence/claims.ts";
 import type { Account } from "../model/account.ts";
-import type { Visit } from "../model/visits.ts";
+import type { Visit } from "../model/visit.ts";
 import { plural } from "../preview.ts";
 import { html, type Markup } from "./markup.ts";
 

@@ -1,5 +1,5 @@
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
-import { durationOf, type InnerRun, type Visit } from "../model/visits.ts";
+import { durationOf, type InnerRun, type Visit } from "../model/visit.ts";
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../preview.ts";
 import { html, type Markup } from "./markup.ts";
 import { folded, valueHtml } from "./value.ts";

@@ -1,6 +1,6 @@
 import { accountOf } from "../model/account.ts";
 import { countStandings, viewReport } from "../model/plan.ts";
-import type { Report } from "../model/visits.ts";
+import type { Report } from "../model/report.ts";
 import { shortText } from "../preview.ts";
 import { auditHtml, costHtml } from "./audit.ts";
 import { evidenceHtml, evidenceTitle } from "./evidence.ts";

@@ -3,7 +3,7 @@ import { nodePath } from "../../core/inner/place.ts";
 import { answerText, type Part, type Prompt } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import type { Account } from "../model/account.ts";
-import { type Asked, durationOf, type VisitTurn } from "../model/visits.ts";
+import { type Asked, durationOf, type VisitTurn } from "../model/visit.ts";
 import { formatCost, formatCount, formatDuration, plural } from "../preview.ts";
 import { html, type Markup } from "./markup.ts";
 import { folded, type Showing, valueHtml } from "./value.ts";

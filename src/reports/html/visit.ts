@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import type { Account } from "../model/account.ts";
 import { type Quotes, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
-import { complaintOf, durationOf, statusOf, type Visit, type VisitCall } from "../model/visits.ts";
+import { complaintOf, durationOf, statusOf, type Visit, type VisitCall } from "../model/visit.ts";
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../preview.ts";
 import { approvalHtml } from "./approval.ts";
 import { quotedHtml, visitClaimsHtml } from "./evidence.ts";

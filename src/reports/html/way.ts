@@ -1,7 +1,7 @@
 import type { Account } from "../model/account.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { type Bar, type Timeline, type TimelineRow, timelineOf } from "../model/timeline.ts";
-import { type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visits.ts";
+import { type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";
 import { formatCount, formatDuration, plural, shortText } from "../preview.ts";
 import { html, type Markup, trustedMarkup } from "./markup.ts";
 

@@ -6,7 +6,9 @@ import { type Deeds, deedsOf } from "./deeds.ts";
 import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { type Finding, findingOf } from "./finding.ts";
-import { endOf, type Report, statusOf, type Visit, visitsOf } from "./visits.ts";
+import { endOf, type Report } from "./report.ts";
+import { statusOf, type Visit } from "./visit.ts";
+import { visitsOf } from "./visits.ts";
 import { type Awaited, awaitedIn } from "./waiting.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { documentOf, nodePath } from "../../core/inner/place.ts";
-import type { Visit } from "./visits.ts";
+import type { Visit } from "./visit.ts";
 
 /** What each node took, all of its visits together. */
 export interface NodeCost {

@@ -3,7 +3,8 @@ import type { Json } from "../../core/values.ts";
 import { isObject } from "../../core/values.ts";
 import { parseCondition, showCondition } from "../../core/workflow/condition.ts";
 import { linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
-import { complaintOf, type Report, statusOf, type Visit } from "./visits.ts";
+import type { Report } from "./report.ts";
+import { complaintOf, statusOf, type Visit } from "./visit.ts";
 
 /** What a run did to the world outside, or did not: each in plain words. */
 export interface Deed {

@@ -5,7 +5,7 @@ import { placeOf } from "../../core/inner/place.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { shortText } from "../preview.ts";
 import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
-import type { Report } from "./visits.ts";
+import type { Report } from "./report.ts";
 
 /** What a run that went over lists tells of their items: what was judged now, and how much was not. By code, from the record alone. */
 export interface Digest {

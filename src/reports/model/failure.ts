@@ -1,7 +1,8 @@
 import { nodePath } from "../../core/inner/place.ts";
 import { resumeCommand } from "../../core/record/resume-command.ts";
 import { shellWord } from "../../core/record/signal-command.ts";
-import { complaintOf, type Place, type Report, type Visit } from "./visits.ts";
+import type { Place, Report } from "./report.ts";
+import { complaintOf, type Visit } from "./visit.ts";
 
 /** What went wrong first, for the headline: what came after often only follows from it. */
 export interface Failure {

@@ -1,6 +1,7 @@
 import { followPath } from "../../core/path.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
-import type { Report, Visit } from "./visits.ts";
+import type { Report } from "./report.ts";
+import type { Visit } from "./visit.ts";
 
 /** What a run found, whatever became of the run itself. */
 export interface Finding {

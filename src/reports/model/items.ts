@@ -1,5 +1,5 @@
 import { plural } from "../preview.ts";
-import type { InnerRun, VisitStatus } from "./visits.ts";
+import type { InnerRun, VisitStatus } from "./visit.ts";
 
 /** What became of the items of a map, in words. */
 

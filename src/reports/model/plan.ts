@@ -3,7 +3,7 @@ import { type Operation, planDigest } from "../../core/operation.ts";
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/plan/standing.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { logJson, revealText } from "../inert.ts";
-import type { Report } from "./visits.ts";
+import type { Report } from "./report.ts";
 
 /** A plan as people review it, and what has come of it. */
 export interface PlanView {

@@ -1,5 +1,5 @@
 import type { RunEvent } from "../../core/event/event.ts";
-import type { Visit } from "./visits.ts";
+import type { Visit } from "./visit.ts";
 
 /** When things were, on a clock that stands still while no process drives the run. */
 export interface Timeline {

@@ -1,131 +1,11 @@
-import type { BlobInfo } from "../../core/blobs.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
-import type { NodeResult } from "../../core/event/node-result.ts";
 import type { RunRecord } from "../../core/event/record.ts";
-import type { CallUsage, Purpose } from "../../core/event/reply.ts";
+import type { CallUsage } from "../../core/event/reply.ts";
 import { nameOfNode, workflowAt } from "../../core/inner/documents.ts";
 import { plannedAs } from "../../core/operation.ts";
-import type { Prompt } from "../../core/prompt.ts";
 import { shortfallOf } from "../../core/record/degraded.ts";
-import type { RunResult } from "../../core/record/result.ts";
-import type { Json, JsonObject } from "../../core/values.ts";
-
-/** All that a report is drawn from. */
-export interface Report {
-  readonly record: RunRecord;
-  readonly result: RunResult;
-  readonly events: readonly RunEvent[];
-  /** The folder of the run's blobs; a report that links them sees it from where it lies. */
-  readonly blobs?: string;
-  /** Where a node's key stands in the workflow's file, as far as it is still there. */
-  readonly placeOf?: (node: string) => Place | undefined;
-  /** As the run digested its prompts. */
-  readonly digest?: (prompt: Prompt) => string;
-  /** What the recording cost that answers a replay; null where that is unknown. */
-  readonly recordingCost?: number | null;
-}
-
-/** Where something is in a file; lines and columns from 1. */
-export interface Place {
-  readonly line?: number;
-  readonly column?: number;
-}
-
-/** One visit of a node, as its events tell it. */
-export interface Visit {
-  /** From 1, in the order of its run. */
-  readonly number: number;
-  /** Its place on a page: `visit-3`; of an inner run `visit-3-2-1`. */
-  readonly anchor: string;
-  readonly node: string;
-  /** The inner run that it belongs to: `each[fp-81]`; undefined of the run itself. */
-  readonly at: string | undefined;
-  readonly name: string;
-  readonly iteration: number;
-  readonly calls: VisitCall[];
-  /** What was asked, answered and told, in order. */
-  readonly turns: VisitTurn[];
-  readonly retries: EventOf<"node:retry">[];
-  /** What code found of the claims of its answers, the last attempt's alone. */
-  evidence: EventOf<"evidence:checked">[];
-  /** Warnings, limits, rejected answers and failed model calls, in the order they came. */
-  readonly remarks: Remark[];
-  readonly models: Set<string>;
-  readonly startedAt: string;
-  endedAt: string;
-  modelCalls: number;
-  tokens: number;
-  /** null where a price is unknown. */
-  costUsd: number | null;
-  /** undefined while the node is at work, or when its process is gone. */
-  result: NodeResult | undefined;
-  route: EventOf<"route"> | undefined;
-  /** The runs inside it, in the order of a map's list. */
-  readonly inner: InnerRun[];
-  /** How many items a map has left for the next run. */
-  left: number;
-  /** The word that it asked for, and what was said. */
-  asked: (EventOf<"approval:asked"> & RunEvent) | undefined;
-  word: (EventOf<"approval:given"> & RunEvent) | undefined;
-  /** Why its node did less than it is for, although the run went on; of its last visit alone. */
-  degraded: readonly string[];
-}
-
-/** A run inside a visit: a call's one, or that of a map's item. */
-export interface InnerRun {
-  /** Its place on a page: `visit-3-2`. */
-  readonly anchor: string;
-  /** Of a map's item. */
-  readonly key: string | undefined;
-  /** undefined where it is at work, or was not begun. */
-  status: EventOf<"inner:end">["status"] | undefined;
-  /** Why it failed, or was skipped; empty where it was not. */
-  complaint: string;
-  verdict: string | undefined;
-  input: JsonObject | undefined;
-  startedAt: string;
-  endedAt: string;
-  readonly visits: Visit[];
-}
-
-/** A model call with what it brought about, or what was said between two of them. */
-export type VisitTurn = Asked | { readonly kind: "told" | "retry" | "limit" | "warning"; readonly text: string };
-
-export interface Asked {
-  readonly kind: "asked";
-  /** The event that answered it: the prompt is rebuilt from those before. */
-  readonly seq: number;
-  readonly purpose: Purpose;
-  readonly model: string;
-  readonly startedAt: string;
-  readonly endedAt: string;
-  readonly answer: EventOf<"model:reply"> | EventOf<"model:error">;
-  readonly calls: VisitCall[];
-}
-
-export interface VisitCall {
-  /** `r7`: what cites it, and its place on a page. */
-  readonly ref: string;
-  readonly id: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** From 0: the attempt that made it. */
-  readonly attempt: number;
-  readonly startedAt: string;
-  endedAt: string | undefined;
-  outcome: { readonly output: Json } | { readonly error: string } | undefined;
-  /** The operation that it was planned as, in place of being carried out. */
-  planned: string | undefined;
-  blobs: readonly BlobInfo[];
-}
-
-interface Remark {
-  readonly kind: "warning" | "limit" | "rejected" | "model error";
-  readonly text: string;
-}
-
-/** `active`: no result was recorded. */
-export type VisitStatus = NodeResult["status"] | "degraded" | "active";
+import type { Report } from "./report.ts";
+import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
 
 /**
  * The visits of a run, in order, those of the runs inside them below them; all of these as `every`, as they were entered. What
@@ -159,32 +39,11 @@ function shortfallInside(record: RunRecord, { at, node, result, route }: Visit):
   return reason === undefined ? [] : [reason];
 }
 
-export function statusOf(visit: Visit): VisitStatus {
-  const status = visit.result?.status ?? "active";
-  return status === "success" && visit.degraded.length > 0 ? "degraded" : status;
-}
-
-export function durationOf({ startedAt, endedAt }: { readonly startedAt: string; readonly endedAt: string }): number {
-  return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) || 0;
-}
-
-/** Why a node did not succeed, in its own words; empty if it did. */
-export function complaintOf(result: NodeResult | undefined): string {
-  if (result?.status === "failed") return String(result.data.error ?? "failed");
-  if (result?.status === "skipped") return String(result.data.skipped_reason ?? "skipped");
-  return "";
-}
-
 /** What a reader wants to see first: the latest result that passed evals, and the last result. */
 export function conclusionsOf(visits: readonly Visit[]): Visit[] {
   const last = visits.findLast((visit) => visit.result?.status === "success");
   const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
   return [...new Set([proven, last])].filter((visit) => visit !== undefined);
-}
-
-/** What the run said when it ended. */
-export function endOf({ events }: Report): EventOf<"workflow:end"> | undefined {
-  return events.findLast((event) => event.type === "workflow:end");
 }
 
 interface Path {
@@ -406,24 +265,4 @@ function takeResult({ open }: Path, event: EventOf<"tool:result"> & RunEvent): v
   call.blobs = blobs;
   call.endedAt = time;
   open.delete(id);
-}
-
-/** What each missing skill was missing at, and why. */
-interface LeftOut {
-  readonly skill: string;
-  readonly reason: string;
-  /** Ids of the visited nodes that list it. */
-  readonly nodes: readonly string[];
-}
-
-/** The skills that a run went on without, each once. */
-export function leftOutSkills({ degraded }: RunResult): readonly LeftOut[] {
-  const skills = new Map<string, { skill: string; reason: string; nodes: string[] }>();
-  for (const { skill, node, reason } of degraded) {
-    if (skill === undefined) continue;
-    const known = skills.get(skill) ?? { skill, reason, nodes: [] };
-    known.nodes.push(node);
-    skills.set(skill, known);
-  }
-  return [...skills.values()];
 }

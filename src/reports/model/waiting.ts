@@ -1,7 +1,7 @@
 import type { Waiting } from "../../core/event/end.ts";
 import { documentOf } from "../../core/inner/place.ts";
 import { type Answers, signalCommands } from "../../core/record/signal-command.ts";
-import type { Report } from "./visits.ts";
+import type { Report } from "./report.ts";
 
 /** A person's word that a run waits for, and the commands that say it. */
 export interface Awaited extends Waiting, Answers {

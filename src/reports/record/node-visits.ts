@@ -6,15 +6,9 @@ import { openingTexts, type Part, type Prompt, type Turn } from "../../core/prom
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import { deepEqual, defined, type Json, type JsonObject } from "../../core/values.ts";
 import { itemWord } from "../model/items.ts";
-import {
-  durationOf,
-  type InnerRun,
-  type Report,
-  statusOf,
-  type Visit,
-  type VisitStatus,
-  visitsOf,
-} from "../model/visits.ts";
+import type { Report } from "../model/report.ts";
+import { durationOf, type InnerRun, statusOf, type Visit, type VisitStatus } from "../model/visit.ts";
+import { visitsOf } from "../model/visits.ts";
 
 /** The visits of one node, with all that was said in them (`skillflow.node/1`). */
 export interface NodeVisits {

@@ -5,7 +5,7 @@ import { nodePath } from "../../core/inner/place.ts";
 import type { Prompt } from "../../core/prompt.ts";
 import { recordedPrompts } from "../../core/record/recorded-prompts.ts";
 import { deepEqual, defined, isObject, type Json } from "../../core/values.ts";
-import type { Report } from "../model/visits.ts";
+import type { Report } from "../model/report.ts";
 import { diffPrompts } from "./prompt-diff.ts";
 
 /** What two runs did otherwise (`skillflow.diff/1`); what they cost is told, and no difference. */

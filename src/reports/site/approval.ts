@@ -1,6 +1,6 @@
-import { fold } from "../../core/engine/fold.ts";
+import { fold } from "../../core/engine/past/fold.ts";
+import { begin } from "../../core/engine/past/state.ts";
 import { planOf } from "../../core/engine/planning.ts";
-import { begin } from "../../core/engine/state.ts";
 import type { Waiting } from "../../core/event/end.ts";
 import type { Operation } from "../../core/operation.ts";
 import type { StoredRun } from "../../core/ports.ts";

@@ -1,5 +1,5 @@
 import { html, trustedMarkup } from "../html/markup.ts";
-import type { Report } from "../model/visits.ts";
+import type { Report } from "../model/report.ts";
 import { formatCost, formatCount } from "../preview.ts";
 import { LIVE_STYLE } from "./style.ts";
 

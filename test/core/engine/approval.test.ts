@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fold } from "../../../src/core/engine/fold.ts";
+import { fold } from "../../../src/core/engine/past/fold.ts";
 import type { EventOf } from "../../../src/core/event/event.ts";
 import { describeResult } from "../../../src/core/record/result.ts";
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Evaluator } from "../../../src/core/document/evaluator.ts";
-import { fold } from "../../../src/core/engine/fold.ts";
 import { deadlines } from "../../../src/core/engine/limits.ts";
 import { linkProgram } from "../../../src/core/engine/link.ts";
-import { begin } from "../../../src/core/engine/state.ts";
+import { fold } from "../../../src/core/engine/past/fold.ts";
+import { begin } from "../../../src/core/engine/past/state.ts";
 import { callEvents } from "../../../src/core/engine/turn-calls.ts";
 import type { CallCode } from "../../../src/core/errors.ts";
 import type { EventBody } from "../../../src/core/event/event.ts";

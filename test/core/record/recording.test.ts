@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { fold } from "../../../src/core/engine/fold.ts";
 import { next } from "../../../src/core/engine/interpreter.ts";
 import { linkProgram } from "../../../src/core/engine/link.ts";
-import { begin } from "../../../src/core/engine/state.ts";
+import { fold } from "../../../src/core/engine/past/fold.ts";
+import { begin } from "../../../src/core/engine/past/state.ts";
 import type { RunEvent } from "../../../src/core/event/event.ts";
 import type { RunRecord } from "../../../src/core/event/record.ts";
 import { faultOfRecording } from "../../../src/core/record/recording.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fold } from "../../../src/core/engine/fold.ts";
-import { begin } from "../../../src/core/engine/state.ts";
+import { fold } from "../../../src/core/engine/past/fold.ts";
+import { begin } from "../../../src/core/engine/past/state.ts";
 import type { RunEvent } from "../../../src/core/event/event.ts";
 import type { RunRecord } from "../../../src/core/event/record.ts";
 import { describeResult } from "../../../src/core/record/result.ts";

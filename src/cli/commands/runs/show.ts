@@ -1,7 +1,7 @@
 import { findRun } from "../../../app/stores.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
-import { fold } from "../../../core/engine/fold.ts";
-import { begin } from "../../../core/engine/state.ts";
+import { fold } from "../../../core/engine/past/fold.ts";
+import { begin } from "../../../core/engine/past/state.ts";
 import type { RunEvent } from "../../../core/event/event.ts";
 import type { StoredRun } from "../../../core/ports.ts";
 import { describeResult } from "../../../core/record/result.ts";

@@ -2,10 +2,11 @@ import type { EventBody } from "../../event/event.ts";
 import { planDigest } from "../../operation.ts";
 import { defined, parseDuration } from "../../values.ts";
 import { leave, leaveFailed } from "../leave.ts";
+import type { State } from "../past/state.ts";
+import type { Asked, Visit } from "../past/visit.ts";
 import { planOf } from "../planning.ts";
 import { unmetRequirement } from "../requirement.ts";
 import type { Scene } from "../scene.ts";
-import type { Asked, State, Visit } from "../state.ts";
 import type { SingleStep } from "../step.ts";
 
 /** A person's word (extensions G25). */

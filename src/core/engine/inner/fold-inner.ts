@@ -4,7 +4,8 @@ import { encodeKey } from "../../inner/place.ts";
 import { mapMet, mapPut } from "../../state/unseen.ts";
 import { defined } from "../../values.ts";
 import { isUnder } from "../limits.ts";
-import { beginInside, type Item, type State, type Visit } from "../state.ts";
+import { beginInside, type State } from "../past/state.ts";
+import type { Item, Visit } from "../past/visit.ts";
 
 /** What happens to the runs inside a visit, and to the words that visits wait for. */
 

@@ -1,6 +1,6 @@
 import type { WorkflowNode } from "../../document/node.ts";
 import type { JsonObject } from "../../values.ts";
-import type { ItemOutcome, Visit } from "../state.ts";
+import type { ItemOutcome, Visit } from "../past/visit.ts";
 
 /** The data of a node that runs workflows, as far as they came: `{items, left, failed}`, or a call's own (G20). */
 export function itemsData({ items }: Visit, { map }: WorkflowNode): JsonObject {

@@ -2,9 +2,9 @@ import { placeOf } from "../../inner/place.ts";
 import type { RecordedCall } from "../../own/call.ts";
 import type { ToolDescriptor } from "../../skill.ts";
 import { toolsAt } from "../offer.ts";
+import type { State } from "../past/state.ts";
 import type { Program } from "../program.ts";
 import type { Scene } from "../scene.ts";
-import type { State } from "../state.ts";
 
 /** What a visit may have read: in it, in the nodes whose results it was given, and in those around an inner run. */
 export interface Reading {

@@ -10,12 +10,12 @@ import { defined, type Json, type JsonObject, parseDuration } from "../../values
 import { checkInput } from "../../workflow/check.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
+import { touchesOf } from "../past/redo.ts";
+import type { Item, Items } from "../past/visit.ts";
 import { foundIn } from "../planning.ts";
-import { touchesOf } from "../redo.ts";
 import { unmetRequirement } from "../requirement.ts";
 import { contextFor } from "../route.ts";
 import type { Scene } from "../scene.ts";
-import type { Item, Items } from "../state.ts";
 import type { SingleStep } from "../step.ts";
 import { itemsData } from "./outcome.ts";
 

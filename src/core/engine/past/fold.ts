@@ -1,25 +1,13 @@
-import type { RunError } from "../event/end.ts";
-import type { Envelope, EventOf, RunEvent } from "../event/event.ts";
-import type { NodeResult } from "../event/node-result.ts";
-import type { MadeTool, RecordedCall } from "../own/call.ts";
-import { touchOf } from "../own/state.ts";
-import { standAfter, UNTOUCHED } from "../plan/standing.ts";
-import { type Part, type ToolAnswer, textOf } from "../prompt.ts";
-import { defined } from "../values.ts";
-import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./inner/fold-inner.ts";
+import type { RunError } from "../../event/end.ts";
+import type { EventOf, RunEvent } from "../../event/event.ts";
+import type { NodeResult } from "../../event/node-result.ts";
+import type { MadeTool } from "../../own/call.ts";
+import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "../inner/fold-inner.ts";
+import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
+import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
-import {
-  type Leaving,
-  type Lesson,
-  outermost,
-  type PendingCall,
-  prefixOf,
-  type State,
-  toolCallOf,
-  type UsageTotals,
-  type Visit,
-  withOuter,
-} from "./state.ts";
+import { outermost, prefixOf, type State, withOuter } from "./state.ts";
+import type { Lesson, Visit } from "./visit.ts";
 
 /** Takes one more event into the state. */
 export function fold(run: State, event: RunEvent): State {
@@ -180,154 +168,8 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
   };
 }
 
-/** Of an answer that was refused or cut off the text alone is kept: its calls are not carried out (D58). */
-function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
-  for (const each of withOuter(state)) addUsage(each.usage, event.usage);
-  const text = textOf(event.parts);
-  const { visit, leaving } = state;
-  if (event.purpose === "route" && leaving) noteAnswer(leaving, text);
-  if (!visit) return;
-  if (event.purpose === "judge") judgeOf(visit, event).push(text);
-  if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
-  if (event.purpose !== "work") return;
-  visit.replies += 1;
-  const parts = event.stop === "end" ? event.parts : event.parts.filter((part) => part.type === "text");
-  if (parts.length > 0) visit.turns.push({ role: "assistant", parts });
-  if (event.stop !== "length") visit.askedAgain = false;
-  visit.pending = pendingCalls(visit, parts);
-  visit.unanswered = visit.pending.length;
-  visit.answer = visit.pending.length === 0 ? { text, stop: event.stop } : undefined;
-}
-
-function noteAnswer(leaving: Leaving, answer: string | undefined): void {
-  leaving.answers.push(answer);
-}
-
-export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): void {
-  totals.modelCalls += 1;
-  totals.inputTokens += usage?.inputTokens ?? 0;
-  totals.cachedTokens += usage?.cachedTokens ?? 0;
-  totals.outputTokens += usage?.outputTokens ?? 0;
-  totals.costUsd += usage?.costUsd ?? 0;
-  if (usage?.costUsd === null || usage === null) totals.unpriced += 1;
-}
-
-function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
-  const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
-  return calls.map((part, index) => ({
-    key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
-    index,
-    id: part.id,
-    tool: part.tool,
-    input: part.type === "call" ? part.input : part.text,
-    broken: part.type === "broken_call",
-    announced: undefined,
-    ref: undefined,
-    planned: false,
-    audience: undefined,
-    outcome: undefined,
-  }));
-}
-
-function judgeOf(visit: Visit, event: Envelope): (string | undefined)[] {
-  const index = evaluatorOf(event);
-  const answers = visit.judged.get(index) ?? [];
-  visit.judged.set(index, answers);
-  return answers;
-}
-
-/** An evaluator is named by its index in the step key: `3:assess/0/judge/2/1`, `3:assess/0/evidence/0`. */
-function evaluatorOf({ key }: Envelope): number {
-  return Number(/\/(?:judge\/(\d+)\/\d+|evidence\/(\d+))(?:~\d+)?$/.exec(key)?.slice(1).find(Boolean) ?? 0);
-}
-
-function foldModelError(state: State, event: EventOf<"model:error"> & Envelope): void {
-  const { visit, leaving } = state;
-  const { code, message, hint, node } = event;
-  for (const each of withOuter(state)) each.modelError = { code, message, ...(hint ? { hint } : {}), node };
-  if (event.purpose === "route" && leaving) {
-    noteAnswer(leaving, undefined);
-    leaving.routeError = state.modelError;
-  }
-  if (!visit) return;
-  if (event.purpose === "judge") judgeOf(visit, event).push(undefined);
-  if (event.purpose === "reflect") visit.reflection = null;
-  if (event.purpose !== "work") return;
-  visit.failure = { message, code, ...(hint ? { hint } : {}) };
-}
-
-function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): void {
-  const { ref, node, tool, input } = event;
-  const recorded: RecordedCall = { ref, node, ...defined("at", state.inside?.at), tool, input, outcome: undefined };
-  state.run.calls.set(ref, recorded);
-  state.visit?.recorded.push(recorded);
-  const call = pendingOf(state.visit, event.id);
-  if (call) Object.assign(call, { announced: event.epoch, ref });
-}
-
-function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
-  const { visit } = state;
-  const { ref, output = null, error, blobs, planned = false } = event;
-  if (blobs) state.run.holdsBlobs = true;
-  const outcome = error === undefined ? { output } : { error };
-  const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
-  if (recorded) state.run.hasResults = true;
-  if (recorded && planned) recorded.planned = planned;
-  if (recorded) recorded.outcome = error === undefined ? { output, ...defined("blobs", blobs) } : { error };
-  const touch = recorded && !planned && touchOf(event.tool, recorded.input, output, event.time);
-  if (touch) state.run.touches.push({ ...touch, visit: visit?.key ?? "" });
-  const call = pendingOf(visit, event.id);
-  if (!visit || !call) return;
-  if (!call.outcome) visit.unanswered -= 1;
-  call.outcome = outcome;
-  call.planned = planned;
-  if (visit.unanswered > 0) return;
-  visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
-  for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
-  visit.pending = [];
-}
-
-/** The key of a call ends in its index, so that a turn of very many is folded in one pass. */
-function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefined {
-  const call = visit?.pending[Number(key.slice(key.lastIndexOf("/") + 1))];
-  return call?.key === key ? call : undefined;
-}
-
-function answerOf({ id, ref, outcome }: PendingCall): ToolAnswer {
-  const named = { id, ...defined("ref", ref) };
-  if (outcome && "error" in outcome) return { ...named, output: { error: outcome.error }, failed: true };
-  return { ...named, output: outcome?.output ?? null, failed: false };
-}
-
-function foldAudience({ visit }: State, { id, audience }: EventOf<"tool:audience">): void {
-  const call = pendingOf(visit, id);
-  if (call) call.audience = audience;
-}
-
-function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {
-  const { key = "", attempt = 0 } = visit ?? {};
-  operations.push({ operation, visit: key, attempt, withdrawn: false, failedIn: new Set(), application: UNTOUCHED });
-}
-
-function foldApplied(
-  state: State,
-  event: EventOf<"operation:begun" | "operation:ended" | "operation:resolved"> & Envelope,
-): void {
-  state.run.afterwards += 1;
-  const planned = state.run.operations.find(({ operation }) => operation.id === event.operation);
-  if (planned) planned.application = standAfter(planned.application, event);
-}
-
 function without({ run: { made } }: State, name: string): readonly MadeTool[] {
   return made.filter(({ tool }) => tool.name !== name);
-}
-
-function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {
-  if (!state.visit) return;
-  state.visit.turns.push({ role: "user", text: reason });
-  if (state.visit.answer?.stop === "length") state.visit.askedAgain = true;
-  else state.visit.corrected = true;
-  state.visit.answer = undefined;
 }
 
 function foldRetry(state: State, event: EventOf<"node:retry">): void {

@@ -1,7 +1,8 @@
-import type { EventOf } from "../event/event.ts";
-import type { ContextEntry } from "../prompt.ts";
-import { isUnder } from "./limits.ts";
-import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State, type Visit } from "./state.ts";
+import type { EventOf } from "../../event/event.ts";
+import type { ContextEntry } from "../../prompt.ts";
+import { isUnder } from "../limits.ts";
+import { outermost, type PathStep, type PlacedTouch, type PlannedOperation, type State } from "./state.ts";
+import type { Visit } from "./visit.ts";
 
 /** What is redone: visits that are taken back, with their results and what they planned. */
 

@@ -1,16 +1,15 @@
-import type { RunError, RunStatus, Waiting } from "../event/end.ts";
-import type { EventOf } from "../event/event.ts";
-import type { EvidenceCounts, NodeResult, ToolCall } from "../event/node-result.ts";
-import type { RunRecord } from "../event/record.ts";
-import type { Settings } from "../event/settings.ts";
-import type { Operation } from "../operation.ts";
-import type { MadeTool, RecordedCall } from "../own/call.ts";
-import type { Application } from "../plan/standing.ts";
-import type { RunContext, Turn } from "../prompt.ts";
-import type { Audience } from "../skill.ts";
-import type { Touch } from "../state/delta.ts";
-import { defined, type Json, type JsonObject } from "../values.ts";
-import type { SingleStep } from "./step.ts";
+import type { RunError, RunStatus, Waiting } from "../../event/end.ts";
+import type { EvidenceCounts, NodeResult } from "../../event/node-result.ts";
+import type { RunRecord } from "../../event/record.ts";
+import type { Settings } from "../../event/settings.ts";
+import type { Operation } from "../../operation.ts";
+import type { MadeTool, RecordedCall } from "../../own/call.ts";
+import type { Application } from "../../plan/standing.ts";
+import type { RunContext } from "../../prompt.ts";
+import type { Touch } from "../../state/delta.ts";
+import type { JsonObject } from "../../values.ts";
+import type { SingleStep } from "../step.ts";
+import type { Leaving, Visit } from "./visit.ts";
 
 /** What a run and the runs inside it have in common, folded from the events of all. */
 export interface Whole {
@@ -168,143 +167,6 @@ export interface UsageTotals {
   unpriced: number;
 }
 
-export interface Visit {
-  /** `3:assess`: begins every step key of the visit. */
-  readonly key: string;
-  readonly node: string;
-  readonly iteration: number;
-  /** 0 for the first attempt. */
-  attempt: number;
-  /** The run's activeMs when the attempt began. */
-  attemptFrom: number;
-  /** Of the attempt before. */
-  lesson: Lesson | undefined;
-  /** The calls that were announced, of all attempts. */
-  readonly recorded: RecordedCall[];
-  turns: Turn[];
-  /** Model invocations of this attempt that were answered (N6). */
-  replies: number;
-  pending: PendingCall[];
-  /** Of the pending calls, those without an outcome. */
-  unanswered: number;
-  calls: ToolCall[];
-  /** The text of a reply without calls: the attempt's answer. */
-  answer: { readonly text: string; readonly stop: string } | undefined;
-  /** An answer already went back to the model once, for its shape. */
-  corrected: boolean;
-  /** The latest answer was cut off, and is asked for once more. */
-  askedAgain: boolean;
-  /** The runs of each judge, by the evaluator's index; undefined where it threw. */
-  readonly judged: Map<number, (string | undefined)[]>;
-  /** What each evidence evaluator found, by its index. */
-  readonly examined: Map<number, EventOf<"evidence:checked">>;
-  /** The diagnosis that a retry waits for; null once it failed or was blank. */
-  reflection: string | null | undefined;
-  failure: AgentFailure | undefined;
-  /** Of a node that runs a workflow. */
-  items: Items | undefined;
-  /** Of an approval. */
-  asked: Asked | undefined;
-}
-
-/** The items of a map, in the order of its input; a call has one. */
-export interface Items {
-  readonly all: readonly Item[];
-  /** How many are for the next run, as there are more than the map takes. */
-  readonly left: number;
-  /** Those before this position were begun, or need not be. */
-  begun: number;
-  failed: number;
-  /** Those under way, by their place. */
-  readonly running: Map<string, Item>;
-}
-
-export interface Item {
-  /** Of a map. */
-  readonly key: string | undefined;
-  /** Its position in the map's list. */
-  readonly index: number;
-  /** What came of it; undefined until it is over. */
-  outcome: ItemOutcome | undefined;
-}
-
-export interface ItemOutcome {
-  readonly status: "success" | "failed" | "skipped" | "stopped";
-  readonly data: JsonObject;
-  readonly skipped_reason?: string;
-}
-
-/** A person's word that was asked for. */
-export interface Asked {
-  readonly ask: string;
-  /** ISO 8601 */
-  readonly since: string;
-  /** ISO 8601; undefined where it waits for ever. */
-  readonly until: string | undefined;
-  /** Of the plan that is asked about. */
-  readonly digest: string | undefined;
-  word: Word | undefined;
-}
-
-export interface Word {
-  readonly approved: boolean;
-  readonly by: string;
-  readonly note?: string;
-  /** Nobody answered in time. */
-  readonly late?: true;
-}
-
-/** What an attempt that failed answered, and what the next one is told about it. */
-export interface Lesson {
-  readonly answer: string;
-  readonly feedback: string;
-  /** The calls whose results it had. */
-  readonly calls: readonly ToolCall[];
-}
-
-/** A call of the latest turn, in the order in which the model made them. */
-export interface PendingCall {
-  readonly key: string;
-  /** Its place in the turn, in which the key ends. */
-  readonly index: number;
-  /** The id of the model's call part. */
-  readonly id: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** Why it cannot run: its arguments were no JSON. */
-  readonly broken: boolean;
-  /** The epoch in which it was announced. */
-  announced: number | undefined;
-  /** The reference that it was announced with. */
-  ref: string | undefined;
-  /** It became an operation of the plan, or is one already. */
-  planned: boolean;
-  /** Who would read what it writes, once that was asked. */
-  audience: Audience | undefined;
-  outcome: { readonly output: Json } | { readonly error: string } | undefined;
-}
-
-/** The node's own work failed: turn cap, early end, timeout, a model that cannot be reached (N39). */
-export interface AgentFailure {
-  readonly message: string;
-  /** A model's error code: the run can be resumed inside the node. */
-  readonly code?: string;
-  readonly hint?: string;
-}
-
-export interface Leaving {
-  readonly node: string;
-  readonly failed: boolean;
-  /** `3:assess` */
-  readonly key: string;
-  /** Their answers since the run was last resumed; undefined where the call failed. */
-  answers: (string | undefined)[];
-  /** Of the node, when it failed. */
-  readonly error: RunError | undefined;
-  /** Of the latest routing call that failed. */
-  routeError: RunError | undefined;
-}
-
 type Halt =
   | { readonly status: "stopped" | "interrupted"; readonly reason: string; readonly limit?: string }
   | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
@@ -392,9 +254,4 @@ export function withOuter(state: State): State[] {
 /** The run itself, around all that is inside it. */
 export function outermost(state: State): State {
   return state.inside ? outermost(state.inside.parent) : state;
-}
-
-export function toolCallOf({ ref, tool, input, announced, planned, outcome }: PendingCall): ToolCall {
-  const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
-  return { ...defined("ref", ref), tool, input, ...(outcome ?? { error }), ...(planned ? { planned } : {}) };
 }

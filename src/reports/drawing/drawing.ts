@@ -1,0 +1,242 @@
+import type { WorkflowNode } from "../../core/document/node.ts";
+import type { Condition } from "../../core/document/rule.ts";
+import type { Workflow } from "../../core/document/workflow.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import { documentOf } from "../../core/inner/place.ts";
+import type { RunResult } from "../../core/record/result.ts";
+import type { Taint } from "../../core/taint/taint.ts";
+import { parseCondition, showCondition } from "../../core/workflow/condition.ts";
+import { shortText } from "../preview.ts";
+import { isFlagged, type LegendRow, legendOf, type Mark, markOf, marksOf, type NodeMarks } from "./taint-marks.ts";
+
+export type Recorded = Pick<RunRecord, "workflow" | "inner">;
+
+export function drawRun({ workflow, inner = {} }: Recorded, result: RunResult): Drawing {
+  return draw(workflow, { inner: new Map(Object.entries(inner)), result });
+}
+
+/** What nodes run, by the path of the node: `each`, `top/each`. */
+type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
+
+type Outcome = "success" | "degraded" | "failed" | "skipped" | "unvisited" | "plain";
+
+/** A graph whose ids are safe in every notation. */
+export interface Drawing extends Part {
+  readonly legend: readonly LegendRow[];
+}
+
+interface Part {
+  readonly nodes: readonly DrawnNode[];
+  readonly edges: readonly DrawnEdge[];
+  /** What nodes run, each beside its node. */
+  readonly inner: readonly Inner[];
+}
+
+export interface Inner extends Part {
+  readonly id: string;
+  readonly label: string;
+  /** The node that runs it, and the first of its own. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface DrawnNode extends NodeMarks {
+  readonly id: string;
+  readonly label: string;
+  readonly entry: boolean;
+  readonly kind: Kind;
+  readonly look: Outcome | Mark;
+}
+
+export type Kind = "instruction" | "map" | "call" | "approval";
+
+export interface DrawnEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+  readonly follows: number;
+  readonly flagged: boolean;
+}
+
+const LONGEST_LABEL = 90;
+
+/** Of an inner workflow: more would hide the one around it. */
+const MOST_INNER = 40;
+
+/** What is known beside a workflow: those that its nodes run, and its taint. */
+export interface Beside {
+  readonly inner?: InnerWorkflows;
+  readonly taint?: Taint | undefined;
+}
+
+interface Known extends Beside {
+  readonly result?: RunResult | undefined;
+}
+
+export function draw(workflow: Workflow, known: Known): Drawing {
+  const part = drawPart(workflow, known, "", "n");
+  const { nodes, edges } = everything(part);
+  const isFound = [...nodes, ...edges].some(({ flagged }) => flagged);
+  return {
+    ...part,
+    legend: legendOf(
+      nodes.map(({ look }) => look),
+      isFound,
+    ),
+  };
+}
+
+/** With what stands in the workflows inside. */
+export function everything(part: Part): Pick<Part, "nodes" | "edges"> {
+  const inside = part.inner.map(everything);
+  return {
+    nodes: [...part.nodes, ...inside.flatMap(({ nodes }) => nodes)],
+    edges: [...part.edges, ...inside.flatMap(({ edges }) => edges)],
+  };
+}
+
+/** A workflow at the path of the node that runs it; empty: the outermost. */
+function drawPart(workflow: Workflow, known: Known, path: string, prefix: string): Part {
+  const { result, taint } = known;
+  const shown = Object.entries(workflow.nodes).slice(0, path === "" ? undefined : MOST_INNER);
+  const ids = new Map(shown.map(([node], index) => [node, `${prefix}${index}`]));
+  const went = path === "" ? ownWay(result) : innerWay(result, path);
+  const nodes = shown.map(([node, { name, map, call, approval }]): DrawnNode => {
+    const own = path === "" ? node : `${path}/${node}`;
+    const times = went.visits.get(node) ?? 0;
+    const marks = marksOf(taint?.nodes.get(own));
+    const came = result ? (went.outcomes.get(node) ?? "unvisited") : "plain";
+    return {
+      id: ids.get(node) ?? "",
+      label: shortText(name, LONGEST_LABEL) + (times > 1 ? ` ×${times}` : ""),
+      entry: node === workflow.entry,
+      kind: map ? "map" : call !== undefined ? "call" : approval ? "approval" : "instruction",
+      flagged: marks.flagged,
+      lines: [
+        ...kindLines({ map, call, approval }),
+        ...(came === "degraded" ? ["▲ degraded"] : []),
+        ...(result?.waiting?.some((waiting) => documentOf(waiting.node) === own) ? ["◆ waiting"] : []),
+        ...marks.lines,
+      ],
+      look: markOf(taint?.nodes.get(own)) ?? came,
+    };
+  });
+  const edges = workflow.edges.flatMap(({ from, to, if: written, when, max_iterations }): DrawnEdge[] => {
+    const [start, end] = [ids.get(from), ids.get(to)];
+    if (start === undefined || end === undefined) return [];
+    const condition = written === undefined ? undefined : shownCondition(written);
+    const times = went.follows.get(edgeKey(from, to, when ?? condition ?? "only path")) ?? 0;
+    const flagged = isFlagged({ when }, taint?.nodes.get(path === "" ? from : `${path}/${from}`));
+    const bound = max_iterations === undefined ? "" : `at most ${max_iterations}×`;
+    const label = [
+      times > 1 ? `${times}×` : "",
+      shortText(labelOf(condition, when), LONGEST_LABEL),
+      bound && `(${bound})`,
+      flagged ? "(by free text)" : "",
+    ]
+      .filter(Boolean)
+      .join(" ");
+    return [{ from: start, to: end, label, follows: times, flagged }];
+  });
+  return { nodes, edges, inner: shown.flatMap(([node]) => drawInner(node, ids.get(node) ?? "", known, path)) };
+}
+
+function drawInner(node: string, from: string, known: Known, path: string): Inner[] {
+  const own = path === "" ? node : `${path}/${node}`;
+  const workflow = known.inner?.get(own)?.workflow;
+  if (!workflow) return [];
+  const part = drawPart(workflow, known, own, `${from}_`);
+  const to = part.nodes.find(({ entry }) => entry)?.id ?? `${from}_0`;
+  const hidden = Object.keys(workflow.nodes).length - part.nodes.length;
+  const label = `${shortText(workflow.name, LONGEST_LABEL)}${hidden > 0 ? ` (${hidden} more nodes)` : ""}`;
+  return [{ ...part, id: `in_${from}`, label, from, to }];
+}
+
+function kindLines({ map, call, approval }: Pick<WorkflowNode, "map" | "call" | "approval">): string[] {
+  if (map) return [`for each ${map.as} of ${map.over}`];
+  if (call !== undefined) return [`runs ${call}`];
+  return approval ? ["asks a person"] : [];
+}
+
+function shownCondition(written: Condition): string {
+  const rule = parseCondition(written);
+  return typeof rule === "string" ? "" : showCondition(rule);
+}
+
+/** What code decides stands before what the model is asked. */
+function labelOf(condition: string | undefined, when: string | undefined): string {
+  return [condition === undefined ? "" : `if ${condition}`, when?.trim() ? when : ""].filter(Boolean).join(", and ");
+}
+
+/** What a run did in a workflow, by node. */
+interface Way {
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly visits: ReadonlyMap<string, number>;
+  readonly follows: ReadonlyMap<string, number>;
+}
+
+function ownWay(result: RunResult | undefined): Way {
+  const degraded = new Set(result?.degraded.map(({ node }) => node));
+  const outcomes = new Map<string, Outcome>();
+  const visits = new Map<string, number>();
+  for (const { node, status, iteration } of result?.trace.steps ?? []) {
+    outcomes.set(node, status === "success" && degraded.has(node) ? "degraded" : status);
+    visits.set(node, Math.max(iteration, visits.get(node) ?? 0));
+  }
+  return { outcomes, visits, follows: followsIn(result ? [result.trace] : []) };
+}
+
+/** Of all the runs of a document together: one that failed among others leaves its node degraded. */
+function innerWay(result: RunResult | undefined, path: string): Way {
+  const traces = Object.entries(result?.trace.inner ?? {}).flatMap(([place, trace]) =>
+    documentOf(place) === path ? [trace] : [],
+  );
+  const came = new Map<string, Set<Outcome>>();
+  const visits = new Map<string, number>();
+  for (const { steps } of traces) {
+    for (const { node, status, retryAttempt } of steps) {
+      if (status !== "failed" || retryAttempt === undefined) came.set(node, (came.get(node) ?? new Set()).add(status));
+      visits.set(node, (visits.get(node) ?? 0) + 1);
+    }
+  }
+  const outcomes = new Map([...came].map(([node, all]): [string, Outcome] => [node, mixed(all)]));
+  return { outcomes, visits, follows: followsIn(traces) };
+}
+
+function mixed(all: ReadonlySet<Outcome>): Outcome {
+  if (all.has("failed")) return all.has("success") ? "degraded" : "failed";
+  return all.has("success") ? "success" : "skipped";
+}
+
+function followsIn(traces: readonly Pick<RunResult["trace"], "edges">[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { from, to, reason } of traces.flatMap(({ edges }) => edges)) {
+    const key = edgeKey(from, to, reason);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function edgeKey(from: string, to: string, reason: string): string {
+  return JSON.stringify([from, to, reason]);
+}
+
+export const COLOURS: Readonly<
+  Record<Outcome | Mark, { readonly fill: string; readonly line: string; readonly text: string }>
+> = {
+  success: { fill: "#e3f5e8", line: "#1f7a3d", text: "#0f3d1f" },
+  degraded: { fill: "#faf1dc", line: "#8a6110", text: "#4a3b12" },
+  failed: { fill: "#fde8e6", line: "#b3261e", text: "#5c130e" },
+  skipped: { fill: "#f1eee6", line: "#8a6d1f", text: "#4a3b12" },
+  unvisited: { fill: "#f6f6f7", line: "#b8bcc4", text: "#5b616e" },
+  plain: { fill: "#eef2fb", line: "#4a63a8", text: "#1b2a52" },
+  tainted: { fill: "#fff1cc", line: "#9a6700", text: "#4d3300" },
+  private: { fill: "#ece5fa", line: "#6b3fa0", text: "#33175a" },
+  tainted_private: { fill: "#f9e0c7", line: "#6b3fa0", text: "#4d2600" },
+};
+export const FLAG = "#b3261e";
+
+/** From each node to what it runs. */
+export function linksIn({ inner }: Part): Inner[] {
+  return inner.flatMap((each) => [each, ...linksIn(each)]);
+}

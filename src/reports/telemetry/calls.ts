@@ -1,0 +1,123 @@
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import { READ_SKILL, RUN_SCRIPT } from "../../core/own/own-tools.ts";
+import { defined, isObject, type Json } from "../../core/values.ts";
+import { type Draft, errorOf, later, nameOf, push, visitAt, type Walk } from "./walk.ts";
+
+interface Made {
+  readonly at?: string | undefined;
+  readonly node: string;
+  readonly tool: string;
+  readonly id: string;
+  readonly time: string;
+  readonly input?: Json;
+}
+
+export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made): Draft {
+  const { record, content, skillOf, part } = walk;
+  const place = { node, time, ...defined("at", at) };
+  const parent = visitAt(walk, place).key;
+  const skill = skillOf.get(tool);
+  const loaded = input === undefined ? undefined : loadedSkill(record, tool, input);
+  const about = [loaded?.["gen_ai.skill.name"], loaded?.["gen_ai.skill.resource.name"]].filter(
+    (each) => each !== undefined,
+  );
+  return push(walk, {
+    key: id,
+    parent,
+    name: ["execute_tool", tool, ...about].join(" "),
+    kind: "internal",
+    startedAt: time,
+    endedAt: time,
+    attributes: {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool,
+      "gen_ai.tool.type": "function",
+      "gen_ai.tool.call.id": id,
+      "gen_ai.conversation.id": record.run,
+      "gen_ai.agent.name": nameOf(record, place),
+      "skillflow.run": record.run,
+      "skillflow.node": node,
+      ...defined("skillflow.at", at),
+      ...defined("skillflow.skill", skill),
+      ...loaded,
+      ...(content && input !== undefined ? { "gen_ai.tool.call.arguments": JSON.stringify(input) } : {}),
+    },
+    events: [],
+    error: undefined,
+    part,
+  });
+}
+
+/** Of a call that reads a skill's instruction or one of its files, or runs one of its scripts: what there is of that name. */
+function loadedSkill({ skills }: RunRecord, tool: string, input: Json): Record<string, string> | undefined {
+  if ((tool !== READ_SKILL && tool !== RUN_SCRIPT) || !isObject(input)) return undefined;
+  const skill = skills.find(({ id }) => id === input.skill_name);
+  const file = skill?.files?.find((name) => name === input.path);
+  return { ...defined("gen_ai.skill.name", skill?.id), ...defined("gen_ai.skill.resource.name", file) };
+}
+
+export function takeResult(walk: Walk, event: RunEvent & EventOf<"tool:result">): void {
+  const { id, time, error, code, output, planned, ref } = event;
+  const call = walk.open.get(id) ?? openCall(walk, event);
+  walk.open.delete(id);
+  call.endedAt = later(call.startedAt, time);
+  call.attributes = {
+    ...call.attributes,
+    ...defined("skillflow.ref", ref),
+    ...(planned ? { "skillflow.planned": true } : {}),
+    ...(walk.content && output !== undefined ? { "gen_ai.tool.call.result": JSON.stringify(output) } : {}),
+  };
+  if (error !== undefined) call.error = errorOf(code ?? "tool.failed", walk.content ? error : undefined);
+  if (code !== "tool.unknown" || walk.content) return;
+  // A name that a model made up is as much its text as an answer is.
+  call.name = "execute_tool unknown";
+  call.attributes = { ...call.attributes, "gen_ai.tool.name": "unknown" };
+}
+
+/** What is applied later is told as a call of its own, after the run's end. */
+export function takeApplied(
+  walk: Walk,
+  event: RunEvent & (EventOf<"operation:begun"> | EventOf<"operation:ended">),
+): void {
+  const operation = walk.planned.get(event.operation);
+  if (!operation) return;
+  if (event.type === "operation:begun") {
+    const id = `${event.key}/${event.operation}`;
+    const tool = `${operation.skill}_${operation.tool}`;
+    const span = openApplied(walk, { id, tool, node: operation.node, time: event.time });
+    walk.open.set(`operation ${event.operation}`, span);
+    return;
+  }
+  const span = walk.open.get(`operation ${event.operation}`);
+  if (!span) return;
+  walk.open.delete(`operation ${event.operation}`);
+  span.endedAt = later(span.startedAt, event.time);
+  if (event.error !== undefined) {
+    span.error = errorOf(event.code ?? "tool.failed", walk.content ? event.error : undefined);
+  }
+}
+
+function openApplied(walk: Walk, { id, tool, node, time }: Made): Draft {
+  const { record, root, part } = walk;
+  return push(walk, {
+    key: id,
+    parent: root?.key,
+    name: `execute_tool ${tool}`,
+    kind: "internal",
+    startedAt: time,
+    endedAt: time,
+    attributes: {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool,
+      "gen_ai.tool.type": "function",
+      "gen_ai.conversation.id": record.run,
+      "skillflow.run": record.run,
+      "skillflow.node": node,
+      "skillflow.applied": true,
+    },
+    events: [],
+    error: undefined,
+    part,
+  });
+}

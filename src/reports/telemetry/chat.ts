@@ -1,0 +1,73 @@
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import type { CallUsage } from "../../core/event/reply.ts";
+import { parseModel } from "../../core/model-name.ts";
+import type { Part } from "../../core/prompt.ts";
+import { defined } from "../../core/values.ts";
+import { inputContent, outputContent } from "./messages.ts";
+import type { Attributes } from "./span.ts";
+import { errorOf, nameOf, push, visitAt, type Walk } from "./walk.ts";
+
+export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
+  const { record, content } = walk;
+  const { key, node, purpose, model, time, epoch } = event;
+  const parent = visitAt(walk, event).key;
+  const { name } = parseModel(model);
+  const usage = event.type === "model:reply" ? event.usage : null;
+  if (event.type === "model:reply") addCost(walk, usage);
+  const asked = content && event.type === "model:reply" ? walk.promptOf(event) : undefined;
+  push(walk, {
+    key,
+    parent,
+    name: `chat ${name}`,
+    kind: "client",
+    // Asked when what stands before it was known.
+    startedAt: walk.last.epoch === epoch ? walk.last.time : time,
+    endedAt: time,
+    attributes: {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": providerOf(model, record),
+      "gen_ai.request.model": name,
+      "gen_ai.conversation.id": record.run,
+      "gen_ai.agent.name": nameOf(record, event),
+      "skillflow.run": record.run,
+      "skillflow.node": node,
+      ...defined("skillflow.at", event.at),
+      "skillflow.purpose": purpose,
+      ...usageOf(usage),
+      ...(event.type === "model:reply" ? { "gen_ai.response.finish_reasons": [finishReason(event)] } : {}),
+      ...(asked ? inputContent(asked) : {}),
+      ...(content && event.type === "model:reply" ? outputContent(event.parts, finishReason(event)) : {}),
+    },
+    events: [],
+    error: event.type === "model:error" ? errorOf(event.code, content ? event.message : undefined) : undefined,
+    part: walk.part,
+  });
+}
+
+function addCost(walk: Walk, usage: CallUsage | null): void {
+  const cost = usage?.costUsd ?? undefined;
+  walk.costUsd = walk.costUsd === undefined || cost === undefined ? undefined : walk.costUsd + cost;
+}
+
+function usageOf(usage: CallUsage | null): Attributes {
+  if (!usage) return {};
+  const { inputTokens, cachedTokens, outputTokens, costUsd } = usage;
+  return {
+    "gen_ai.usage.input_tokens": { int: inputTokens },
+    "gen_ai.usage.output_tokens": { int: outputTokens },
+    "gen_ai.usage.cache_read.input_tokens": { int: cachedTokens },
+    ...(costUsd === null ? {} : { "skillflow.cost_usd": costUsd }),
+  };
+}
+
+/** A name without a provider is the default model's provider's. */
+function providerOf(model: string, { settings }: RunRecord): string {
+  return parseModel(model).provider ?? settings.model.split(":")[0] ?? "";
+}
+
+function finishReason({ stop, parts }: { readonly stop: string; readonly parts: readonly Part[] }): string {
+  if (stop === "length") return "length";
+  if (stop === "refusal") return "content_filter";
+  return parts.some(({ type }) => type === "call" || type === "broken_call") ? "tool_call" : "stop";
+}

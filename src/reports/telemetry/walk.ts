@@ -1,0 +1,104 @@
+import type { State } from "../../core/engine/past/state.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
+import { documentOf } from "../../core/inner/place.ts";
+import type { recordedPrompts } from "../../core/record/recorded-prompts.ts";
+import { defined } from "../../core/values.ts";
+import type { Attributes, Span, SpanEvent } from "./span.ts";
+
+export type Draft = { -readonly [Key in keyof Span]: Span[Key] } & { events: SpanEvent[] };
+
+export interface Walk {
+  readonly record: RunRecord;
+  readonly content: boolean;
+  readonly promptOf: ReturnType<typeof recordedPrompts>;
+  readonly spans: Draft[];
+  readonly skillOf: ReadonlyMap<string, string>;
+  readonly planned: Map<string, EventOf<"operation:planned">["operation"]>;
+  state: State;
+  part: number;
+  root: Draft | undefined;
+  /** The latest of the run, and of each inner run by its place. */
+  readonly visits: Map<string | undefined, Draft & { readonly node: string }>;
+  /** Of each node, by its place, the key of its last visit. */
+  readonly visitKeys: Map<string, string>;
+  readonly open: Map<string, Draft>;
+  costUsd: number | undefined;
+  last: { readonly time: string; readonly epoch: number };
+}
+
+export function later(a: string, b: string): string {
+  return Date.parse(b) > Date.parse(a) ? b : a;
+}
+
+export function push<Kind extends Draft>(walk: Walk, span: Kind): Kind {
+  walk.spans.push(span);
+  return span;
+}
+
+/** Where something happened: a node, of the run or of an inner one. */
+type Place = Pick<RunEvent, "at"> & { readonly node: string; readonly time: string };
+
+export function pathOf({ at, node }: Pick<Place, "at" | "node">): string {
+  return at === undefined ? node : `${at}/${node}`;
+}
+
+/** The place that an inner run is inside of; undefined for the run itself. */
+export function outerOf(at: string): string | undefined {
+  const end = at.lastIndexOf("/");
+  return end === -1 ? undefined : at.slice(0, end);
+}
+
+export function nameOf({ workflow, inner = {} }: RunRecord, { at, node }: Pick<Place, "at" | "node">): string {
+  const document = at === undefined ? workflow : inner[documentOf(at)]?.workflow;
+  return document?.nodes[node]?.name ?? node;
+}
+
+export function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Draft {
+  const { record, root, part, visits } = walk;
+  const { at, node, time } = place;
+  const name = nameOf(record, place);
+  const outer = at === undefined ? undefined : visits.get(outerOf(at));
+  const visit = push(walk, {
+    key,
+    node,
+    parent: outer?.key ?? root?.key,
+    name: `invoke_agent ${name}`,
+    kind: "internal",
+    startedAt: time,
+    endedAt: time,
+    attributes: {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.name": name,
+      "gen_ai.conversation.id": record.run,
+      "skillflow.run": record.run,
+      "skillflow.node": node,
+      ...defined("skillflow.at", at),
+      ...attributes,
+    },
+    events: [],
+    error: undefined,
+    part,
+  });
+  visits.set(at, visit);
+  return visit;
+}
+
+/** The visit that an event is of: a run that was taken up inside one goes on with a span of its own, and so do those around it. */
+export function visitAt(walk: Walk, place: Place): Draft {
+  const { at, node } = place;
+  const open = walk.visits.get(at);
+  if (open?.node === node) return open;
+  if (at !== undefined) openAround(walk, at, place.time);
+  return openVisit(walk, place, `${walk.visitKeys.get(pathOf(place)) ?? node}~${walk.part}`);
+}
+
+function openAround(walk: Walk, at: string, time: string): void {
+  const outer = outerOf(at);
+  const node = documentOf(at).split("/").at(-1) ?? "";
+  visitAt(walk, { node, time, ...defined("at", outer) });
+}
+
+export function errorOf(type: string, message: string | undefined): Span["error"] {
+  return { type, ...defined("message", message) };
+}
