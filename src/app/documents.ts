@@ -14,7 +14,7 @@ import { documentsOf, type Host, type Workspace } from "./host.ts";
 import { ownFolders } from "./skills/levels.ts";
 
 /** A workflow document as it was read, with the skills that it brings along. */
-interface ReadWorkflow extends LoadedWorkflow {
+export interface ReadWorkflow extends LoadedWorkflow {
   readonly inline: InlineSkills;
 }
 

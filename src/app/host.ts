@@ -92,6 +92,8 @@ export interface WorkspaceOptions {
   readonly store: StorePlace;
   /** A folder, `git:BRANCH`, or a place of one's own; `.skillflow/state` where nothing is said. */
   readonly state?: string | StateStore | undefined;
+  /** Nobody but this machine is to be contacted. */
+  readonly offline?: boolean;
   /** Skills of the program that uses us: they stand above all that are found, and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;

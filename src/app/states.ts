@@ -14,17 +14,24 @@ const BRANCH = "git:";
  * Where runs remember: a folder, a branch of the checkout's remote, or what is handed over. Where nothing is said, beside
  * the runs: in the engine's database, or in the project's own folder.
  */
-export function openState(host: Host, named: string | StateStore | undefined, queue?: RunQueue): StateStore {
+export function openState(host: Host, named: string | StateStore | undefined, around: Around = {}): StateStore {
+  const { queue, offline = false } = around;
   if (typeof named === "object") return guardState(named);
   if (named === undefined && queue) return queue.states;
   const { cwd, env, self, isAlive } = host;
-  if (named?.startsWith(BRANCH)) return gitState({ branch: named.slice(BRANCH.length), directory: cwd, env });
+  if (named?.startsWith(BRANCH)) return gitState({ branch: named.slice(BRANCH.length), directory: cwd, env, offline });
   const isOurs = named === undefined;
   const directory = resolve(cwd, named ?? join(".skillflow", "state"));
   // What no link may lead it out of, where the operator did not name it.
   const root = isOurs ? projectRoot(cwd) : undefined;
   const folder = folderState({ directory, root, isPrivate: isOurs, self, isAlive });
   return root === undefined ? folder : guardState(folder, () => refuseCommitted(directory, root, env));
+}
+
+interface Around {
+  readonly queue?: RunQueue | undefined;
+  /** Nobody but this machine is to be contacted. */
+  readonly offline?: boolean | undefined;
 }
 
 /** What came with the checkout may be a stranger's: by it runs would leave out what they are to look at (trust 6). */

@@ -7,7 +7,7 @@ import { checkToolNames } from "../core/taint/tool-names.ts";
 import type { DeclaredSkill } from "../core/taint/tools.ts";
 import { declareSkill } from "../loaders/registry/declared.ts";
 import type { Workspace } from "./host.ts";
-import type { InnerWorkflows } from "./runs/inner.ts";
+import type { InnerWorkflow, InnerWorkflows } from "./runs/inner.ts";
 import { gatherAll } from "./skills/entries.ts";
 import { configFiles, type InlineSkills } from "./workspace.ts";
 
@@ -23,21 +23,26 @@ interface ReadWorkflow {
   readonly inner: InnerWorkflows;
 }
 
-/** What can be known of its skills and their tools before a run: their taint, and names that no tool has. */
-export async function skillProblems(workspace: Workspace, read: ReadWorkflow): Promise<readonly Finding[]> {
+/** What can be known of its skills and their tools before a run, where it stands: their taint, and names that no tool has. */
+export async function skillProblems(
+  workspace: Workspace,
+  read: ReadWorkflow & Pick<InnerWorkflow, "place">,
+): Promise<readonly Finding[]> {
   const skills = await declaredSkills(workspace, read);
   const flat = flatWorkflow(read.workflow, read.inner);
   const found = [...checkToolNames(flat, skills), ...taintWith(workspace, flat, skills).findings];
-  return found.map((finding) => ({ ...finding, path: ownPath(read.workflow, finding.path) }));
+  return found.flatMap((finding) => placeInside(read, finding));
 }
 
-/** Of what is found inside: the node of the document itself that leads there. */
-function ownPath({ nodes }: Workflow, path: Finding["path"]): Finding["path"] {
-  const [first, id, ...rest] = path;
-  if (first !== "nodes" || typeof id !== "string" || Object.hasOwn(nodes, id)) return path;
-  const [outer = id, ...inner] = id.split("/");
-  const written = nodes[outer]?.nodes;
-  return written && inner.length === 1 ? ["nodes", outer, "nodes", ...inner, ...rest] : ["nodes", outer];
+/** Of what is found inside another workflow: in its file, or below the node that holds it. */
+function placeInside(read: ReadWorkflow & Pick<InnerWorkflow, "place">, finding: Finding): Finding[] {
+  const [first, node, ...rest] = finding.path;
+  const isInside = typeof node === "string" && !Object.hasOwn(read.workflow.nodes, node);
+  const nodes = isInside ? node.split("/") : [];
+  const depth = nodes.findLastIndex((_, index) => index > 0 && read.inner.has(nodes.slice(0, index).join("/")));
+  const inside = first === "nodes" ? read.inner.get(nodes.slice(0, depth).join("/")) : undefined;
+  if (!inside) return read.place([finding]);
+  return inside.place([{ ...finding, path: ["nodes", nodes.slice(depth).join("/"), ...rest] }]);
 }
 
 type DeclaredSkills = ReadonlyMap<string, DeclaredSkill>;

@@ -30,12 +30,18 @@ async function readDiscreetly(
   if (!draft) return { workflow, findings: diagnostics };
   const sources = await sourceFindings(workspace, document, draft, choices);
   const secrets = documentSecrets(workspace, draft);
-  const read = workflow ? readInner(workspace, { workflow, document, inline }) : undefined;
+  const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
   const inner = read?.findings ?? [];
-  const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, inner: read.inner }) : [];
-  const own = inner.filter(({ file }) => file === undefined);
-  const elsewhere = inner.filter(({ file }) => file !== undefined);
-  const placed = place([...sources, ...secrets, ...skills, ...own]);
+  const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, place, inner: read.inner }) : [];
+  const found = [...inner, ...skills];
+  const isOwn = ({ file }: Finding) => file === undefined || file === document;
+  const elsewhere = once(found.filter((each) => !isOwn(each)));
+  const placed = [...place([...sources, ...secrets]), ...found.filter(isOwn)];
   const flat = workflow && read ? flatWorkflow(workflow, read.inner) : workflow;
   return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
+}
+
+/** A file that two nodes run is told of once. */
+function once(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((found) => [JSON.stringify(found), found])).values()];
 }

@@ -64,7 +64,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     skills,
     choices,
     ...opened,
-    state: openState(host, options.state, opened.queue),
+    state: openState(host, options.state, { queue: opened.queue, offline: options.offline }),
     models: options.models ?? new Map(),
     overrides: options.overrides,
   };

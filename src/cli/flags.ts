@@ -31,6 +31,7 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
     discover: flags.discover !== false,
     store: placeOf({ store: text(flags, "store"), engine: text(flags, "engine"), url: text(flags, "databaseUrl") }),
     state: text(flags, "state"),
+    offline: flags.offline === true,
     writableWorkdir: flags.writableWorkdir === true,
     skillFlags: {
       trust: list(flags, "trustSkill"),

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
@@ -32,5 +33,39 @@ describe("the workflows that nodes run", () => {
     expect(await runHere(["runs", "verify", "r"], { cwd })).toMatchObject({ code: 0 });
     const { stdout } = await runHere(["runs", "show", "r", "--json"], { cwd });
     expect(JSON.parse(stdout)).toMatchObject({ status: "failed", error: { code: "script.exhausted" } });
+  });
+
+  it("are faulted where they are written", async () => {
+    const cwd = makeProject({ "w.yml": calling("w", "./mid.yml", 2), "mid.yml": calling("mid", "./gone.yml") });
+    const { stdout } = await runHere(["validate", "w.yml", "--json"], { cwd });
+    const faults = JSON.parse(stdout).diagnostics.filter(({ severity }: { severity: string }) => severity === "error");
+    expect(faults).toMatchObject([
+      { code: "INNER_WORKFLOW", file: "mid.yml", line: 5, message: "there is no file ./gone.yml" },
+    ]);
+  });
+
+  it("are replayed as they were where their files are gone", async () => {
+    const files = {
+      "w.yml": calling("w", "./in/mid.yml"),
+      "in/mid.yml": calling("mid", "./last.yml"),
+      "in/last.yml": LAST,
+    };
+    const cwd = makeProject({ ...files, "s.json": { replies: [{ text: "done" }] } });
+    await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], { cwd });
+    rmSync(join(cwd, "in"), { recursive: true });
+    expect(await runHere(["replay", "r"], { cwd })).toMatchObject({ code: 0 });
+    writeFileSync(join(cwd, "w.yml"), calling("w", "./other.yml"));
+    const other = await runHere(["replay", "r"], { cwd });
+    expect(other).toMatchObject({ code: 2 });
+    expect(other.stderr).toContain("there is no file ./other.yml");
+  });
+
+  it("need their skills too where unavailable ones are errors", async () => {
+    const needing = LAST.replace("instruction: Do.", "instruction: Do., skills: [absent]");
+    const cwd = makeProject({ "w.yml": calling("w", "./last.yml"), "last.yml": needing, "s.json": { replies: [] } });
+    const run = ["run", "w.yml", "--model", "script:s.json", "--require-skills"];
+    const { code, stderr } = await runHere(run, { cwd });
+    expect(code).toBe(3);
+    expect(stderr).toContain("absent");
   });
 });

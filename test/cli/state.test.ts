@@ -108,6 +108,21 @@ describe("skillflow state", () => {
 });
 
 describe("a run that remembers", () => {
+  it("fetches nothing of a remote while it is offline, and goes on with one of this machine", async () => {
+    const cwd = makeBoard();
+    const git = (...args: string[]) => execFileSync("git", args, { cwd, stdio: "pipe" });
+    git("init", "--quiet", ".");
+    git("remote", "add", "origin", "https://git.invalid/board.git");
+    const offline = [...RUN, "--offline", "--state", "git:memory"];
+    const refused = await runHere(offline, { cwd });
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringMatching(/origin.*the run is offline/)]);
+    expect(refused.stderr).toContain("--state DIR");
+    const origin = makeProject();
+    execFileSync("git", ["init", "--quiet", "--bare", origin], { stdio: "pipe" });
+    git("remote", "set-url", "origin", origin);
+    expect(await runHere(offline, { cwd })).toMatchObject({ code: 0 });
+  });
+
   it("is skipped within its cool-down, and says when the last one was and what it found", async () => {
     const cwd = makeBoard();
     const once = [...RUN, "-i", "fingerprint=fp-1"];

@@ -96,6 +96,39 @@ describe("graph", () => {
 });
 
 describe("validate", () => {
+  it("tells taint inside the workflows that nodes run where it is written", async () => {
+    const [head = "", edges = ""] = FLOW.split("edges:");
+    const [look = "", act = ""] = head.replace("id: w", "id: in").split("  act:");
+    const inside = `${look}  act:${act}edges:${edges}`;
+    const { findings } = await validate({
+      "in.yml": inside,
+      "w.yml": `id: w
+name: W
+entry: each
+inputs: { list: { type: "string[]" } }
+nodes:
+  each:
+    name: Each
+    map: { over: input.list, as: item }
+    entry: top
+    nodes:
+      top:
+        name: Top
+        call: ./in.yml
+      file:
+        name: File
+        instruction: File.
+        skills: [board]
+    edges: [{ from: top, to: file }]
+edges: []
+`,
+    });
+    const places = findings.map((row) => ({ ...row }) as { file?: string; line?: number; node: string | null });
+    expect(new Set(places.map(({ file, line, node }) => `${file}:${line} ${node}`))).toEqual(
+      new Set(["in.yml:10 act", "w.yml:14 each"]),
+    );
+  });
+
   it("tells taint as warnings, each at its node", async () => {
     const { code, ok, findings, diagnostics } = await validate({});
     expect({ code, ok }).toEqual({ code: 0, ok: true });

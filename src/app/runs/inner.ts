@@ -2,10 +2,12 @@ import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { WorkflowNode } from "../../core/document/node.ts";
 import type { Workflow } from "../../core/document/workflow.ts";
-import type { RunRecord } from "../../core/event/record.ts";
+import type { InnerDocument, RunRecord } from "../../core/event/record.ts";
 import { inlineWorkflow } from "../../core/workflow/inline.ts";
+import { checkJudgeBudget } from "../../core/workflow/judge-budget.ts";
 import { locateInner } from "../../loaders/inner-file.ts";
-import { readWorkflow, recordedSkills, sourcePlaces, type WorkflowDocument } from "../documents.ts";
+import type { LoadedWorkflow } from "../../loaders/workflow-file.ts";
+import { type ReadWorkflow, readWorkflow, recordedSkills, sourcePlaces, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import type { InlineSkills } from "../workspace.ts";
 
@@ -17,6 +19,10 @@ export interface InnerWorkflow {
   /** What its relative paths start from. */
   readonly document: WorkflowDocument;
   readonly inline: InlineSkills;
+  /** What is found of it, where it stands in its file. */
+  readonly place: LoadedWorkflow["place"];
+  /** Of a recording's: what its sources were. */
+  readonly sources?: RunRecord["sources"] | undefined;
 }
 
 /** By the path of the node that runs it: `each`, `top/each`. */
@@ -33,49 +39,68 @@ interface Outer extends Omit<InnerWorkflow, "file"> {
   readonly files: readonly string[];
 }
 
-/** Every workflow that a document's nodes run, and theirs, with all that is wrong with them. */
+/** The document whose nodes are asked for, and what a recording of it knows of them: what is gone is taken from there. */
+export type Outermost = Pick<InnerWorkflow, "workflow" | "document" | "inline" | "place"> & {
+  readonly recorded?: RunRecord["inner"];
+};
+
+/** Every workflow that a document's nodes run, and theirs, with all that is wrong with them; each file is read once. */
 export function readInner(
   workspace: Workspace,
-  outer: Pick<InnerWorkflow, "workflow" | "document" | "inline">,
+  { recorded = {}, ...outer }: Outermost,
 ): { readonly inner: InnerWorkflows; readonly findings: readonly Diagnostic[] } {
   const inner = new Map<string, InnerWorkflow>();
   const findings: Diagnostic[] = [];
   const seen = new Set<string>();
+  const read = readOnce(workspace);
   let isFull = false;
   const enter = (from: Outer, depth: number) => {
     for (const [id, node] of Object.entries(from.workflow.nodes)) {
       const written = node.call ?? node.workflow;
       if (written === undefined && !node.nodes) continue;
-      const place = ["nodes", id, node.call === undefined ? "workflow" : "call"];
+      const field = node.call === undefined ? "workflow" : "call";
+      const refuse = (why: string) => findings.push(...from.place([refused(["nodes", id, field], why)]));
       const path = from.path === "" ? id : `${from.path}/${id}`;
       if (depth >= MOST_DEEP) {
-        findings.push(refused(place, `workflows are nested more than ${MOST_DEEP} deep here`));
+        refuse(`workflows are nested more than ${MOST_DEEP} deep here`);
         continue;
       }
       if (inner.size >= MOST_WORKFLOWS) {
-        if (!isFull) findings.push(refused(place, `more than ${MOST_WORKFLOWS} workflows are run from here`));
+        if (!isFull) refuse(`more than ${MOST_WORKFLOWS} workflows are run from here`);
         isFull = true;
         return;
       }
-      const found = written === undefined ? inlineIn(from, id, node) : fileFor(workspace, from, written);
+      const means = { workspace, read, recorded: recorded[path] };
+      const found = written === undefined ? inlineIn(from, id, node) : fileFor(from, written, means);
       if (typeof found === "string") {
-        findings.push(refused(place, found));
+        refuse(found);
         continue;
       }
-      const { file, diagnostics = [], real, ...read } = found;
+      const { diagnostics = [], real, ...rest } = found;
       if (real !== undefined && !seen.has(real)) findings.push(...diagnostics);
       if (real !== undefined) seen.add(real);
-      if (!read.workflow) {
-        findings.push(refused(place, `${file} cannot be run`));
+      if (!rest.workflow) {
+        refuse(`${rest.file} cannot be run`);
         continue;
       }
-      const whole = { ...read, workflow: read.workflow };
-      inner.set(path, { ...whole, file });
+      const whole = { ...rest, workflow: rest.workflow };
+      inner.set(path, whole);
       enter({ ...whole, path, files: real === undefined ? from.files : [...from.files, real] }, depth + 1);
     }
   };
   enter({ ...outer, path: "", files: realOf(workspace, outer.document) }, 1);
+  const isTold = checkJudgeBudget(outer.workflow).length > 0;
+  if (!isTold) findings.push(...outer.place(checkJudgeBudget(outer.workflow, inner)));
   return { inner, findings };
+}
+
+function readOnce(workspace: Workspace): (document: string) => ReadWorkflow {
+  const read = new Map<string, ReadWorkflow>();
+  return (document) => {
+    const known = read.get(document) ?? readWorkflow(workspace, document);
+    read.set(document, known);
+    return known;
+  };
 }
 
 /** As of a recording: nobody vouches for what they bring along. */
@@ -85,10 +110,14 @@ export function withRecordedSkills(inner: InnerWorkflows): InnerWorkflows {
 
 /** Those that a run was begun with. */
 export function recordedInner({ inner = {} }: RunRecord): InnerWorkflows {
-  const documents = Object.entries(inner).map(([path, { workflow, file }]): [string, InnerWorkflow] => {
-    return [path, { workflow, file, document: {}, inline: recordedSkills(workflow) }];
+  const documents = Object.entries(inner).map(([path, document]): [string, InnerWorkflow] => {
+    return [path, asRecorded(document)];
   });
   return new Map(documents);
+}
+
+function asRecorded({ workflow, file, sources }: InnerDocument): InnerWorkflow {
+  return { workflow, file, document: {}, inline: recordedSkills(workflow), place: (found) => [...found], sources };
 }
 
 function refused(path: Diagnostic["path"], message: string): Diagnostic {
@@ -101,20 +130,40 @@ interface Found extends Omit<InnerWorkflow, "workflow"> {
   readonly real: string | undefined;
 }
 
-function inlineIn({ workflow, document, inline }: Outer, id: string, node: WorkflowNode): Found {
-  return { workflow: inlineWorkflow(workflow, id, node), file: undefined, document, inline, real: undefined };
+function inlineIn({ workflow, document, inline, place }: Outer, id: string, node: WorkflowNode): Found {
+  const own: LoadedWorkflow["place"] = (found) =>
+    place(found.map((each) => ({ ...each, path: ["nodes", id, ...each.path] })));
+  return {
+    workflow: inlineWorkflow(workflow, id, node),
+    file: undefined,
+    document,
+    inline,
+    place: own,
+    real: undefined,
+  };
+}
+
+interface Means {
+  readonly workspace: Workspace;
+  readonly read: (document: string) => ReadWorkflow;
+  /** What the node ran when it was recorded. */
+  readonly recorded: InnerDocument | undefined;
 }
 
 /** A string says why it is none. */
-function fileFor(workspace: Workspace, from: Outer, written: string): Found | string {
+function fileFor(from: Outer, written: string, { workspace, read, recorded }: Means): Found | string {
   const { baseDir, documentRoot } = sourcePlaces(workspace.host, from.document, {});
   const located = locateInner(written, baseDir, documentRoot);
-  if (typeof located === "string") return located;
+  const shown = typeof from.document === "string" ? join(dirname(from.document), written) : written;
+  if (typeof located === "string") {
+    // It is gone, and was this one.
+    if (recorded?.file !== shown) return located;
+    return { ...asRecorded(recorded), document: shown, real: undefined };
+  }
   const { real } = located;
   if (from.files.includes(real)) return `${written} runs itself`;
-  const shown = typeof from.document === "string" ? join(dirname(from.document), written) : written;
-  const { workflow, diagnostics, inline } = readWorkflow(workspace, shown);
-  return { workflow, diagnostics, inline, document: shown, file: shown, real };
+  const { workflow, diagnostics, inline, place } = read(shown);
+  return { workflow, diagnostics, inline, place, document: shown, file: shown, real };
 }
 
 function realOf({ host }: Workspace, document: WorkflowDocument): string[] {

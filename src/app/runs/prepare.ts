@@ -30,7 +30,7 @@ import { plannableSkills } from "../skills/plannable.ts";
 import { faultOf } from "../skills/states.ts";
 import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles, configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
-import { type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
+import { type InnerWorkflow, type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
 import { recallMemory } from "./memory.ts";
 import {
   describeLikeSources,
@@ -75,8 +75,8 @@ interface RunRequest {
   readonly serving?: Serving;
   /** What stands in for the skills, as they are once their servers are opened; what of them can be planned alone is its affair. */
   readonly stage?: (entries: SkillEntries, writes: Settings["writes"]) => SkillEntries;
-  /** The file is named by a recording: nobody vouches for what it brings along, wherever it is. */
-  readonly isRecorded?: boolean;
+  /** What names the file: nobody vouches for what it brings along, wherever it is, and what it runs may be gone. */
+  readonly recorded?: RunRecord;
   /** In place of the workflow's own cool-down. */
   readonly cooling?: Cooling | undefined;
 }
@@ -99,7 +99,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
   const serving = request.serving ?? (choices.detached ? undefined : await openServing(settings.model, workspace));
   const sources = await readSources(workspace, read, request);
   const inner = await pinInner(workspace, read, request);
-  const remembers = !request.stage && !request.isRecorded && !isDryRun(read.input);
+  const remembers = !request.stage && !request.recorded && !isDryRun(read.input);
   const coolsDown = choices.coolDown !== false;
   const { input, fingerprint } = reach.redactor.value({
     input: read.input,
@@ -154,15 +154,18 @@ interface Read {
 }
 
 /** The workflow and its input; throws what is wrong with them. */
-function readRequest(workspace: Workspace, { document, input, isRecorded }: RunRequest): Read {
+function readRequest(workspace: Workspace, { document, input, recorded }: RunRequest): Read {
   const file = typeof document === "string" ? document : undefined;
-  const { workflow, diagnostics, inline } = readWorkflow(workspace, document);
+  const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
   if (!workflow) throw unrunnable(document, diagnostics);
   const checked = checkInput(workflow, input(workflow));
   if (hasErrors(checked.diagnostics)) {
     throw new SkillflowError("input.invalid", "the input does not fit", { diagnostics: checked.diagnostics });
   }
-  const { inner, findings } = readInner(workspace, { workflow, document, inline });
+  const { inner, findings } = readInner(workspace, {
+    ...{ workflow, document, inline, place },
+    ...defined("recorded", recorded?.inner),
+  });
   if (hasErrors(findings)) throw unrunnable(document, findings);
   const all = [{ workflow, file }, ...inner.values()];
   const shapes = all.flatMap((each) => checkOutputSchemas(each.workflow, each.file));
@@ -170,8 +173,8 @@ function readRequest(workspace: Workspace, { document, input, isRecorded }: RunR
   return {
     workflow,
     input: checked.input as JsonObject,
-    inline: isRecorded ? recordedSkills(workflow) : inline,
-    inner: isRecorded ? withRecordedSkills(inner) : inner,
+    inline: recorded ? recordedSkills(workflow) : inline,
+    inner: recorded ? withRecordedSkills(inner) : inner,
     findings: [...diagnostics, ...checked.diagnostics, ...findings],
     file,
   };
@@ -221,9 +224,17 @@ async function pinInner(
   { inner, input }: Read,
   request: RunRequest,
 ): Promise<NonNullable<RunRecord["inner"]>> {
-  const pinned = [...inner].map(async ([path, { workflow, document, file }]) => {
+  const ofFiles = new Map<string, Promise<RunRecord["sources"]>>();
+  const sourcesOf = ({ workflow, document, file, sources }: InnerWorkflow) => {
     const read = { workflow, input: file === undefined ? input : {}, file };
-    const sources = await readSources(workspace, read, { ...request, document });
+    const known = file === undefined ? undefined : ofFiles.get(file);
+    const found = known ?? sources ?? readSources(workspace, read, { ...request, document });
+    if (file !== undefined) ofFiles.set(file, Promise.resolve(found));
+    return found;
+  };
+  const pinned = [...inner].map(async ([path, each]) => {
+    const { workflow, file } = each;
+    const sources = await sourcesOf(each);
     return [path, { workflow, sources, ...defined("file", file) }] as const;
   });
   return Object.fromEntries(await Promise.all(pinned));

@@ -36,7 +36,7 @@ export async function prepareReplay(
   const input = () => record.input;
   const prepared =
     file !== undefined && existsSync(resolve(workspace.host.cwd, file))
-      ? await prepareRun(workspace, { document: file, input, runId, choices, connect, serving, isRecorded: true })
+      ? await prepareRun(workspace, { document: file, input, runId, choices, connect, serving, recorded: record })
       : {
           ...(await prepareRecorded(workspace, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },

@@ -150,7 +150,10 @@ function unknown(path: Diagnostic["path"], message: string, hint: string | undef
 async function nameFindings(
   workspace: Workspace,
   { nodes, tools }: TestSketch,
-  read: Pick<ReturnType<typeof readWorkflow>, "inline"> & { readonly workflow: Workflow; readonly document: string },
+  read: Pick<ReturnType<typeof readWorkflow>, "inline" | "place"> & {
+    readonly workflow: Workflow;
+    readonly document: string;
+  },
 ): Promise<Diagnostic[]> {
   const { inner } = readInner(workspace, read);
   const isKnownTool = toolsOf(await gatherAll(workspace.skills, [...inner.values(), read]));

@@ -159,9 +159,9 @@ async function probeAll(
 /** With what was found where its skills are looked for; the rest is told skill by skill. */
 /** With the nodes of the workflows that its nodes run. */
 function soundWorkflow(workspace: Workspace, file: string) {
-  const { workflow, inline, diagnostics } = readWorkflow(workspace, file);
+  const { workflow, inline, place, diagnostics } = readWorkflow(workspace, file);
   if (workflow) {
-    const { inner } = readInner(workspace, { workflow, document: file, inline });
+    const { inner } = readInner(workspace, { workflow, document: file, inline, place });
     return {
       workflow: flatWorkflow(workflow, inner),
       documents: [...inner.values(), { workflow, inline }],

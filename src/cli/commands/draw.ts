@@ -24,9 +24,9 @@ export const graph: Action = async (io, [given = ""], flags) => {
   const workspace = openWorkspace(io.host, projectOptions(flags));
   const path = resolve(documentsOf(io.host), given);
   if (existsSync(path) && !given.endsWith(".jsonl")) {
-    const { workflow, inline, diagnostics } = readWorkflow(workspace, given);
+    const { workflow, inline, place, diagnostics } = readWorkflow(workspace, given);
     if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });
-    const { inner } = readInner(workspace, { workflow, document: given, inline });
+    const { inner } = readInner(workspace, { workflow, document: given, inline, place });
     const taint = await taintOf(workspace, { workflow, inline, inner });
     await io.outText(
       await draw(

@@ -165,8 +165,8 @@ export const ERRORS: Readonly<Record<ErrorCode, Explanation>> = {
     mend: "`skillflow resume RUN`, with another model if it happens again.",
   },
   "offline.refused": {
-    what: "Something beyond this machine would have been contacted, and the run is `--offline`. MCP servers that are commands are not started either.",
-    mend: "Run without `--offline`, or take that skill from the node.",
+    what: "Something beyond this machine would have been contacted, and the run is `--offline`. MCP servers that are commands are not started either, and states on a branch are not fetched.",
+    mend: "Run without `--offline`, take that skill from the node, or keep the state in a folder.",
   },
   "server.failed": {
     what: "A server failed: an MCP server or an agent that skillflow asks was lost, refused or sent nonsense; or skillflow's own server could not listen.",

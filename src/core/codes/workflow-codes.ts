@@ -171,7 +171,7 @@ edges:
     },
   },
   JUDGE_BUDGET: {
-    what: "More judge calls may be needed than `judge_budget` says (50 without it). Each judge counts once for each attempt of its node.",
+    what: "More judge calls may be needed than `judge_budget` says (50 without it). Each judge counts once for each attempt of its node, and in the workflow of a map once for each item that the map may take.",
     why: "Many evaluators of kind `judge`, or a high `retry.max`.",
     mend: "Raise `judge_budget`, or replace judges by evaluators of kind `value`, `function` or `evidence`, which ask no model. It is a warning; what a run may spend is bounded by `limits`.",
   },

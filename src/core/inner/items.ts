@@ -25,14 +25,19 @@ export interface Choice {
 /** Why items need not be looked at again, by their key. */
 export type Seen = (items: readonly { readonly key: string; readonly item: Json }[]) => ReadonlyMap<string, string>;
 
-const MOST_ITEMS = 100;
+const USUAL_ITEMS = 100;
 const LONGEST_KEY = 200;
+
+/** How many items one run takes at the most. */
+export function mostItems({ max_items = USUAL_ITEMS }: Pick<MapSettings, "max_items">): number {
+  return max_items;
+}
 
 export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen): Choice {
   const keyed = list.map((item, index) => ({ index, item, ...keyOf(map, item, index) }));
   const known = seen(keyed.flatMap(({ key, item, error }) => (error === undefined ? [{ key, item }] : [])));
   const taken = new Set<string>();
-  const most = map.max_items ?? MOST_ITEMS;
+  const most = mostItems(map);
   let running = 0;
   let left = 0;
   const items = keyed.flatMap(({ key, index, error }): Chosen[] => {

@@ -8,8 +8,8 @@ import { deepEqual, nearest } from "../values.ts";
 import { checkConditions } from "./check-conditions.ts";
 import { checkPaths } from "./check-paths.ts";
 import { inlineWorkflow } from "./inline.ts";
+import { checkJudgeBudget } from "./judge-budget.ts";
 
-const DEFAULT_JUDGE_BUDGET = 50;
 /** Looking for the near word is slow in a large graph; nobody reads that many. */
 const MOST_SUGGESTIONS = 50;
 
@@ -252,17 +252,6 @@ function checkEvaluatorNames(path: Diagnostic["path"], node: WorkflowNode): Diag
     const message = `two evaluators are named "${name}"; paths see the last one`;
     return again ? [warning("DUPLICATE_EVALUATOR", [...path, "eval", index, "name"], message)] : [];
   });
-}
-
-/** N27, D5. */
-function checkJudgeBudget({ nodes, judge_budget = DEFAULT_JUDGE_BUDGET }: Workflow): Diagnostic[] {
-  const expected = Object.values(nodes).reduce((sum, node) => {
-    const judges = (node.eval ?? []).filter((evaluator) => evaluator.kind === "judge").length;
-    return sum + judges * (1 + (node.retry?.max ?? 0));
-  }, 0);
-  if (expected <= judge_budget) return [];
-  const message = `up to ${expected} judge calls are expected, more than the judge_budget of ${judge_budget}`;
-  return [warning("JUDGE_BUDGET", ["judge_budget"], message)];
 }
 
 /** What a run's input has to be (W21-W27): all errors at once, and the input with its defaults. */

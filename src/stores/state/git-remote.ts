@@ -15,10 +15,12 @@ export interface Remote {
 export interface Checkout {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Only a folder of this machine will do. */
+  readonly offline?: boolean;
 }
 
 /** `origin` of the checkout around a directory. */
-export async function findRemote({ directory, env }: Checkout): Promise<Remote> {
+export async function findRemote({ directory, env, offline = false }: Checkout): Promise<Remote> {
   const git = gitIn({ directory, env });
   const top = await git(["rev-parse", "--show-toplevel"]);
   if (top.status !== 0) throw unreachable(`${directory} is in no git checkout that can be read: ${top.said}`);
@@ -27,6 +29,7 @@ export async function findRemote({ directory, env }: Checkout): Promise<Remote> 
   const local = settings.filter(({ scope, key }) => scope === "local" && !key.startsWith("user."));
   const url = local.find(({ key }) => key === "remote.origin.url")?.value;
   if (!url) throw unreachable("the checkout has no remote origin", "git remote add origin URL");
+  if (offline && pathOf(url) === undefined) throw beyond();
   const root = top.stdout.toString("utf8").replace(/\n$/, "");
   const named = new Map(settings.map(({ key, value }) => [key, value]));
   return {
@@ -84,6 +87,13 @@ function authorOf(named: ReadonlyMap<string, string>, env: Checkout["env"]): [st
     [`GIT_${who}_NAME`, env[`GIT_${who}_NAME`] || name],
     [`GIT_${who}_EMAIL`, env[`GIT_${who}_EMAIL`] || email],
   ]);
+}
+
+function beyond(): SkillflowError {
+  const message = "the state was not fetched from origin, which is another machine's: the run is offline";
+  return new SkillflowError("offline.refused", message, {
+    hint: "run without --offline, or name a folder: --state DIR",
+  });
 }
 
 export function unreachable(message: string, hint?: string): SkillflowError {

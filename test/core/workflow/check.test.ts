@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Workflow } from "../../../src/core/document/workflow.ts";
 import { checkWorkflow } from "../../../src/core/workflow/check.ts";
+import { checkJudgeBudget } from "../../../src/core/workflow/judge-budget.ts";
 import { codes, type NodeParts, workflowOf } from "../../harness.ts";
 
 const check = (workflow: Workflow, known: readonly string[] = []) => checkWorkflow(workflow, new Set(known));
@@ -217,6 +218,34 @@ describe("the judge budget (N27, D5)", () => {
     const found = check(workflowOf(nodes(retry), [], judge_budget === undefined ? {} : { judge_budget }));
     expect(codes(found)).toEqual(Array(warnings).fill("JUDGE_BUDGET"));
     expect(found.every(({ severity }) => severity === "warning")).toBe(true);
+  });
+});
+
+describe("the judges of workflows that nodes run", () => {
+  const judged = { name: "Look", instruction: "Look.", eval: [judge("x")] };
+  const inside = { nodes: { look: judged }, edges: [], entry: "look" };
+  const map = (max_items?: number) => ({
+    ...inside,
+    instruction: undefined,
+    map: { over: "input.list", as: "one", ...(max_items === undefined ? {} : { max_items }) },
+  });
+
+  test.each<[string, NodeParts, number | undefined, readonly string[]]>([
+    ["count once for each item of a map", map(3), 2, ["JUDGE_BUDGET"]],
+    ["fit where the map takes few items", map(3), 3, []],
+    ["count for a hundred items where nothing is said", map(), undefined, ["JUDGE_BUDGET"]],
+  ])("%s", (_, node, judge_budget, expected) => {
+    const found = check(workflowOf({ a: node }, [], judge_budget === undefined ? {} : { judge_budget }));
+    expect(codes(found).filter((code) => code === "JUDGE_BUDGET")).toEqual(expected);
+  });
+
+  test("count in files too", () => {
+    const called = workflowOf({ a: { eval: [judge("x"), judge("y")] } });
+    const workflow = { ...workflowOf({ a: {} }), judge_budget: 1 } as Workflow;
+    expect(checkJudgeBudget(workflow)).toEqual([]);
+    expect(codes(checkJudgeBudget(workflow, new Map([["a", { workflow: called as Workflow }]])))).toEqual([
+      "JUDGE_BUDGET",
+    ]);
   });
 });
 

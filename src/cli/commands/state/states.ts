@@ -11,7 +11,7 @@ import type { Flags, Io } from "../../io.ts";
 /** What runs remember, as people look at it. */
 
 export function statesAt(io: Io, flags: Flags): StateStore {
-  return openState(io.host, text(flags, "state"), openStore(io.host, projectOptions(flags).store).queue);
+  return openState(io.host, text(flags, "state"), { queue: openStore(io.host, projectOptions(flags).store).queue });
 }
 
 /** Which deltas were applied is nobody's affair. */

@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { readWorkflow } from "../../src/app/documents.ts";
+import { readInner } from "../../src/app/runs/inner.ts";
+import { makeProject } from "../cli/program.ts";
+import { workspaceAt } from "../protocol/webhooks/listening.ts";
+
+it("reads a file once that several nodes run", () => {
+  const calls = "nodes: { a: { name: A, call: ./in.yml }, b: { name: B, call: ./in.yml } }";
+  const cwd = makeProject({
+    "w.yml": `id: w\nname: W\nentry: a\n${calls}\nedges: [{ from: a, to: b }]\n`,
+    "in.yml": "id: in\nname: In\nentry: x\nnodes: { x: { name: X, instruction: Do. } }\nedges: []\n",
+  });
+  const workspace = workspaceAt(cwd);
+  const { workflow, ...read } = readWorkflow(workspace, "w.yml");
+  if (!workflow) throw new Error("w.yml is not sound");
+  const { inner } = readInner(workspace, { ...read, workflow, document: "w.yml" });
+  expect(inner.get("b")?.workflow).toBeDefined();
+  expect(inner.get("b")?.workflow).toBe(inner.get("a")?.workflow);
+});
