@@ -61,7 +61,7 @@ function readUri(said: unknown, links: Links | undefined): string {
   return uri;
 }
 
-function cut(said: unknown, most: number): string | undefined {
+export function cut(said: unknown, most: number): string | undefined {
   if (typeof said !== "string") return undefined;
   return said.length > most ? `${said.slice(0, most)}…` : said;
 }

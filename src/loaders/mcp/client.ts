@@ -7,6 +7,7 @@ import { type Auth, openAuth } from "./auth.ts";
 import type { Links } from "./links.ts";
 import type { AuthPlaces } from "./logins.ts";
 import type { Processes } from "./processes.ts";
+import { promptReader } from "./prompts.ts";
 import { resourceReader } from "./resources.ts";
 import { readResult } from "./results.ts";
 import { reach, type Server } from "./server.ts";
@@ -51,6 +52,8 @@ export interface McpConnection {
 }
 
 const CONNECT_MS = 30_000;
+/** A server that is connected is waited for so long, for what can be told later. */
+const LIST_MS = 5000;
 
 /**
  * Connects a skill's MCP server and lists its tools; throws a plain Error that says why it cannot be used. A server
@@ -87,9 +90,10 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
     const session = await current.catch(() => undefined);
     await session?.close();
   };
+  const readers = await readersOf(server, first, options);
   return {
     tools: first.tools.map((tool) => connectTool(server, tool, options)),
-    readers: readersOf(server, first, options),
+    readers,
     close() {
       closing ??= closeAll();
       return closing;
@@ -108,9 +112,18 @@ async function authOf(
 }
 
 /** Of names that none of the server's own tools has. */
-function readersOf(server: Server, session: Session, { config, links }: McpOptions): readonly Tool[] {
-  const reader = links && resourceReader(server, session, { said: saidOf(config), links });
-  return reader && !session.tools.some(({ name }) => name === reader.name) ? [reader] : [];
+async function readersOf(server: Server, session: Session, options: McpOptions): Promise<readonly Tool[]> {
+  const { config, links, isLocked = false, timeoutMs = CONNECT_MS, signal, onWarning: warn } = options;
+  if (!links) return [];
+  const deadline = AbortSignal.timeout(Math.min(timeoutMs, LIST_MS));
+  const listing = { isLocked, signal: signal ? AbortSignal.any([signal, deadline]) : deadline, warn };
+  const said = saidOf(config);
+  const readers = [
+    resourceReader(server, session, { said, links }),
+    await promptReader(server, session, { said, links, ...listing }),
+  ];
+  const isTaken = ({ name }: Tool) => session.tools.some((tool) => tool.name === name);
+  return readers.filter((reader) => reader !== undefined).filter((reader) => !isTaken(reader));
 }
 
 function connectTool(server: Server, tool: ListedTool, { isLocked, links }: McpOptions): ServedTool {

@@ -9,6 +9,7 @@ export interface Links {
 }
 
 export const READ_RESOURCE = "read_resource";
+export const READ_PROMPT = "read_prompt";
 export const LONGEST_URI = 2048;
 const MOST_LINKS = 10_000;
 
@@ -38,11 +39,18 @@ export function recordedLinks({ skills }: Pick<RunRecord, "skills">, events: rea
 
 /** Of a result as `readResult` gives it, or of the list of a server's resources. */
 function linksIn(output: Json, tool: string): string[] {
-  const list = isObject(output) && tool === READ_RESOURCE ? (output as JsonObject).resources : output;
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((entry) => {
+  return entriesOf(output, tool).flatMap((entry) => {
     if (!isObject(entry)) return [];
     const { type, uri } = entry;
     return typeof uri === "string" && (type === "resource_link" || type === "resource") ? [uri] : [];
   });
+}
+
+function entriesOf(output: Json, tool: string): readonly unknown[] {
+  const { resources, messages } = isObject(output) ? (output as JsonObject) : {};
+  if (tool === READ_RESOURCE && Array.isArray(resources)) return resources;
+  if (tool === READ_PROMPT && Array.isArray(messages)) {
+    return messages.flatMap((message) => (isObject(message) ? (message as JsonObject).content : []));
+  }
+  return Array.isArray(output) ? output : [];
 }
