@@ -85,5 +85,6 @@ export {
   summarise,
   timeField,
 } from "./skill-telemetry.ts";
+export { describeTrace, type TraceSpan, traceShape } from "./skill-traces.ts";
 export { memoryStore } from "./stores/memory.ts";
 export { memoryState } from "./stores/state/memory.ts";

@@ -69,8 +69,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "skill-http": ["core"],
   "skill-service": ["skill-http", "core"],
   "skill-telemetry": ["skill-http", "core"],
+  "skill-traces": ["skill-http"],
   library: ["app", "process-host", "core"],
-  index: ["library", "core", "loaders", "stores", "skill-http", "skill-service", "skill-telemetry"],
+  index: ["library", "core", "loaders", "stores", "skill-http", "skill-service", "skill-telemetry", "skill-traces"],
   testing: ["core", "models", "stores", "loaders", "own-files"],
 };
 

@@ -30,6 +30,7 @@ import * as prometheus from "./services/prometheus.ts";
 import type { ModelService } from "./services/script.ts";
 import * as sentry from "./services/sentry.ts";
 import * as slack from "./services/slack.ts";
+import * as tempo from "./services/tempo.ts";
 
 /** What those get who install the package: what it weighs, what it brings, and that all of it works from there. */
 
@@ -273,12 +274,13 @@ async function skillCalls(): Promise<readonly SkillCall[]> {
 
 /** Of the skills that tell of alerts, incidents and deliveries. */
 async function operationCalls(): Promise<readonly SkillCall[]> {
-  const [onGrafana, onPagerduty, onGitlab, onJira, onCloudwatch] = await Promise.all([
+  const [onGrafana, onPagerduty, onGitlab, onJira, onCloudwatch, onTempo] = await Promise.all([
     start(grafana.startGrafana()),
     start(pagerduty.startPagerDuty()),
     start(gitlab.startGitLab()),
     start(jira.startJira()),
     start(cloudwatch.startCloudWatch()),
+    start(tempo.startTempo()),
   ]);
   return [
     {
@@ -295,6 +297,11 @@ async function operationCalls(): Promise<readonly SkillCall[]> {
       tool: "gitlab_list_pipelines",
       input: {},
       env: { GITLAB_URL: onGitlab.url, GITLAB_TOKEN: gitlab.TOKEN, GITLAB_PROJECT: gitlab.PROJECT },
+    },
+    {
+      tool: "tempo_get_trace",
+      input: { trace: tempo.TRACE },
+      env: { TEMPO_URL: onTempo.url, TEMPO_TOKEN: tempo.TOKEN },
     },
     {
       tool: "jira_get_issue",

@@ -67,6 +67,7 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     }),
     fails: /42501|permission denied|does not allow/,
   },
+  tempo: { asked: ["search_traces", { query: "{status=error}" }], ...SERVICES.tempo },
 };
 
 const ASKED = Object.entries(VENDORS).filter(([id]) => !UNPUBLISHED.includes(id));

@@ -14,6 +14,7 @@ import * as pagerduty from "./pagerduty.ts";
 import * as prometheus from "./prometheus.ts";
 import * as sentry from "./sentry.ts";
 import * as slack from "./slack.ts";
+import * as tempo from "./tempo.ts";
 
 /** The vendors of the built-in skills on loopback, each with the config that its skill has for it. */
 
@@ -97,6 +98,7 @@ export const VENDORS = {
       SLACK_API_URL: `${url}/api`,
     }),
   },
+  tempo: { start: tempo.startTempo, env: (url) => ({ TEMPO_URL: url, TEMPO_TOKEN: tempo.TOKEN }) },
 } satisfies Readonly<Record<string, Vendor>>;
 
 /** Those whose published contract is not here: it stands beside the checkout. */

@@ -33,6 +33,7 @@ export function environmentText({ variables }: Survey): string {
       "grafana",
       "prometheus",
       "loki",
+      "tempo",
       "elasticsearch",
       "kubernetes",
       "cloudwatch",

@@ -30,7 +30,7 @@ export interface Variable {
 }
 
 const READERS = [
-  ...["logs", "git", "sentry", "datadog", "betterstack", "grafana", "prometheus", "loki", "elasticsearch"],
+  ...["logs", "git", "sentry", "datadog", "betterstack", "grafana", "prometheus", "loki", "tempo", "elasticsearch"],
   ...["kubernetes", "cloudwatch", "postgres", "pagerduty", "gitlab"],
 ];
 const TELLERS = ["slack", "linear", "jira"];

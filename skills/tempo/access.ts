@@ -1,0 +1,14 @@
+import type { ToolContext } from "skillflow";
+import * as z from "zod";
+import { NEEDS, periodParameters, withTempo } from "./service.ts";
+
+/** Asks for one trace of the last minutes. */
+export async function describeAccess(context: ToolContext): Promise<string> {
+  const told = await withTempo(context, async (ask) => {
+    const query = { q: "{}", limit: 1, ...periodParameters({ from: "now-10m" }) };
+    const answer = z.object({ traces: z.array(z.unknown()).nullish() });
+    const { traces } = await ask({ path: ["api", "search"], query, needs: NEEDS, answer });
+    return traces?.length ? "it shows traces" : "it answers, and has no trace of the last ten minutes";
+  });
+  return String(told);
+}

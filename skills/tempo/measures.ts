@@ -1,0 +1,143 @@
+import { defineTool, firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise } from "skillflow";
+import * as z from "zod";
+import {
+  answered,
+  attribute,
+  attributesOf,
+  from,
+  NEEDS,
+  periodParameters,
+  query,
+  secondsOf,
+  text,
+  to,
+  withTempo,
+} from "./service.ts";
+
+export const measureTools = [
+  defineTool({
+    name: "measure_spans",
+    description:
+      "Evaluates TraceQL that gives numbers, over a period: rates, errors and latencies by service or route, each series with its peak, first and last value and a few points. Dear over long periods. The first thing to ask: who fails, since when.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: query.describe(
+        "{status=error} | rate() by (resource.service.name), or {kind=server} | quantile_over_time(duration, .95) by (span.http.route).",
+      ),
+      from,
+      to,
+      step: z
+        .string()
+        .regex(/^[1-9]\d{0,4}[smh]$/)
+        .optional()
+        .describe("5m. Default what gives 60 points."),
+      points: z.int().min(0).max(60).optional().describe("Shown of each series; default 20, 0 for none."),
+      limit: z.int().min(1).max(30).optional().describe("Series, highest peak first; default 10."),
+    }),
+    output_schema: resultSchema(
+      {
+        from: "text",
+        to: "text",
+        step: "text",
+        series: [{ labels: "any", ...seriesSummary }],
+        series_total: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "series",
+      "series_total",
+    ),
+    handler: (input, context) =>
+      withTempo(context, async (ask) => {
+        const period = periodOf(input);
+        const step = input.step ?? `${Math.max(15, Math.ceil((period.to - period.from) / 60_000))}s`;
+        const told = await ask({
+          path: ["api", "metrics", "query_range"],
+          query: { q: input.query, ...secondsOf(period), step },
+          needs: NEEDS,
+          instead:
+            "This Tempo evaluates no metrics of spans: search_traces finds some, the skill prometheus may have their metrics.",
+          answer: seriesAnswer,
+        });
+        const all = (told.series ?? []).map(({ labels, samples }) => {
+          const points = (samples ?? []).map(({ timestampMs, value }) => [Number(timestampMs), value ?? 0] as const);
+          return { labels: attributesOf(labels), ...summarise(points, input.points ?? 20) };
+        });
+        const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
+        const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+        return {
+          from: isoTime(period.from),
+          to: isoTime(period.to),
+          step,
+          series: shown,
+          series_total: all.length,
+          left_out,
+          note:
+            all.length === 0 ? "The query is valid and no span of this period fits: nothing was measured." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_attributes",
+    description:
+      "Lists the attributes that spans have, or with `attribute` the values of one: which services, routes, versions, status codes there are. Cheap; before a query is written.",
+    effect: "read",
+    input_schema: z.strictObject({
+      attribute: z
+        .string()
+        .max(200)
+        .regex(/^[A-Za-z.][A-Za-z0-9_.:-]*$/)
+        .optional()
+        .describe(
+          "With its scope: resource.service.name, span.http.route; name, status. Without: the attributes' names.",
+        ),
+      query: query.optional().describe('Only of spans with this: {resource.service.name="checkout"}.'),
+      contains: z.string().min(1).max(200).optional().describe("In the name or value."),
+      from,
+      to,
+      limit: z.int().min(1).max(200).optional().describe("Default 60."),
+    }),
+    output_schema: resultSchema({ values: ["text"], matching: "number", left_out: "number", note: "text" }, "values"),
+    handler: (input, context) =>
+      withTempo(context, async (ask) => {
+        const asked = { query: { ...periodParameters(input), q: input.query }, needs: NEEDS };
+        const all = input.attribute
+          ? (
+              await ask({
+                path: ["api", "v2", "search", "tag", input.attribute, "values"],
+                ...asked,
+                answer: valuesAnswer,
+              })
+            ).tagValues?.map(({ value }) => String(value))
+          : (await ask({ path: ["api", "v2", "search", "tags"], ...asked, answer: tagsAnswer })).scopes?.flatMap(
+              scoped,
+            );
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = (all ?? []).filter((value) => value.toLowerCase().includes(words));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 60);
+        const none = "No span of this period has it: check the scope, resource. or span., and the period.";
+        return { values: shown, matching: matching.length, left_out, note: all?.length ? undefined : none };
+      }),
+  }),
+];
+
+const seriesAnswer = answered({
+  series: z
+    .array(
+      z.object({
+        labels: z.array(attribute).nullish(),
+        samples: z
+          .array(z.object({ timestampMs: z.union([z.string(), z.number()]), value: z.number().nullish() }))
+          .nullish(),
+      }),
+    )
+    .nullish(),
+});
+const valuesAnswer = answered({ tagValues: z.array(z.object({ type: text, value: z.unknown() })).nullish() });
+const tag = z.object({ name: z.string(), tags: z.array(z.string()).nullish() });
+const tagsAnswer = answered({ scopes: z.array(tag).nullish() });
+
+/** As TraceQL names them: intrinsic ones alone have no scope. */
+function scoped({ name, tags }: z.infer<typeof tag>): readonly string[] {
+  return (tags ?? []).map((each) => (name === "intrinsic" ? each : `${name}.${each}`));
+}

@@ -1,0 +1,78 @@
+import {
+  type Ask,
+  authorization,
+  keyOf,
+  type Period,
+  periodOf,
+  type Service,
+  type ToolContext,
+  timeField,
+  withService,
+} from "skillflow";
+import * as z from "zod";
+
+const TEMPO: Service = {
+  name: "Tempo",
+  address: "TEMPO_URL",
+  keys: ["TEMPO_TOKEN"],
+  headers: (config) => {
+    const tenant = keyOf(config, "TEMPO_ORG_ID");
+    return {
+      ...authorization(keyOf(config, "TEMPO_USERNAME"), keyOf(config, "TEMPO_TOKEN")),
+      ...(tenant ? { "x-scope-orgid": tenant } : {}),
+    };
+  },
+};
+
+/** Does a tool's work on Tempo. */
+export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
+  return withService(TEMPO, context, work);
+}
+
+export const NEEDS = "the right to read traces: in Grafana Cloud the scope traces:read";
+
+export const query = z.string().min(1).max(4000);
+export const from = timeField.optional();
+export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601; default the last hour.");
+
+/** Tempo takes whole seconds; the end is that of the second which has begun. */
+export function secondsOf({ from: begin, to: end }: Period) {
+  return { start: Math.floor(begin / 1000), end: Math.ceil(end / 1000) };
+}
+
+export function periodParameters(input: { readonly from?: string | undefined; readonly to?: string | undefined }) {
+  return secondsOf(periodOf(input));
+}
+
+export const text = z.string().nullish().catch(undefined);
+export const number = z.coerce.number().nullish().catch(undefined);
+
+/** Tempo leaves out what is empty, but never all: an answer without any of these members is another's. */
+export function answered<Members extends z.ZodRawShape>(members: Members) {
+  const answer = z.object({ ...members, metrics: z.unknown().optional() });
+  return answer.refine((told) => Object.values(told).some((member) => member !== undefined && member !== null));
+}
+
+/** A value as OpenTelemetry wraps it, by what it is. */
+export const attribute = z.object({
+  key: z.string(),
+  value: z.record(z.string(), z.unknown()).nullish().catch(undefined),
+});
+type Attribute = z.infer<typeof attribute>;
+
+export function attributesOf(list: readonly Attribute[] | null | undefined): Record<string, unknown> {
+  return Object.fromEntries((list ?? []).map(({ key, value }) => [key, unwrapped(value)]));
+}
+
+function unwrapped(value: Attribute["value"]): unknown {
+  const [kind, inner] = Object.entries(value ?? {})[0] ?? [];
+  if (kind === "intValue" || kind === "doubleValue") return Number(inner);
+  if (kind === "stringValue" || kind === "boolValue") return inner;
+  return inner === undefined ? undefined : JSON.stringify(inner);
+}
+
+/** Nanoseconds since 1970, as text or as a number, in milliseconds. */
+export function milliseconds(nanoseconds: unknown): number {
+  const digits = String(nanoseconds ?? "");
+  return /^\d+$/.test(digits) ? Number(BigInt(digits) / 1000n) / 1000 : 0;
+}

@@ -1,0 +1,217 @@
+import { clip, defineTool, describeTrace, isoTime, resultSchema, type TraceSpan, traceShape } from "skillflow";
+import * as z from "zod";
+import {
+  answered,
+  attribute,
+  attributesOf,
+  from,
+  milliseconds,
+  NEEDS,
+  number,
+  periodParameters,
+  query,
+  text,
+  to,
+  withTempo,
+} from "./service.ts";
+
+const TRACE = {
+  trace: "text",
+  service: "text",
+  name: "text",
+  at: "text",
+  duration_ms: "number",
+  services: "any",
+  matched: "number",
+  spans: [{ name: "text", duration_ms: "number", attributes: "any" }],
+} as const;
+
+export const traceTools = [
+  defineTool({
+    name: "search_traces",
+    description:
+      "Finds traces by TraceQL, with the spans that fit: failed or slow requests of a service. Which of all fitting ones come is chance; narrow the period. Counts and latencies over time: measure_spans; one whole: get_trace.",
+    effect: "read",
+    input_schema: z.strictObject({
+      query: query.describe('{resource.service.name="checkout" && status=error}, or && span:duration>2s.'),
+      from,
+      to,
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+      longest_first: z.boolean().optional().describe("Of those found; default the newest first."),
+    }),
+    output_schema: resultSchema({ traces: [TRACE], note: "text" }, "traces"),
+    handler: (input, context) =>
+      withTempo(context, async (ask) => {
+        const limit = input.limit ?? 20;
+        const told = await ask({
+          path: ["api", "search"],
+          query: { q: input.query, ...periodParameters(input), limit, spss: 3 },
+          needs: NEEDS,
+          answer: searchAnswer,
+        });
+        const found = (told.traces ?? []).map(briefOf);
+        const sorted = found.sort((a, b) =>
+          input.longest_first ? (b.duration_ms ?? 0) - (a.duration_ms ?? 0) : (a.at ?? "") < (b.at ?? "") ? 1 : -1,
+        );
+        return { traces: sorted, note: noteOf(found.length, limit) };
+      }),
+  }),
+  defineTool({
+    name: "get_trace",
+    description:
+      "Reads one trace as a tree: where the time went (each span's own time, summed up by service), what failed, and when in the request. Of a large one the failed and the longest spans with those above them.",
+    effect: "read",
+    input_schema: z.strictObject({
+      trace: z
+        .string()
+        .max(32)
+        .regex(/^[0-9a-fA-F]{1,32}$/)
+        .describe("Its id, from search_traces, a log line or an exemplar."),
+      limit: z.int().min(1).max(100).optional().describe("Spans; default 40."),
+      attributes: z
+        .array(z.string().min(1).max(100))
+        .max(20)
+        .optional()
+        .describe("Shown of each span; default the usual ones of HTTP, RPC, databases and errors: db.query.text."),
+    }),
+    output_schema: resultSchema({ trace: "text", ...traceShape, note: "text" }, "trace", "spans"),
+    handler: (input, context) =>
+      withTempo(context, async (ask) => {
+        const told = await ask({
+          path: ["api", "traces", input.trace],
+          needs: NEEDS,
+          instead: "It is older than traces are kept, was not sampled, or the id is another: search_traces finds ids.",
+          answer: traceAnswer,
+        });
+        const spans = (told.batches ?? told.resourceSpans ?? []).flatMap(spansOf);
+        const note = spans.length === 0 ? "Tempo has the trace, and no span of it." : undefined;
+        return {
+          trace: input.trace,
+          ...describeTrace(spans, { most: input.limit ?? 40, attributes: input.attributes }),
+          note,
+        };
+      }),
+  }),
+];
+
+function noteOf(found: number, limit: number): string | undefined {
+  if (found === 0)
+    return "The query is valid and no trace of this period fits: list_attributes tells names and values.";
+  return found >= limit ? "There are more: narrow the query or the period, or count with measure_spans." : undefined;
+}
+
+const searchAnswer = answered({
+  traces: z
+    .array(
+      z.object({
+        traceID: z.string(),
+        rootServiceName: text,
+        rootTraceName: text,
+        startTimeUnixNano: text,
+        durationMs: number,
+        serviceStats: z
+          .record(z.string(), z.object({ spanCount: number, errorCount: number }))
+          .nullish()
+          .catch(undefined),
+        spanSets: z
+          .array(
+            z.object({
+              matched: number,
+              spans: z
+                .array(
+                  z.object({
+                    name: text,
+                    durationNanos: text,
+                    attributes: z.array(attribute).nullish().catch(undefined),
+                  }),
+                )
+                .nullish(),
+            }),
+          )
+          .nullish()
+          .catch(undefined),
+      }),
+    )
+    .nullish(),
+});
+
+function briefOf(found: NonNullable<z.infer<typeof searchAnswer>["traces"]>[number]) {
+  const sets = found.spanSets ?? [];
+  return {
+    trace: found.traceID,
+    service: found.rootServiceName,
+    name: found.rootTraceName,
+    at: isoTime(milliseconds(found.startTimeUnixNano)),
+    duration_ms: found.durationMs,
+    services: found.serviceStats,
+    matched: sets.reduce((sum, { matched }) => sum + (matched ?? 0), 0) || undefined,
+    spans: sets
+      .flatMap(({ spans }) => spans ?? [])
+      .slice(0, 3)
+      .map(({ name, durationNanos, attributes }) => ({
+        name: name && clip(name, 200),
+        duration_ms: milliseconds(durationNanos),
+        attributes: attributesOf(attributes),
+      })),
+  };
+}
+
+const span = z.object({
+  spanId: z.string(),
+  parentSpanId: text,
+  name: text,
+  kind: z.unknown().optional(),
+  startTimeUnixNano: z.unknown().optional(),
+  endTimeUnixNano: z.unknown().optional(),
+  attributes: z.array(attribute).nullish().catch(undefined),
+  status: z.object({ code: z.unknown().optional(), message: text }).nullish().catch(undefined),
+  events: z
+    .array(z.object({ name: text, attributes: z.array(attribute).nullish().catch(undefined) }))
+    .nullish()
+    .catch(undefined),
+});
+const spanLists = z.array(z.object({ spans: z.array(span).nullish() })).nullish();
+const batch = z.object({
+  resource: z
+    .object({ attributes: z.array(attribute).nullish() })
+    .nullish()
+    .catch(undefined),
+  scopeSpans: spanLists,
+  instrumentationLibrarySpans: spanLists,
+});
+/** Older Tempos call batches what OpenTelemetry calls resourceSpans. */
+const traceAnswer = answered({ batches: z.array(batch).nullish(), resourceSpans: z.array(batch).nullish() });
+
+function spansOf({ resource, scopeSpans, instrumentationLibrarySpans }: z.infer<typeof batch>): TraceSpan[] {
+  const own = attributesOf(resource?.attributes);
+  const spans = (scopeSpans ?? instrumentationLibrarySpans ?? []).flatMap((scope) => scope.spans ?? []);
+  return spans.map((one) => {
+    const thrown = attributesOf(one.events?.find(({ name }) => name === "exception")?.attributes);
+    const start = milliseconds(one.startTimeUnixNano);
+    return {
+      id: idOf(one.spanId) ?? one.spanId,
+      parent: idOf(one.parentSpanId),
+      service: String(own["service.name"] ?? "unknown"),
+      name: one.name ?? "",
+      kind: kindOf(one.kind),
+      start,
+      duration: Math.max(0, milliseconds(one.endTimeUnixNano) - start),
+      failed: one.status?.code === 2 || one.status?.code === "STATUS_CODE_ERROR",
+      message: one.status?.message || undefined,
+      attributes: { ...own, ...thrown, ...attributesOf(one.attributes) },
+    };
+  });
+}
+
+/** Ids come in hexadecimal digits, or as bytes in base64. */
+function idOf(id: string | null | undefined): string | undefined {
+  if (!id) return undefined;
+  return /^[0-9a-f]{16}$/i.test(id) ? id : Buffer.from(id, "base64").toString("hex");
+}
+
+const KINDS = ["unspecified", "internal", "server", "client", "producer", "consumer"];
+
+function kindOf(kind: unknown): string | undefined {
+  if (typeof kind === "number") return KINDS[kind];
+  return typeof kind === "string" ? kind.replace(/^SPAN_KIND_/, "").toLowerCase() : undefined;
+}

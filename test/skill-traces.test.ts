@@ -1,0 +1,44 @@
+import { describeTrace, type TraceSpan } from "skillflow";
+import { describe, expect, it } from "vitest";
+
+const span = (id: string, parent: string | undefined, start: number, duration: number, more: Partial<TraceSpan> = {}) =>
+  ({ id, parent, service: "shop", name: id, start, duration, failed: false, attributes: {}, ...more }) as TraceSpan;
+
+const TREE = [
+  span("c", "b", 120, 50, { service: "db", attributes: { "db.system": "postgresql", other: 1 } }),
+  span("a", undefined, 100, 100),
+  span("b", "a", 110, 80),
+  span("d", "b", 150, 60, { failed: true, message: "gone" }),
+];
+
+describe("a trace that is told", () => {
+  it("stands in the order in which its spans call each other, with the time that each took itself", () => {
+    const { spans, ...whole } = describeTrace(TREE, { most: 10 });
+    expect(spans.map(({ span: id, depth, at_ms, own_ms }) => [id, depth, at_ms, own_ms])).toEqual([
+      ["a", 0, 0, 20],
+      ["b", 1, 10, 10],
+      ["c", 2, 20, 50],
+      ["d", 2, 50, 60],
+    ]);
+    expect(whole).toMatchObject({ duration_ms: 110, spans_total: 4, errors: 1, left_out: undefined });
+    expect(whole.services).toEqual([
+      { service: "shop", spans: 3, errors: 1, own_ms: 90 },
+      { service: "db", spans: 1, errors: 0, own_ms: 50 },
+    ]);
+    expect(spans[2]?.attributes).toEqual({ "db.system": "postgresql" });
+    expect(describeTrace(TREE, { most: 10, attributes: ["other"] }).spans[2]?.attributes).toEqual({ other: 1 });
+  });
+
+  it("that is too large shows what failed first, with what called it, and counts the rest", () => {
+    const many = Array.from({ length: 50 }, (_, at) => span(`x${at}`, "a", 100, 1));
+    const { spans, left_out } = describeTrace([...TREE, ...many], { most: 3 });
+    expect([spans.map(({ span: id }) => id), left_out]).toEqual([["a", "b", "d"], 51]);
+  });
+
+  it("begins with spans whose parents are lost, and counts as left out what calls itself in a circle", () => {
+    const circle = [span("a", "b", 0, 10), span("b", "a", 0, 10), span("c", "lost", 5, 5), span("e", "e", 1, 1)];
+    const { spans, left_out } = describeTrace(circle, { most: 10 });
+    expect([spans.map(({ span: id }) => id), left_out]).toEqual([["e", "c"], 2]);
+    expect(describeTrace([], { most: 10 })).toMatchObject({ spans: [], spans_total: 0, started: undefined });
+  });
+});
