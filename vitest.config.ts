@@ -9,6 +9,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const SHARING = [
   ...[
     "action",
+    "adversary",
     "app",
     "cli",
     "core",
@@ -18,14 +19,12 @@ const SHARING = [
     "protocol",
     "reports",
     "run",
+    "sandbox",
     "skills",
     "stores",
   ].map((room) => `test/${room}/**/*.test.ts`),
   "test/*.test.ts",
 ];
-
-/** The same, where the working directory is the process's own, which threads cannot change. */
-const MOVING = ["adversary", "sandbox"].map((room) => `test/${room}/**/*.test.ts`);
 
 export default defineConfig({
   resolve: {
@@ -46,9 +45,9 @@ export default defineConfig({
     server: { deps: { external: [/\/installation-\w+\/dist\//] } },
     reporters: ["default", "./test/summary-reporter.ts"],
     projects: [
-      { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: [...SHARING, ...MOVING] } },
-      { extends: true, test: { name: "moving", include: MOVING, pool: "forks", isolate: false } },
-      { extends: true, test: { name: "sharing", include: SHARING, pool: "threads", isolate: false } },
+      { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },
+      // Processes, not threads: to start a program costs by what its parent holds, and each has a working directory.
+      { extends: true, test: { name: "sharing", include: SHARING, pool: "forks", isolate: false } },
     ],
   },
 });

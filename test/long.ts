@@ -12,6 +12,16 @@ export function spreadOf<Row>(rows: readonly Row[], count: number): readonly Row
   return Array.from({ length: count }, (_, index) => rows[Math.floor((index * rows.length) / count)] as Row);
 }
 
+/** The next few of them whenever it is asked: over many tables, each of them has its turn in some. */
+export function turnOf<Row>(rows: readonly Row[], count = 4): readonly Row[] {
+  if (LONG || rows.length <= count) return rows;
+  const from = turns.get(rows) ?? 0;
+  turns.set(rows, from + count);
+  return Array.from({ length: count }, (_, index) => rows[(from + index) % rows.length] as Row);
+}
+
+const turns = new WeakMap<readonly unknown[], number>();
+
 /** How often a property is tried: a quarter of `all` unless the long forms are wanted. */
 export function runsOf(all: number): number {
   return LONG ? all : Math.ceil(all / 4);

@@ -1,8 +1,41 @@
-import type { Reporter, TestModule } from "vitest/node";
+import { spawnSync } from "node:child_process";
+import { relative } from "node:path";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
+import { longer } from "./long.ts";
 
-/** Ends a test run with one plain line: `N passed, N failed, N skipped`. */
+/** How long nothing may happen: a loop without end in a test file lets no time limit end it. */
+const MOST_SILENCE_MS = longer(180_000);
+
+/** Ends a test run with one plain line, `N passed, N failed, N skipped`, or, where nothing happens any more, with what is stuck. */
 export default class SummaryReporter implements Reporter {
+  readonly #running = new Set<string>();
+  #vitest: Vitest | undefined;
+  #silence: NodeJS.Timeout | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunStart(): void {
+    this.#silence = setTimeout(() => this.#giveUp(), MOST_SILENCE_MS);
+  }
+
+  onTestModuleQueued({ moduleId }: TestModule): void {
+    this.#running.add(moduleId);
+    this.#silence?.refresh();
+  }
+
+  onTestCaseResult(): void {
+    this.#silence?.refresh();
+  }
+
+  onTestModuleEnd({ moduleId }: TestModule): void {
+    this.#running.delete(moduleId);
+    this.#silence?.refresh();
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    clearTimeout(this.#silence);
     const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
     for (const module of modules) {
       const tests = [...module.children.allTests()];
@@ -11,5 +44,14 @@ export default class SummaryReporter implements Reporter {
     }
     const line = `${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped\n`;
     process.once("exit", () => process.stdout.write(line));
+  }
+
+  #giveUp(): void {
+    const files = [...this.#running].map((file) => relative(process.cwd(), file));
+    process.stderr.write(`No test ended for ${MOST_SILENCE_MS / 1000} seconds. Still running: ${files.join(", ")}\n`);
+    process.exitCode = 1;
+    // What loops hears no word: our workers are ended, and all else of the run with us.
+    spawnSync("pkill", ["-KILL", "-P", String(process.pid)]);
+    void this.#vitest?.exit(true);
   }
 }

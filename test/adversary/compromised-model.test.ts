@@ -10,7 +10,7 @@ import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.t
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
 import { runInside } from "../cli/inside.ts";
 import { type Ended, makeProject, readEvents, runProgram } from "../cli/program.ts";
-import { LONG, longer, sliceOf } from "../long.ts";
+import { LONG, longer, sliceOf, spreadOf } from "../long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
 import { attacker, choicesOf, disguises, FORGERIES, type Knowledge } from "./attacker.ts";
@@ -147,8 +147,8 @@ interface Attacked {
 const SCHEMAS = new Map(
   BUILT_IN.flatMap(({ id, tools }) => tools.map((tool) => [exposedName(id, tool.name), tool.input_schema] as const)),
 );
-const NAMES = [
-  ...BUILT_IN.flatMap(({ id, tools }) => tools.map((tool) => exposedName(id, tool.name))),
+const PUBLISHED = BUILT_IN.flatMap(({ id, tools }) => tools.map((tool) => exposedName(id, tool.name)));
+const UNHEARD_OF = [
   ...[
     "tool-maker_define_tool",
     "tool-maker_remove_tool",
@@ -186,7 +186,7 @@ async function attack({
   const evil = attacker({
     secrets: variables.flatMap((name) => secrets[name] ?? []),
     paths,
-    names: NAMES,
+    names: [...(workflow === EVERYTHING ? PUBLISHED : spreadOf(PUBLISHED, 30)), ...UNHEARD_OF],
     schemas: SCHEMAS,
     batch: 60,
     texts: LONG ? "all" : (texts ?? "share"),

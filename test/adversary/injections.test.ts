@@ -97,7 +97,12 @@ type Case = readonly [skill: string, kind: string, vendor: Vendor, injections: r
 /** Linear's service answers from its published schema, which is not everywhere. */
 const ANSWERING = Object.entries(VENDORS).filter(([skill]) => skill !== "linear" || linear.hasSchema);
 
-const CASES = ANSWERING.flatMap(([id, vendor]): Case[] => {
+/** In the short form: a tracker, a sink that is private and one that is public, what is measured, and skills of others. */
+const ATTACKED = ANSWERING.filter(
+  ([id]) => LONG || /^(github|sentry|slack|notification|prometheus|an A2A agent)$/.test(id),
+);
+
+const CASES = ATTACKED.flatMap(([id, vendor]): Case[] => {
   const each = INJECTIONS.map((injection): Case => [id, injection.kind, vendor, [injection]]);
   return [[id, EVERY, vendor, INJECTIONS], ...(LONG ? each : [])];
 });
@@ -133,7 +138,7 @@ describe("a model that obeys what strangers write", () => {
     },
   );
 
-  it.each(ANSWERING.filter(([id, { isSink }]) => !isSink && (LONG || /^(sentry|betterstack)$/.test(id))))(
+  it.each(ANSWERING.filter(([id, { isSink }]) => !isSink && (LONG || id === "sentry")))(
     "into the answers of %s writes where it may, so that the rows of the table can be others",
     async (id, vendor) => {
       const { service } = await obey(id, vendor, INJECTIONS, "allow");

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { SOURCES } from "../../src/cli/completion/values.ts";
 import type { CommandSpec } from "../../src/cli/table/command.ts";
 import { COMMANDS } from "../../src/cli/table/commands.ts";
+import { spreadOf } from "../long.ts";
 import { FLOW, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { installation, makeProject } from "./program.ts";
@@ -218,22 +219,25 @@ describe.skipIf(!hasTerminal)("bash", () => {
     ]);
   });
 
-  it.each([
-    "evil$(touch pwned).yml",
-    "evil`touch pwned`.yml",
-    "evil; touch pwned #.yml",
-    "evil'; touch pwned; '.yml",
-    'evil"; touch pwned; ".yml',
-    "evil && touch pwned.yml",
-    "evil ${IFS}.yml",
-    "evil>pwned.yml",
-  ])("takes a name for a word whatever is in it: %s", async (name) => {
-    for (const start of ["skillflow run ev", 'skillflow run "ev']) {
-      const cwd = makeProject({ [name]: FLOW });
-      const [words] = type(cwd, [start]);
-      expect(existsSync(join(cwd, "pwned"))).toBe(false);
-      if (!name.includes(">") && !start.includes('"')) expect(words).toEqual(["skillflow", "run", name]);
-    }
+  it.each(
+    spreadOf(
+      [
+        "evil$(touch pwned).yml",
+        "evil`touch pwned`.yml",
+        "evil; touch pwned #.yml",
+        "evil'; touch pwned; '.yml",
+        'evil"; touch pwned; ".yml',
+        "evil && touch pwned.yml",
+        "evil ${IFS}.yml",
+        "evil>pwned.yml",
+      ],
+      4,
+    ),
+  )("takes a name for a word whatever is in it: %s", async (name) => {
+    const cwd = makeProject({ [name]: FLOW });
+    const [words] = type(cwd, ["skillflow run ev", 'skillflow run "ev']);
+    expect(existsSync(join(cwd, "pwned"))).toBe(false);
+    if (!name.includes(">")) expect(words).toEqual(["skillflow", "run", name]);
   });
 
   it("runs nothing of the folder that it is used in", async () => {

@@ -107,7 +107,7 @@ describe("the process", () => {
   it(
     "loses nothing that it accepted and begins nothing twice, however often it is killed in a burst",
     async () => {
-      const [count, kills] = LONG ? [1000, 20] : [60, 3];
+      const [count, kills] = LONG ? [1000, 20] : [24, 2];
       const cwd = makeProject(FILES);
       let living = start(cwd);
       let killed = 0;

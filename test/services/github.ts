@@ -170,9 +170,9 @@ const LENGTHS: Readonly<Record<string, number>> = {
   ...{ title: 250, name: 250, description: 250 },
 };
 
-function swollen(value: Json, key: string): Json {
-  if (typeof value === "string") return value.padEnd(LENGTHS[key] ?? 0, ' é"\n');
-  if (Array.isArray(value)) return value.length === 0 ? value : Array.from({ length: 30 }, () => swollen(value[0], ""));
+function swollen(value: Json, key: string, most = 30_000): Json {
+  if (typeof value === "string") return value.padEnd(Math.min(LENGTHS[key] ?? 0, most), ' é"\n');
+  if (Array.isArray(value)) return value.length === 0 ? value : Array(30).fill(swollen(value[0], "", 8000));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([member, item]) => [member, swollen(item, member)]));
+  return Object.fromEntries(Object.entries(value).map(([member, item]) => [member, swollen(item, member, most)]));
 }

@@ -89,15 +89,22 @@ export function sendAnswer(response: ServerResponse, { status = 200, body, text,
   }
 }
 
-/** An answer with a client's patience in mind: thirty of everything, and texts of 30 KB where texts may be long. */
-export function swollen(value: Json, long: readonly string[], key = ""): Json {
-  if (typeof value === "string") return long.includes(key) ? value.padEnd(30_000, ' é"\n') : value;
+const LONGEST = [30_000, 8000, 2000];
+
+/**
+ * An answer with a client's patience in mind: thirty of everything, and texts of 30 KB where texts may be long, shorter
+ * ones in lists.
+ */
+export function swollen(value: Json, long: readonly string[], key = "", depth = 0): Json {
+  if (typeof value === "string") return long.includes(key) ? value.padEnd(LONGEST[depth] ?? 500, ' é"\n') : value;
   if (Array.isArray(value)) {
     const isPoint = value.length === 0 || typeof value[0] === "number";
-    return isPoint ? value : Array.from({ length: 30 }, () => swollen(value[0], long, key));
+    return isPoint ? value : Array(30).fill(swollen(value[0], long, key, depth + 1));
   }
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([member, item]) => [member, swollen(item, long, member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([member, item]) => [member, swollen(item, long, member, depth)]),
+  );
 }
 
 /** What is asked of a bare service is answered by this one. */

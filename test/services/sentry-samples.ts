@@ -164,7 +164,7 @@ export function floodOf(method: string, pathname: string): Json {
 
 const DEPTHS = [
   { most: 50, longest: 30_000 },
-  { most: 8, longest: 30_000 },
+  { most: 8, longest: 8000 },
   { most: 5, longest: 2000 },
 ] as const;
 

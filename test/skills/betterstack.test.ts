@@ -3,6 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import betterstack from "../../skills/betterstack/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { turnOf } from "../long.ts";
 import {
   exception,
   flood,
@@ -92,19 +93,19 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     expect(JSON.stringify(await call(name, context))).not.toContain("hunter2");
   });
 
-  it.each(REST)("%s says that the token is wrong when Better Stack answers 401", async (name) => {
+  it.each(turnOf(REST))("%s says that the token is wrong when Better Stack answers 401", async (name) => {
     const context = await start();
     const config = { ...context.config, BETTERSTACK_API_TOKEN: "another" };
     await expect(call(name, { ...context, config })).rejects.toThrow(/refused BETTERSTACK_API_TOKEN \(401 for /);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(REST)("%s says which token it takes when Better Stack answers 403", async (name) => {
+  it.each(turnOf(REST))("%s says which token it takes when Better Stack answers 403", async (name) => {
     const context = await start(always({ status: 403, body: { errors: "Forbidden" } }));
     await expect(call(name, context)).rejects.toThrow(/may not do this \(403 .*Forbidden\. It needs a global token/);
   });
 
-  it.each(REST)("%s says what to check when Better Stack answers 404", async (name) => {
+  it.each(turnOf(REST))("%s says what to check when Better Stack answers 404", async (name) => {
     const context = await start(always({ status: 404, body: { errors: "Resource was not found." } }));
     await expect(call(name, context)).rejects.toThrow(
       /Not found \(404 .*Resource was not found\. Check the id; .*another team/,
@@ -112,7 +113,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(REST)("%s tells what to change when Better Stack answers 422, in whatever form", async (name) => {
+  it.each(turnOf(REST))("%s tells what to change when Better Stack answers 422, in whatever form", async (name) => {
     const bodies: [JsonObject, RegExp][] = [
       [{ errors: "Too long", invalid_attributes: ["summary"] }, /invalid \(422 .*: Too long; invalid: summary\.$/],
       [{ errors: ["one", "two"] }, /: one; two\.$/],
@@ -126,26 +127,26 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     }
   });
 
-  it.each(NAMES)("%s waits as told after a 429 and then succeeds", async (name) => {
+  it.each(turnOf(NAMES))("%s waits as told after a 429 and then succeeds", async (name) => {
     const context = await start(always({ status: 429, body: {}, headers: { "retry-after": "0" } }, 1));
     await call(name, context);
     expect(service.refusals).toEqual([]);
     expect(service.requests.length).toBeGreaterThan(1);
   });
 
-  it.each(NAMES)("%s says until when to wait when that is long", async (name) => {
+  it.each(turnOf(NAMES))("%s says until when to wait when that is long", async (name) => {
     const context = await start(always({ status: 429, body: {}, headers: { "retry-after": "3600" } }));
     await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(READS)("%s asks again after a 502", async (name) => {
+  it.each(turnOf(READS))("%s asks again after a 502", async (name) => {
     const context = await start(always({ status: 502, text: "<html>", headers: { "retry-after": "0" } }, 1));
     await call(name, context);
     expect(service.requests).toHaveLength(2);
   });
 
-  it.each(READS)("%s gives up when Better Stack keeps failing", async (name) => {
+  it.each(turnOf(READS))("%s gives up when Better Stack keeps failing", async (name) => {
     const context = await start(always({ status: 503, body: {}, headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/failed \(503.*Try again later/);
     expect(service.requests).toHaveLength(3);
@@ -159,7 +160,7 @@ describe("every betterstack tool, against what Better Stack documents", () => {
     expect(service.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s says so when the answer is not JSON", async (name) => {
+  it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(always({ text: '{"data": [{"id' }));
     await expect(call(name, context)).rejects.toThrow(
       /not (JSON|rows of JSON): check BETTERSTACK_(API_URL|QUERY_ENDPOINT)/,
@@ -242,7 +243,7 @@ describe("comments and timelines", () => {
 });
 
 describe("pages", () => {
-  it.each(PAGED)("%s asks for the page and names the next one until there is none", async (name) => {
+  it.each(turnOf(PAGED))("%s asks for the page and names the next one until there is none", async (name) => {
     const context = await start(({ query }) => {
       const next = query["page"] === "3" ? 4 : null;
       return { body: { data: [], pagination: paginationOf("x", next) } };

@@ -3,6 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import datadog from "../../skills/datadog/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { turnOf } from "../long.ts";
 import { API_KEY, APP_KEY, flood, startDatadog } from "../services/datadog.ts";
 import { readPublished } from "../services/published.ts";
 import type { Answer, RestService, Script } from "../services/rest.ts";
@@ -93,49 +94,55 @@ describe("every datadog tool, against Datadog's published contract", () => {
     },
   );
 
-  it.each(NAMES)("%s says that a key is wrong when Datadog answers 401", async (name) => {
+  it.each(turnOf(NAMES))("%s says that a key is wrong when Datadog answers 401", async (name) => {
     const context = await start(always({ status: 401, body: { errors: ["Unauthorized"] } }));
     await expect(call(name, context)).rejects.toThrow(/did not take the keys \(401 .*DD_SITE/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s names the permission that is missing when Datadog answers 403 to a right key", async (name) => {
-    const context = await start(always({ status: 403, body: { errors: ["Forbidden"] } }));
-    await expect(call(name, context)).rejects.toThrow(
-      /DD_API_KEY is right, but DD_APP_KEY is wrong, or .* lack the permission [a-z_]+\. \(403 for .*: Forbidden/,
-    );
-  });
+  it.each(turnOf(NAMES))(
+    "%s names the permission that is missing when Datadog answers 403 to a right key",
+    async (name) => {
+      const context = await start(always({ status: 403, body: { errors: ["Forbidden"] } }));
+      await expect(call(name, context)).rejects.toThrow(
+        /DD_API_KEY is right, but DD_APP_KEY is wrong, or .* lack the permission [a-z_]+\. \(403 for .*: Forbidden/,
+      );
+    },
+  );
 
-  it.each(NAMES)("%s tells a wrong API key from a missing permission", async (name) => {
+  it.each(turnOf(NAMES))("%s tells a wrong API key from a missing permission", async (name) => {
     const context = await start();
     const config = { ...context.config, DD_API_KEY: "another" };
     await expect(call(name, { ...context, config })).rejects.toThrow(/refused DD_API_KEY: it is wrong, revoked/);
   });
 
-  it.each(NAMES)("%s says what to check when Datadog answers 404", async (name) => {
+  it.each(turnOf(NAMES))("%s says what to check when Datadog answers 404", async (name) => {
     const context = await start(always({ status: 404, body: { errors: ["Monitor not found"] } }));
     await expect(call(name, context)).rejects.toThrow(/Not found \(404 for .*Monitor not found\. Check the id; .*site/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s passes on what was invalid when Datadog answers 400 in either version's words", async (name) => {
-    const first = await start(always({ status: 400, body: { errors: ["Invalid group_state filters."] } }));
-    await expect(call(name, first)).rejects.toThrow(/invalid \(400 for .*: Invalid group_state filters\.$/);
-    await service.close();
-    const detailed = { title: "Invalid query", detail: "unbalanced quote", source: { pointer: "/filter/query" } };
-    const second = await start(always({ status: 422, body: { errors: [detailed] } }));
-    await expect(call(name, second)).rejects.toThrow(/Invalid query: unbalanced quote: \/filter\/query\.$/);
-    expect(service.requests).toHaveLength(1);
-  });
+  it.each(turnOf(NAMES))(
+    "%s passes on what was invalid when Datadog answers 400 in either version's words",
+    async (name) => {
+      const first = await start(always({ status: 400, body: { errors: ["Invalid group_state filters."] } }));
+      await expect(call(name, first)).rejects.toThrow(/invalid \(400 for .*: Invalid group_state filters\.$/);
+      await service.close();
+      const detailed = { title: "Invalid query", detail: "unbalanced quote", source: { pointer: "/filter/query" } };
+      const second = await start(always({ status: 422, body: { errors: [detailed] } }));
+      await expect(call(name, second)).rejects.toThrow(/Invalid query: unbalanced quote: \/filter\/query\.$/);
+      expect(service.requests).toHaveLength(1);
+    },
+  );
 
-  it.each(NAMES)("%s waits as told after a 429 and then succeeds", async (name) => {
+  it.each(turnOf(NAMES))("%s waits as told after a 429 and then succeeds", async (name) => {
     const context = await start(always({ status: 429, body: {}, headers: { "x-ratelimit-reset": "0" } }, 1));
     await call(name, context);
     expect(service.refusals).toEqual([]);
     expect(service.requests.length).toBeGreaterThan(1);
   });
 
-  it.each(NAMES)("%s says until when to wait when that is long", async (name) => {
+  it.each(turnOf(NAMES))("%s says until when to wait when that is long", async (name) => {
     const headers = { "x-ratelimit-reset": "3600", "x-ratelimit-name": "logs_public_search_api" };
     const context = await start(always({ status: 429, body: { errors: ["Rate limit"] }, headers }));
     await expect(call(name, context)).rejects.toThrow(
@@ -144,19 +151,19 @@ describe("every datadog tool, against Datadog's published contract", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(READS)("%s asks again after a 502", async (name) => {
+  it.each(turnOf(READS))("%s asks again after a 502", async (name) => {
     const context = await start(always({ status: 502, text: "<html>", headers: { "retry-after": "0" } }, 1));
     await call(name, context);
     expect(service.requests[1]?.url).toBe(service.requests[0]?.url);
   });
 
-  it.each(NAMES)("%s gives up when Datadog keeps failing", async (name) => {
+  it.each(turnOf(NAMES))("%s gives up when Datadog keeps failing", async (name) => {
     const context = await start(always({ status: 503, body: {}, headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/Datadog failed \(503 for .*Try again later/);
     expect(service.requests).toHaveLength(3);
   });
 
-  it.each(NAMES)("%s says so when the answer is not JSON", async (name) => {
+  it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(always({ text: '{"data": [{"id' }));
     await expect(call(name, context)).rejects.toThrow(/not JSON: check DD_API_URL/);
   });
@@ -306,7 +313,7 @@ describe("the site", () => {
 });
 
 describe("pages", () => {
-  it.each(SEARCHES)("%s goes on from a cursor and hands out the next one", async (name) => {
+  it.each(turnOf(SEARCHES))("%s goes on from a cursor and hands out the next one", async (name) => {
     const meta = { page: { after: "bmV4dA==" }, status: "done" };
     const context = await start(({ example }) => ({ body: { ...(example as JsonObject), meta } }));
     const result = await call(name, context, { ...INPUTS[name], cursor: "Zmlyc3Q=" });

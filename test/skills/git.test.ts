@@ -8,7 +8,7 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import skill from "../../skills/git/skill.ts";
 import { callTool } from "../contracts/skill.ts";
-import { LONG, runsOf } from "../long.ts";
+import { LONG, runsOf, turnOf } from "../long.ts";
 
 let root = "";
 let repo = "";
@@ -333,13 +333,16 @@ describe("hostile input", () => {
     "a\nb",
     "v1.0:README.md",
   ];
+  const NAMING = [
+    ["show", (name: string) => ({ commits: [name] })],
+    ["diff", (name: string) => ({ from: "v1.0", to: name })],
+    ["log", (name: string) => ({ from: name })],
+    ["read_file", (name: string) => ({ path: "README.md", ref: name })],
+  ] as const;
   test.each(names)("the name %j is refused everywhere", async (name) => {
-    await expect(call("show", { commits: [name] })).rejects.toThrow(/is no commit|no commit, branch or tag/);
-    await expect(call("diff", { from: "v1.0", to: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
-    await expect(call("log", { from: name })).rejects.toThrow(/is no commit|no commit, branch or tag/);
-    await expect(call("read_file", { path: "README.md", ref: name })).rejects.toThrow(
-      /is no commit|no commit, branch or tag/,
-    );
+    for (const [tool, inputOf] of turnOf(NAMING, 1)) {
+      await expect(call(tool, inputOf(name))).rejects.toThrow(/is no commit|no commit, branch or tag/);
+    }
     expect(existsSync(join(repo, "owned"))).toBe(false);
   });
 

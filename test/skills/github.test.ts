@@ -5,6 +5,7 @@ import github from "../../skills/github/skill.ts";
 import { audienceOf, type Tool } from "../../src/core/skill.ts";
 import { checkedSkill } from "../../src/loaders/formats/module/skill-module.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { turnOf } from "../long.ts";
 import {
   type Answer,
   type Asked,
@@ -105,13 +106,13 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(result).toMatchSnapshot();
   });
 
-  it.each(NAMES)("%s says that the token is wrong when GitHub answers 401", async (name) => {
+  it.each(turnOf(NAMES))("%s says that the token is wrong when GitHub answers 401", async (name) => {
     const context = await start(() => ({ status: 401, body: { message: "Bad credentials" } }));
     await expect(call(name, context)).rejects.toThrow(/GITHUB_TOKEN \(401.*wrong, expired or revoked/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s names the permission that is missing when GitHub answers 403", async (name) => {
+  it.each(turnOf(NAMES))("%s names the permission that is missing when GitHub answers 403", async (name) => {
     const headers = { "x-accepted-github-permissions": "issues=write" };
     const body = { message: "Resource not accessible by integration" };
     const context = await start(() => ({ status: 403, body, headers }));
@@ -121,7 +122,7 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s tells which field to change when GitHub answers 422", async (name) => {
+  it.each(turnOf(NAMES))("%s tells which field to change when GitHub answers 422", async (name) => {
     const body = {
       message: "Validation Failed",
       errors: [{ resource: "Issue", field: "title", code: "missing_field" }],
@@ -136,7 +137,7 @@ describe("every github tool, against GitHub's published contract", () => {
     await expect(call("create_issue", context)).rejects.toThrow('Change: Issue.assignees "nobody": invalid; Too bad.');
   });
 
-  it.each(NAMES.filter((name) => !SEARCHES.includes(name)))(
+  it.each(turnOf(NAMES.filter((name) => !SEARCHES.includes(name))))(
     "%s tells a missing item from a hidden repository at 404",
     async (name) => {
       const missing = { status: 404, body: { message: "Not Found" } };
@@ -153,7 +154,7 @@ describe("every github tool, against GitHub's published contract", () => {
     },
   );
 
-  it.each(NAMES)("%s waits as told after a 429 and then succeeds", async (name) => {
+  it.each(turnOf(NAMES))("%s waits as told after a 429 and then succeeds", async (name) => {
     const context = await start(({ operation, before }) => {
       if (operation === "pulls/list" && name !== "list_prs") return { body: [] };
       return before === 0 ? { status: 429, body: {}, headers: { "retry-after": "0" } } : undefined;
@@ -162,7 +163,7 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(service.requests.length).toBeGreaterThan(1);
   });
 
-  it.each(NAMES)("%s waits for the reset when the hourly limit is used up", async (name) => {
+  it.each(turnOf(NAMES))("%s waits for the reset when the hourly limit is used up", async (name) => {
     const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1700000000" };
     const context = await start(({ operation, before }) => {
       if (operation === "pulls/list" && name !== "list_prs") return { body: [] };
@@ -172,7 +173,7 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(service.requests.length).toBeGreaterThan(1);
   });
 
-  it.each(NAMES)("%s says until when to wait when that is long", async (name) => {
+  it.each(turnOf(NAMES))("%s says until when to wait when that is long", async (name) => {
     const headers = { "retry-after": "3600" };
     const body = { message: "You have exceeded a secondary rate limit." };
     const context = await start(() => ({ status: 403, body, headers }));
@@ -197,13 +198,13 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(READS)("%s gives up when GitHub keeps failing", async (name) => {
+  it.each(turnOf(READS))("%s gives up when GitHub keeps failing", async (name) => {
     const context = await start(() => ({ status: 503, body: {}, headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/GitHub failed \(503.*Try again later/);
     expect(service.requests).toHaveLength(3);
   });
 
-  it.each(READS)("%s asks again after a 502", async (name) => {
+  it.each(turnOf(READS))("%s asks again after a 502", async (name) => {
     const failing = { status: 502, body: {}, headers: { "retry-after": "0" } };
     const context = await start(({ before }) => (before === 0 ? failing : undefined));
     await call(name, context);
@@ -219,7 +220,7 @@ describe("every github tool, against GitHub's published contract", () => {
     expect(service.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s says so when the answer is not JSON", async (name) => {
+  it.each(turnOf(NAMES))("%s says so when the answer is not JSON", async (name) => {
     const context = await start(() => ({ status: 200, text: '{"id": 1, "ti' }));
     await expect(call(name, context)).rejects.toThrow(/not JSON: check GITHUB_API_URL/);
   });
@@ -309,7 +310,7 @@ describe("pages", () => {
     (name) => !["get_issue", "get_pr", "get_file", "get_workflow_run_logs", "get_job_log"].includes(name),
   );
 
-  it.each(PAGED)("%s asks for the page and names the next one", async (name) => {
+  it.each(turnOf(PAGED))("%s asks for the page and names the next one", async (name) => {
     const link =
       '<https://api.github.com/x?per_page=2&page=2>; rel="prev", <https://api.github.com/x?page=4>; rel="next"';
     const context = await start(({ parameters }) => (parameters["page"] ? { headers: { link } } : undefined));

@@ -3,6 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import linear from "../../skills/linear/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { turnOf } from "../long.ts";
 import {
   FLOOD_ID,
   flood,
@@ -95,12 +96,12 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
     expect(result).toMatchSnapshot();
   });
 
-  it.each(NAMES)("%s costs at most three requests", async (name) => {
+  it.each(turnOf(NAMES))("%s costs at most three requests", async (name) => {
     await call(name, await start());
     expect(service.requests.length).toBeLessThanOrEqual(3);
   });
 
-  it.each(NAMES)("%s waits as told after a rate limit and then succeeds", async (name) => {
+  it.each(turnOf(NAMES))("%s waits as told after a rate limit and then succeeds", async (name) => {
     const context = await start(
       first({ ...refused("Rate limit exceeded", { type: "ratelimited" }, 400), headers: { "retry-after": "0" } }),
     );
@@ -109,13 +110,13 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
     expect(service.refusals).toEqual([]);
   });
 
-  it.each(NAMES)("%s waits for the reset when the hourly limit is used up", async (name) => {
+  it.each(turnOf(NAMES))("%s waits for the reset when the hourly limit is used up", async (name) => {
     const headers = { "x-ratelimit-requests-remaining": "0", "x-ratelimit-requests-reset": "1700000000000" };
     await call(name, await start(first({ status: 429, headers })));
     expect(service.operations[0]).toBe(service.operations[1]);
   });
 
-  it.each(READS)("%s asks again after a 502", async (name) => {
+  it.each(turnOf(READS))("%s asks again after a 502", async (name) => {
     const context = await start(first({ status: 502, text: "<html>", headers: { "retry-after": "0" } }));
     await call(name, context);
     expect(service.requests.length).toBeGreaterThan(1);
@@ -131,7 +132,7 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
     expect(service.operations.filter((operation) => /^(Create|Update)/.test(operation))).toHaveLength(1);
   });
 
-  it.each(ABOUT_ISSUES)("%s tells a wrong number from a team that the key cannot see", async (name) => {
+  it.each(turnOf(ABOUT_ISSUES))("%s tells a wrong number from a team that the key cannot see", async (name) => {
     const context = await start();
     const input = { ...INPUTS[name], state: undefined, assignee: undefined };
     const about = (issue: string) => call(name, context, JSON.parse(JSON.stringify({ ...input, issue })) as JsonObject);
@@ -145,7 +146,7 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
 });
 
 describe("every linear tool, when Linear refuses", () => {
-  it.each(NAMES)("%s says that the key is wrong at 401", async (name) => {
+  it.each(turnOf(NAMES))("%s says that the key is wrong at 401", async (name) => {
     const typed = refused("Authentication required, not authenticated", { type: "authentication error" }, 401);
     await expect(call(name, await start(() => typed))).rejects.toThrow(
       /refused LINEAR_API_KEY \(401.*wrong, expired or revoked/,
@@ -157,7 +158,7 @@ describe("every linear tool, when Linear refuses", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s says that the key may not do this at 403", async (name) => {
+  it.each(turnOf(NAMES))("%s says that the key may not do this at 403", async (name) => {
     const answer = refused("Invalid scope: `write` required", { type: "forbidden" }, 403);
     await expect(call(name, await start(() => answer))).rejects.toThrow(
       /may not do this \(403.*Invalid scope: `write` required. A key can be limited/,
@@ -165,11 +166,11 @@ describe("every linear tool, when Linear refuses", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s says that the address is wrong at 404", async (name) => {
+  it.each(turnOf(NAMES))("%s says that the address is wrong at 404", async (name) => {
     await expect(call(name, await start(() => ({ status: 404, text: "no" })))).rejects.toThrow(/LINEAR_API_URL \(404/);
   });
 
-  it.each(NAMES)("%s tells which argument to change at 422 and at 400", async (name) => {
+  it.each(turnOf(NAMES))("%s tells which argument to change at 422 and at 400", async (name) => {
     const validationErrors = [{ property: "title", constraints: { maxLength: "title must be shorter than 256" } }];
     const extensions = { type: "graphql error", userPresentableMessage: "The title is too long.", validationErrors };
     for (const status of [400, 422, 200]) {
@@ -181,13 +182,13 @@ describe("every linear tool, when Linear refuses", () => {
     }
   });
 
-  it.each(NAMES)("%s says until when to wait when that is long", async (name) => {
+  it.each(turnOf(NAMES))("%s says until when to wait when that is long", async (name) => {
     const context = await start(() => ({ status: 429, headers: { "retry-after": "3600" } }));
     await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s says so when the answer is not JSON, or JSON of another form", async (name) => {
+  it.each(turnOf(NAMES))("%s says so when the answer is not JSON, or JSON of another form", async (name) => {
     for (const text of ['{"data": {"iss', "null", "[]", "{}", '{"data": {}}', '{"data": {"list": 3}}']) {
       const context = await start(() => ({ text }));
       await expect(call(name, context)).rejects.toThrow(/unexpected form/);
@@ -195,7 +196,7 @@ describe("every linear tool, when Linear refuses", () => {
     }
   });
 
-  it.each(READS)("%s gives up when Linear keeps failing", async (name) => {
+  it.each(turnOf(READS))("%s gives up when Linear keeps failing", async (name) => {
     const context = await start(() => ({ status: 503, text: "", headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/Linear failed \(503.*Try again later/);
     expect(service.requests).toHaveLength(3);

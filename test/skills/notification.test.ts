@@ -9,7 +9,7 @@ import { type LoopbackRequest, toolContext } from "skillflow/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import notification from "../../skills/notification/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
-import { LONG } from "../long.ts";
+import { LONG, turnOf } from "../long.ts";
 import { hostileText } from "../reports/hostile-text.ts";
 import { headerOf, MAIL_PASSWORD, MAIL_USER, type MailService, parseMail, startMail } from "../services/mail.ts";
 import {
@@ -423,7 +423,7 @@ function sendSchema(): unknown {
 describe("webhooks that fail", () => {
   const busy = { status: 429, text: "", headers: { "retry-after": "0" } };
 
-  it.each(HTTP)("%s is asked again after a 429, as told", async (channel) => {
+  it.each(turnOf(HTTP))("%s is asked again after a 429, as told", async (channel) => {
     const context = await startHttp((_, before) => (before === 0 ? busy : undefined));
     expect(await send([channel], context)).toMatchObject({ delivered: 1 });
     expect(service?.requests).toHaveLength(2);
@@ -442,7 +442,7 @@ describe("webhooks that fail", () => {
     expect(service?.requests).toHaveLength(1);
   });
 
-  it.each(HTTP)("%s is given up when it stays busy", async (channel) => {
+  it.each(turnOf(HTTP))("%s is given up when it stays busy", async (channel) => {
     const context = await startHttp(() => busy);
     expect(await reasonOf(channel, context)).toMatch(/rate limit holds until/);
     expect(service?.requests).toHaveLength(3);
@@ -458,19 +458,19 @@ describe("webhooks that fail", () => {
     expect(service?.requests).toHaveLength(times);
   });
 
-  it.each(HTTP)("%s is not followed to another place", async (channel) => {
+  it.each(turnOf(HTTP))("%s is not followed to another place", async (channel) => {
     const context = await startHttp(() => ({ status: 307, text: "", headers: { location: "/elsewhere" } }));
     expect(await reasonOf(channel, context)).toMatch(/answered with a redirect \(307\).*correct [A-Z_]+_URL/);
     expect(service?.requests).toHaveLength(1);
   });
 
-  it.each(HTTP)("%s that cannot be reached got nothing", async (channel) => {
+  it.each(turnOf(HTTP))("%s that cannot be reached got nothing", async (channel) => {
     const context = await startHttp();
     await service?.close();
     expect(await reasonOf(channel, context)).toMatch(/could not be reached \(ECONNREFUSED\)\. Nothing was sent\.$/);
   });
 
-  it.each(HTTP)("%s that hangs up leaves the outcome unclear", async (channel) => {
+  it.each(turnOf(HTTP))("%s that hangs up leaves the outcome unclear", async (channel) => {
     const context = await startHttp();
     const hangUp: typeof fetch = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
     expect(await reasonOf(channel, { ...context, fetch: hangUp })).toMatch(
@@ -478,7 +478,7 @@ describe("webhooks that fail", () => {
     );
   });
 
-  it.each(HTTP)("%s that is silent is left in time", async (channel) => {
+  it.each(turnOf(HTTP))("%s that is silent is left in time", async (channel) => {
     const clock = new AbortController();
     vi.spyOn(AbortSignal, "timeout").mockReturnValue(clock.signal);
     const context = await startHttp();
@@ -489,7 +489,7 @@ describe("webhooks that fail", () => {
     expect(await reasonOf(channel, { ...context, fetch: silent })).toMatch(/did not answer within 30 s.*unclear/);
   });
 
-  it.each(HTTP)("%s is no longer waited for once the call is aborted", { timeout: 5000 }, async (channel) => {
+  it.each(turnOf(HTTP))("%s is no longer waited for once the call is aborted", { timeout: 5000 }, async (channel) => {
     const controller = new AbortController();
     const fetchThenAbort: typeof fetch = async (url, init) => {
       const response = await fetch(url, init);

@@ -3,6 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import sentry from "../../skills/sentry/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { turnOf } from "../long.ts";
 import { flood, hasContract, type Script, type SentryService, startSentry, TOKEN } from "../services/sentry.ts";
 
 const FROM_TO = { start: "2026-01-31T09:00:00+01:00", end: "2026-01-31T10:00:00Z" };
@@ -91,18 +92,18 @@ describe.skipIf(!hasContract)("every sentry tool, against Sentry's published con
     expect(result).toMatchSnapshot();
   });
 
-  it.each(NAMES)("%s waits as told after a 429 and then succeeds", async (name) => {
+  it.each(turnOf(NAMES))("%s waits as told after a 429 and then succeeds", async (name) => {
     await call(name, await start(first({ status: 429, headers: { "retry-after": "0" } })));
     expect(service.operations[0]).toBe(service.operations[1]);
     expect(service.refusals).toEqual([]);
   });
 
-  it.each(NAMES)("%s waits for the reset when the limit is used up", async (name) => {
+  it.each(turnOf(NAMES))("%s waits for the reset when the limit is used up", async (name) => {
     await call(name, await start(first({ status: 429, headers: { "x-sentry-rate-limit-reset": "1700000000" } })));
     expect(service.operations[0]).toBe(service.operations[1]);
   });
 
-  it.each(READS)("%s asks again after a 502", async (name) => {
+  it.each(turnOf(READS))("%s asks again after a 502", async (name) => {
     await call(name, await start(first({ status: 502, text: "<html>", headers: { "retry-after": "0" } })));
     expect(service.operations[0]).toBe(service.operations[1]);
   });
@@ -114,7 +115,7 @@ describe.skipIf(!hasContract)("every sentry tool, against Sentry's published con
     expect(service.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });
 
-  it.each(NAMES.filter((name) => name !== "list_projects"))(
+  it.each(turnOf(NAMES.filter((name) => name !== "list_projects")))(
     "%s tells a wrong name from a wrong organization at 404",
     async (name) => {
       const missing = { status: 404, body: { detail: "The requested resource does not exist" } };
@@ -132,13 +133,13 @@ describe.skipIf(!hasContract)("every sentry tool, against Sentry's published con
 });
 
 describe("every sentry tool, when Sentry refuses", () => {
-  it.each(NAMES)("%s says that the token is wrong at 401", async (name) => {
+  it.each(turnOf(NAMES))("%s says that the token is wrong at 401", async (name) => {
     const context = await start(() => ({ status: 401, body: { detail: "Invalid token" } }));
     await expect(call(name, context)).rejects.toThrow(/refused SENTRY_AUTH_TOKEN \(401.*wrong, expired or revoked/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(NAMES)("%s names the scope that it needs at 403", async (name) => {
+  it.each(turnOf(NAMES))("%s names the scope that it needs at 403", async (name) => {
     const body = { detail: "You do not have permission to perform this action." };
     await expect(call(name, await start(() => ({ status: 403, body })))).rejects.toThrow(
       /may not do this \(403.*do not have permission to perform this action. It needs the scope (event|org|project):(read|write)./,
@@ -152,7 +153,7 @@ describe("every sentry tool, when Sentry refuses", () => {
     await expect(call("list_issues", { ...context, config })).rejects.toThrow(/sntrys_\) only handle releases/);
   });
 
-  it.each(NAMES)("%s tells what to change at 400 and at 422", async (name) => {
+  it.each(turnOf(NAMES))("%s tells what to change at 400 and at 422", async (name) => {
     const bodies: [Json, RegExp][] = [
       [{ detail: "Invalid query: unknown field." }, /request invalid \(4\d\d.*Invalid query: unknown field\.$/],
       [
@@ -168,19 +169,19 @@ describe("every sentry tool, when Sentry refuses", () => {
     }
   });
 
-  it.each(NAMES)("%s says until when to wait when that is long", async (name) => {
+  it.each(turnOf(NAMES))("%s says until when to wait when that is long", async (name) => {
     const context = await start(() => ({ status: 429, headers: { "retry-after": "3600" } }));
     await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(READS)("%s gives up when Sentry keeps failing", async (name) => {
+  it.each(turnOf(READS))("%s gives up when Sentry keeps failing", async (name) => {
     const context = await start(() => ({ status: 503, text: "", headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/Sentry failed \(503.*Try again later/);
     expect(service.requests).toHaveLength(3);
   });
 
-  it.each(NAMES)("%s says so when the answer is not JSON, or JSON of another form", async (name) => {
+  it.each(turnOf(NAMES))("%s says so when the answer is not JSON, or JSON of another form", async (name) => {
     await expect(call(name, await start(() => ({ text: '[{"id": 1' })))).rejects.toThrow(
       /not JSON: check SENTRY_BASE_URL/,
     );
@@ -349,7 +350,7 @@ describe("pages", () => {
     `<https://evil.example/x?cursor=0:3:0>; rel="next"; results="${results}"; cursor="0:3:0"`;
   const listOf = (name: string) => (["search_events", "get_trace"].includes(name) ? { data: [] } : []);
 
-  it.each(PAGED)("%s hands out the next cursor, and sends it to Sentry and nowhere else", async (name) => {
+  it.each(turnOf(PAGED))("%s hands out the next cursor, and sends it to Sentry and nowhere else", async (name) => {
     const context = await start(() => ({ body: listOf(name), headers: { link: linkTo(true) } }));
     const page = await call(name, context, { ...INPUTS[name], limit: 3 });
     expect(page["next_cursor"]).toBe("0:3:0");
@@ -361,7 +362,7 @@ describe("pages", () => {
     expect(service.refusals).toEqual([]);
   });
 
-  it.each(PAGED)("%s names no cursor after the last page", async (name) => {
+  it.each(turnOf(PAGED))("%s names no cursor after the last page", async (name) => {
     const context = await start(() => ({ body: listOf(name), headers: { link: linkTo(false) } }));
     expect((await call(name, context))["next_cursor"]).toBeUndefined();
   });

@@ -3,6 +3,7 @@ import { toolContext } from "skillflow/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import slack from "../../skills/slack/skill.ts";
 import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
+import { turnOf } from "../long.ts";
 import { BOT_TOKEN, type Script, type SlackService, startSlack, USER_TOKEN, WEBHOOK_PATH } from "../services/slack.ts";
 
 const FIRST = "1700000000.000100";
@@ -201,7 +202,7 @@ describe("what Slack tells", () => {
     expect(await call("add_reaction", context)).toEqual({ reacted: true, existing: true });
   });
 
-  it.each(READS)("%s asks again after a 502, and says so in an answer of another form", async (name) => {
+  it.each(turnOf(READS))("%s asks again after a 502, and says so in an answer of another form", async (name) => {
     const context = await start("bot", (_, before) =>
       before === 0 ? { status: 502, text: "", headers: { "retry-after": "0" } } : undefined,
     );
@@ -303,7 +304,7 @@ describe("refusals", () => {
     ["cant_update_message", /Only the bot that posted/],
     ["something_new", /something_new/],
   ];
-  it.each(BOT_TOOLS.flatMap((name) => CODES.map(([code, advice]) => [name, code, advice] as const)))(
+  it.each(CODES.flatMap(([code, advice]) => turnOf(BOT_TOOLS, 1).map((name) => [name, code, advice] as const)))(
     "%s explains %s, which comes with status 200",
     async (name, code, advice) => {
       const context = await start("bot", () => ({ body: { ok: false, error: code } }));
@@ -337,7 +338,7 @@ describe("refusals", () => {
 });
 
 describe("limits and failures", () => {
-  it.each(WAYS)("%s by %s waits as told after a 429 and is then sent once", async (name, way) => {
+  it.each(turnOf(WAYS))("%s by %s waits as told after a 429 and is then sent once", async (name, way) => {
     const busy = { status: 429, body: { ok: false, error: "ratelimited" }, headers: { "retry-after": "0" } };
     const done = { body: { ok: true, channel: "C0123456789", ts: FIRST } };
     const context = await start(way, (_, before) => (before === 0 ? busy : done));
@@ -345,13 +346,13 @@ describe("limits and failures", () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  it.each(WAYS)("%s by %s says until when to wait when that is long", async (name, way) => {
+  it.each(turnOf(WAYS))("%s by %s says until when to wait when that is long", async (name, way) => {
     const context = await start(way, () => ({ status: 429, text: "rate_limited", headers: { "retry-after": "600" } }));
     await expect(call(name, context)).rejects.toThrow(/rate limit holds until \d{4}-.*Nothing was sent/);
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(WAYS)("%s by %s stops waiting when the call is aborted", { timeout: 5000 }, async (name, way) => {
+  it.each(turnOf(WAYS))("%s by %s stops waiting when the call is aborted", { timeout: 5000 }, async (name, way) => {
     const controller = new AbortController();
     const fetchThenAbort: typeof fetch = async (url, init) => {
       const response = await fetch(url, init);
@@ -364,7 +365,7 @@ describe("limits and failures", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each(WAYS)("%s by %s gives up when Slack stays busy", async (name, way) => {
+  it.each(turnOf(WAYS))("%s by %s gives up when Slack stays busy", async (name, way) => {
     const context = await start(way, () => ({ status: 429, text: "", headers: { "retry-after": "0" } }));
     await expect(call(name, context)).rejects.toThrow(/rate limit holds/);
     expect(service.requests).toHaveLength(3);
@@ -453,7 +454,7 @@ for (const way of ["bot", "webhook"] as const) {
     inputs: Object.fromEntries(skill.tools.map((tool) => [tool.name, INPUTS[tool.name] ?? {}])),
     flood: ({ url }, response) => {
       response.writeHead(200, { "content-type": "application/json" });
-      const long = "x".repeat(50_000);
+      const long = "x".repeat(5000);
       const messages = Array.from({ length: 100 }, () => ({ ts: FIRST, user: "U1", text: long }));
       const names = Array.from({ length: 200 }, () => ({
         id: "C0123456789",

@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)(what, () => {
     return { locks, store: dbosStore({ database: later, locks, self: { pid, host: "here", started: "1" } }) };
   };
 
-  describeStore("of runs", { killsEvery: LONG ? 1 : 20 }, () => {
+  describeStore("of runs", { killsEvery: LONG ? 1 : 40 }, () => {
     const former = Promise.all(opened.splice(0).map((locks) => locks.close()));
     let now = process(former.then(() => database.rows(EMPTY)));
     return {

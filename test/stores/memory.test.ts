@@ -2,7 +2,7 @@ import { memoryStore } from "../../src/stores/memory.ts";
 import { describeStore } from "../contracts/store.ts";
 import { LONG } from "../long.ts";
 
-describeStore("the memory store", { killsEvery: LONG ? 1 : 4 }, () => {
+describeStore("the memory store", { killsEvery: LONG ? 1 : 9 }, () => {
   const store = memoryStore();
   return {
     store,

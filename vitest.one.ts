@@ -1,0 +1,54 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import { longer } from "./test/long.ts";
+import LongestFirst from "./test/longest-first.ts";
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Rooms whose tests leave nothing behind in their process: they share one, and load what they test once. */
+const SHARING = [
+  ...[
+    "action",
+    "adversary",
+    "app",
+    "cli",
+    "core",
+    "library",
+    "loaders",
+    "models",
+    "protocol",
+    "reports",
+    "run",
+    "sandbox",
+    "skills",
+    "stores",
+  ].map((room) => `test/${room}/**/*.test.ts`),
+  "test/*.test.ts",
+];
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^skillflow$/, replacement: source("./src/index.ts") },
+      { find: /^skillflow\/testing$/, replacement: source("./src/testing.ts") },
+    ],
+  },
+  test: {
+    experimental: { fsModuleCache: true },
+    testTimeout: longer(30_000),
+    hookTimeout: 30_000,
+    // One more than there are processors on the smallest machine: much of the work is done by the processes that tests start.
+    maxWorkers: 1,
+    maxConcurrency: 20,
+    sequence: { sequencer: LongestFirst },
+    globalSetup: undefined,
+    setupFiles: "./test/setup.ts",
+    server: { deps: { external: [/\/installation-\w+\/dist\//] } },
+    reporters: ["default", "./test/summary-reporter.ts"],
+    projects: [
+      { extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: SHARING } },
+      // Processes, not threads: to start a program costs by what its parent holds, and each has a working directory.
+      { extends: true, test: { name: "sharing", include: SHARING, pool: "forks", isolate: false } },
+    ],
+  },
+});
