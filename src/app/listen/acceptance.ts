@@ -43,9 +43,8 @@ export function openAcceptance(setting: Setting, day: Day, intake: Intake, given
     const { run } = record;
     const waiting = await intake.waiting();
     if (waiting >= mostWaiting) return limited(`${waiting} runs wait already`, QUEUE_AFTER_S);
-    const full = await day.full();
+    const full = (await day.full()) ?? (await day.begin(run, join === undefined ? {} : joins.begun(join, run)));
     if (full !== undefined) return limited(full, Math.ceil(msToTomorrow() / 1000));
-    await day.begin(run, join === undefined ? {} : joins.begun(join, run));
     try {
       await intake.enqueue(record);
       return { kind: "accepted", run };

@@ -1,14 +1,14 @@
 import type { RunEvent } from "../../core/event/event.ts";
 import type { ListenFile } from "../../core/listen/listen-file.ts";
-import type { StateDelta, StateStore } from "../../core/ports.ts";
+import type { StateDelta, StateStore, States } from "../../core/ports.ts";
 import { isObject } from "../../core/values.ts";
 
 /** What all runs that webhooks begin may use in a day, counted in the state: a restart forgets nothing (fine-print Q43). */
 export interface Day {
   /** Why no more is begun today; undefined where there is room. */
   full(): Promise<string | undefined>;
-  /** Counts a run, once; `also` is kept with it. */
-  begin(run: string, also: StateDelta["states"]): Promise<void>;
+  /** Counts a run, once a day, with `also` kept beside it; why it is not begun where others took the last room meanwhile. */
+  begin(run: string, also: StateDelta["states"]): Promise<string | undefined>;
   /** Counts what a run has cost by now, once an end. */
   spend(run: string, events: readonly RunEvent[]): Promise<void>;
   /** Resolves once the day's money allows for a run; true where it was told to stop before. */
@@ -21,27 +21,26 @@ const USUAL_RUNS = 500;
 
 export function openDay(state: StateStore, { limits }: ListenFile): Day {
   const { max_runs = USUAL_RUNS, max_cost_usd } = limits?.per_day ?? {};
-  const used = async () => {
-    const date = today();
-    const entries = (await state.read([STATE])).get(STATE) ?? [];
-    const data = entries.find(({ key }) => key === date)?.data;
-    const { runs, cost_usd } = isObject(data) ? data : {};
-    return { runs: numberOf(runs), costUsd: numberOf(cost_usd) };
-  };
+  const used = async () => usedOn(dateOf(now()), await state.read([STATE]));
   const add = async (id: string, counted: Readonly<Record<string, number>>, also: StateDelta["states"] = {}) => {
-    const at = new Date().toISOString();
-    const change = { key: at.slice(0, 10), first: at, last: at, runs: 0, seen: 1, add: counted };
-    await state.apply({ id, states: { ...also, [STATE]: { changes: [change], limits: KEPT } } });
+    const at = now();
+    const change = { key: dateOf(at), first: at, last: at, runs: 0, seen: 1, add: counted };
+    const states = { ...also, [STATE]: { changes: [change], limits: KEPT } };
+    return usedOn(dateOf(at), await state.apply({ id, states }));
   };
+  const begun = `the day's ${max_runs} runs are begun`;
   const isSpent = async () => max_cost_usd !== undefined && (await used()).costUsd >= max_cost_usd;
   return {
     async full() {
       const { runs, costUsd } = await used();
-      if (runs >= max_runs) return `the day's ${max_runs} runs are begun`;
+      if (runs >= max_runs) return begun;
       if (max_cost_usd !== undefined && costUsd >= max_cost_usd) return `the day's $${max_cost_usd} are spent`;
       return undefined;
     },
-    begin: (run, also) => add(`${run}/taken`, { runs: 1 }, also),
+    async begin(run, also) {
+      const { runs } = await add(`${run}/taken/${dateOf(now())}`, { runs: 1 }, also);
+      return runs > max_runs ? begun : undefined;
+    },
     async spend(run, events) {
       const ends = events.flatMap(({ type }, index) => (type === "workflow:end" ? [index] : []));
       const cost_usd = max_cost_usd === undefined ? 0 : costOf(events.slice(ends.at(-2) ?? 0));
@@ -58,15 +57,22 @@ export function openDay(state: StateStore, { limits }: ListenFile): Day {
 }
 
 /** Until the next day of UTC. */
-export function msToTomorrow(now = Date.now()): number {
-  return DAY_MS - (now % DAY_MS);
+export function msToTomorrow(): number {
+  return DAY_MS - (Date.now() % DAY_MS);
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Clocks are set, and limits raised by a restart. */
 const LOOK_MS = 10 * 60 * 1000;
 
-const today = () => new Date().toISOString().slice(0, 10);
+const now = () => new Date().toISOString();
+const dateOf = (at: string) => at.slice(0, 10);
+
+function usedOn(date: string, states: States) {
+  const data = states.get(STATE)?.find(({ key }) => key === date)?.data;
+  const { runs, cost_usd } = isObject(data) ? data : {};
+  return { runs: numberOf(runs), costUsd: numberOf(cost_usd) };
+}
 
 function numberOf(value: unknown): number {
   return typeof value === "number" ? value : 0;

@@ -42,9 +42,9 @@ export function openListener(setting: Setting, options: ListenerOptions): Listen
     const { events } = await store.read(run);
     if (events.length === 0 && !(await day.affords(stop))) return intake.requeue(run);
     const finished = await takeRun(workspace, run, { choices, connect, watch });
-    if (finished) onEnd(finished);
     const stored = await store.read(run);
     await day.spend(run, stored.events);
+    if (finished) onEnd(finished);
     for (const link of await links.issue(stored)) onLink(link);
   };
 

@@ -6,6 +6,7 @@ import { type Link, openListener } from "../../../src/app/listen/listener.ts";
 import { readSetting } from "../../../src/app/listen/setting.ts";
 import type { Watch } from "../../../src/app/runs/drive.ts";
 import { openWorkspace } from "../../../src/app/workspace.ts";
+import type { Model } from "../../../src/core/ports.ts";
 import type { RunChoices } from "../../../src/core/settings/settings.ts";
 import { openWebhooks, type WebhookTold } from "../../../src/protocol/webhooks/server.ts";
 import { approvalPage, toldPage } from "../../../src/reports/site/approval.ts";
@@ -36,13 +37,23 @@ export interface Listening {
   stop(): Promise<void>;
 }
 
-export function workspaceAt(cwd: string, env: Host["env"] = { HOOK: SECRET }) {
+export function workspaceAt(cwd: string, { env = { HOOK: SECRET }, models }: Surroundings = {}) {
   const self = { pid: process.pid, host: hostname(), started: "" };
   const host: Host = { ...sandboxHost, env, cwd, self, isAlive: () => true };
-  return openWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
+  const options = { overrides: new Map(), skillDirs: [], discover: false, store: undefined };
+  return openWorkspace(host, { ...options, ...(models ? { models } : {}) });
 }
 
-export async function startListening(cwd: string, choices: Partial<RunChoices> = {}): Promise<Listening> {
+interface Surroundings {
+  readonly env?: Host["env"];
+  readonly models?: ReadonlyMap<string, Model>;
+}
+
+export async function startListening(
+  cwd: string,
+  choices: Partial<RunChoices> = {},
+  models?: Surroundings["models"],
+): Promise<Listening> {
   const told: WebhookTold[] = [];
   const ended: string[] = [];
   const links: Link[] = [];
@@ -51,7 +62,7 @@ export async function startListening(cwd: string, choices: Partial<RunChoices> =
   const look = () => {
     for (const one of looks) one();
   };
-  const setting = readSetting(workspaceAt(cwd), "listen.yml", { ...CHOICES, ...choices });
+  const setting = readSetting(workspaceAt(cwd, models ? { models } : {}), "listen.yml", { ...CHOICES, ...choices });
   const listener = openListener(setting, {
     choices: { ...CHOICES, ...choices },
     watch: () => WATCH,

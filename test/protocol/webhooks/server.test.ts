@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { readSetting } from "../../../src/app/listen/setting.ts";
 import { SkillflowError } from "../../../src/core/errors.ts";
+import type { Model } from "../../../src/core/ports.ts";
 import { makeProject, readEvents, removeProjects, runFile } from "../../cli/program.ts";
 import { type Listening, SECRET, send, signed, startListening, workspaceAt } from "./listening.ts";
 
@@ -233,6 +234,39 @@ describe("a flood", () => {
     expect(new Set((await flood(again.url)).map(({ status }) => status))).toEqual(new Set([429]));
   });
 
+  it("costs no more a day than is said: no more is accepted, and what was accepted waits for the next", async () => {
+    const paid: Model = {
+      provider: "acme",
+      reply: async () => ({
+        parts: [{ type: "text", text: "said" }],
+        stop: "end",
+        usage: { inputTokens: 10_000_000, cachedTokens: 0, outputTokens: 0 },
+      }),
+    };
+    const models = new Map([["acme", paid]]);
+    const listen = (max_cost_usd: number) => ({
+      sources: { hook: SOURCE },
+      model: "acme:claude-haiku-4-5",
+      limits: { concurrency: 1, per_day: { max_cost_usd } },
+    });
+    const cwd = project(listen(1));
+    const listener = await startListening(cwd, {}, models);
+    running.push(listener);
+    const alerts = [1, 2].map((level) => send(listener.url, signed({ service: "api", level })));
+    expect((await Promise.all(alerts)).map(({ status }) => status)).toEqual([202, 202]);
+    await listener.until(() => listener.ended.length === 1);
+    const refused = await send(listener.url, signed({ service: "api", level: 3 }));
+    expect(refused).toMatchObject({ status: 429, json: { error: "the day's $1 are spent" } });
+    await listener.stop();
+    running.pop();
+    expect([listener.ended.length, listener.faults]).toEqual([1, []]);
+    writeFileSync(join(cwd, "listen.yml"), JSON.stringify({ port: 0, ...listen(1000) }));
+    const again = await startListening(cwd, {}, models);
+    running.push(again);
+    await again.until(() => again.ended.length === 1);
+    expect(again.ended[0]).not.toBe(listener.ended[0]);
+  });
+
   it("fills no queue beyond its bound", async () => {
     const { listener } = await listening({}, { limits: { concurrency: 1, queue: 2, per_day: { max_runs: 1000 } } });
     const all = await Promise.all(Array.from({ length: 30 }, () => send(listener.url, signed({ service: "api" }))));
@@ -275,7 +309,7 @@ describe("what was accepted and not driven", () => {
 describe("a file that is wrong", () => {
   const wrongsOf = (cwd: string, env: Readonly<Record<string, string>> = { HOOK: SECRET }) => {
     try {
-      readSetting(workspaceAt(cwd, env), "listen.yml", { offline: false, requireSkills: false });
+      readSetting(workspaceAt(cwd, { env }), "listen.yml", { offline: false, requireSkills: false });
     } catch (error) {
       if (error instanceof SkillflowError) return error;
       throw error;

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { openDay } from "../../src/app/listen/day.ts";
+import { memoryState } from "../../src/stores/state/memory.ts";
+
+it("allows no more runs than it says to listeners that share it, whoever looked when", async () => {
+  const state = memoryState();
+  const file = { sources: {}, limits: { per_day: { max_runs: 3 } } };
+  const days = Array.from({ length: 5 }, () => openDay(state, file));
+  expect(await Promise.all(days.map((day) => day.full()))).toEqual(Array(5).fill(undefined));
+  const begun = await Promise.all(days.map((day, index) => day.begin(`r${index}`, {})));
+  expect(begun.filter((refusal) => refusal === undefined)).toHaveLength(3);
+  expect(begun.filter((refusal) => refusal !== undefined)).toEqual(Array(2).fill("the day's 3 runs are begun"));
+});
