@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { openDatabase } from "../../src/stores/dbos/database.ts";
 import { LONG } from "../long.ts";
 import { startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
@@ -24,14 +25,14 @@ describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (sk
     await database?.stop();
   });
 
-  const openProject = async (answerMs: number, concurrency: number, onRequest: (nr: number) => void) => {
+  const openProject = async (answerMs: number, concurrency: number, onRequest: (nr: number) => unknown, files = {}) => {
     let requests = 0;
     const model = await startChat(async (body) => {
-      onRequest(++requests);
+      await onRequest(++requests);
       if (answerMs > 0) await new Promise((resolve) => setTimeout(resolve, answerMs));
       return workingAnswer(body);
     });
-    const cwd = makeProject({ "flow.yml": FLOW });
+    const cwd = makeProject({ "flow.yml": FLOW, ...files });
     const env = { OPENAI_BASE_URL: model.url };
     const fleet = openFleet({ cwd, url: database.url, env, concurrency, patienceMs: PATIENCE_MS });
     open.push(model, fleet);
@@ -69,6 +70,36 @@ describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (sk
       const told = `${RUNS} runs, ${replacing.length} kills, ${requests()} model calls, ${posts} writes`;
       if (LONG) process.stdout.write(`${told}: ${seconds.toFixed(1)} s\n`);
       expect(replacing.length).toBeGreaterThanOrEqual(2);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "share a rate: while one has the turn, the other waits for it",
+    async () => {
+      const rows = openDatabase(database.url);
+      open.push(rows);
+      const waitForBoth = async () => {
+        const [found] = await rows.rows<{ readonly holders: number }>(
+          "select count(distinct holder)::int as holders from skillflow.turns",
+        );
+        if (found?.holders !== 2) throw new Error(`${found?.holders} workers ask for a turn`);
+      };
+      let [underWay, most] = [0, 0];
+      const onRequest = async (nr: number) => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        if (nr === 1) await vi.waitFor(waitForBoth, { timeout: 20_000 });
+        underWay -= 1;
+      };
+      const rates = { ".skillflow.yml": { rates: { models: { "openai-compatible:*": 1 } } } };
+      const { fleet, requests } = await openProject(0, 1, onRequest, rates);
+      const runs = await fleet.enqueue("rated", 2);
+      await Promise.all([fleet.start(), fleet.start()]);
+      await fleet.idle();
+      await fleet.stop();
+      expect([...(await fleet.statuses(runs)).values()]).toEqual(["succeeded", "succeeded"]);
+      expect({ most, requests: requests() }).toEqual({ most: 1, requests: 2 * ASKED });
     },
     PATIENCE_MS,
   );
