@@ -7,6 +7,7 @@ import type { RunEvent } from "../src/core/event/event.ts";
 import { openSandbox } from "../src/sandbox/choose.ts";
 import { type LoopbackHandler, sendJson, startLoopback } from "../src/testing.ts";
 import { type Ended, runAt } from "./cli/program.ts";
+import { LONG } from "./long.ts";
 import { type Installed, installPacked, type Manifest, readManifest } from "./packed-package.ts";
 import { sandboxHost } from "./sandbox/host.ts";
 import { startAnthropic } from "./services/anthropic.ts";
@@ -399,12 +400,12 @@ describe("an installed program", () => {
     write({ "hello.json": flow([]) });
     const env = { [`${prefix}_API_KEY`]: "sk-test-0123456789", [`${prefix}_BASE_URL`]: service.url };
     const args = ["run", "hello.json", "--model", `${provider}:some-model`, "--json"];
-    for (const more of [[], ["--offline"]]) {
+    for (const more of LONG ? [[], ["--offline"]] : [["--offline"]]) {
       const { code, stdout, stderr } = await run([...args, ...more], env);
       expect(code, stderr).toBe(0);
       expect(stdout).toContain("Hello there.");
+      expect(service.bodies.length).toBeGreaterThan(0);
     }
-    expect(service.bodies).toHaveLength(2);
   });
 
   it("replays what it recorded, and draws it", async () => {

@@ -22,9 +22,9 @@ export function turnOf<Row>(rows: readonly Row[], count = 4): readonly Row[] {
 
 const turns = new WeakMap<readonly unknown[], number>();
 
-/** How often a property is tried: a quarter of `all` unless the long forms are wanted. */
+/** How often a property is tried: an eighth of `all` unless the long forms are wanted. */
 export function runsOf(all: number): number {
-  return LONG ? all : Math.ceil(all / 4);
+  return LONG ? all : Math.ceil(all / 8);
 }
 
 /** How long a test may take, in milliseconds: ten times as long in the long forms. */

@@ -13,9 +13,9 @@ describe("random workflows, killed at random places", () => {
 
   it("end as if nothing had happened: nothing is lost, and no write is repeated", async () => {
     const tally = emptyTally();
-    await runGroup(grounds, { seed: 4, together: 3, mostLives: 4 }, tally);
+    await runGroup(grounds, { seed: 4, together: 2, mostLives: 3 }, tally);
     expect(tally.failures).toEqual([]);
-    expect(tally).toMatchObject({ runs: 3 });
-    expect(tally.kills).toBeGreaterThan(3);
+    expect(tally).toMatchObject({ runs: 2 });
+    expect(tally.kills).toBeGreaterThan(1);
   }, 180_000);
 });

@@ -3,6 +3,7 @@ import { arch, hostname, platform, release, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
+import { sliceOf } from "../long.ts";
 import { FLOW, SMALL, scriptOf, WORKING } from "./flows.ts";
 import { linesOf, makeProject, type ProgramOptions, runProgram } from "./program.ts";
 
@@ -189,11 +190,20 @@ describe("a fault of skillflow itself", () => {
     expect(linesOf(machine.cwd, "posts.txt")).toEqual([]);
   });
 
-  it.each<[string, string, string]>([
-    ["refuses the connection", "http://publickey@127.0.0.1:1/42", "SENTRY_DSN could not be reached"],
-    ["is no address", "publickey-without-a-host", "SENTRY_DSN is no address of a Sentry project"],
-    ["has an impossible port", "http://publickey@127.0.0.1:99999/42", "SENTRY_DSN is no address of a Sentry project"],
-  ])("is told as ever where SENTRY_DSN %s, which only --verbose mentions", async (_what, dsn, reason) => {
+  it.each<readonly [string, string, string]>(
+    sliceOf(
+      [
+        ["refuses the connection", "http://publickey@127.0.0.1:1/42", "SENTRY_DSN could not be reached"],
+        ["is no address", "publickey-without-a-host", "SENTRY_DSN is no address of a Sentry project"],
+        [
+          "has an impossible port",
+          "http://publickey@127.0.0.1:99999/42",
+          "SENTRY_DSN is no address of a Sentry project",
+        ],
+      ] as const,
+      2,
+    ),
+  )("is told as ever where SENTRY_DSN %s, which only --verbose mentions", async (_what, dsn, reason) => {
     const { cwd, env } = brokenMachine(`new Error("no folders")`);
     const plain = await runProgram(["skills", "list"], { cwd, env });
     expect(plain).toMatchObject({ code: 4, stdout: "" });

@@ -250,7 +250,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
 
   it("is one of many at once, all answered under their own ids", async () => {
     const answers = await Promise.all(
-      Array.from({ length: LONG ? 100 : 20 }, async (_, n) => {
+      Array.from({ length: LONG ? 100 : 8 }, async (_, n) => {
         const params = { name: "acme.text.count", args: { text: "w ".repeat(n) } };
         return (await post(request("execute_skill", params, n))).json();
       }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JavaScriptCall } from "../../src/core/sandbox.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";
+import { spreadOf } from "../long.ts";
 
 function call(module: string, parts: Partial<JavaScriptCall> = {}) {
   const limits = { wallMs: 20_000, outputBytes: 10_000, ...parts.limits };
@@ -10,13 +11,18 @@ function call(module: string, parts: Partial<JavaScriptCall> = {}) {
 const threw = (part: string) => ({ ended: "threw", message: expect.stringContaining(part) });
 
 describe("JavaScript in its interpreter", () => {
-  it.each<[string, string, unknown]>([
-    ["a value", "export default ({ a, b }) => a + b", 3],
-    ["what a promise gives", "export default async ({ a }) => ({ a: await Promise.resolve(a) })", { a: 1 }],
-    ["nothing, as null", "export default () => undefined", null],
-    ["text of every kind", 'export default () => "ä🚒\\u2028\\n</script>"', "ä🚒\u2028\n</script>"],
-    ["what it logs, to nobody", "export default () => { console.log(1); return 2 }", 2],
-  ])("returns %s", async (_what, module, value) => {
+  it.each<readonly [string, string, unknown]>(
+    spreadOf(
+      [
+        ["a value", "export default ({ a, b }) => a + b", 3],
+        ["what a promise gives", "export default async ({ a }) => ({ a: await Promise.resolve(a) })", { a: 1 }],
+        ["nothing, as null", "export default () => undefined", null],
+        ["text of every kind", 'export default () => "ä🚒\\u2028\\n</script>"', "ä🚒\u2028\n</script>"],
+        ["what it logs, to nobody", "export default () => { console.log(1); return 2 }", 2],
+      ],
+      3,
+    ),
+  )("returns %s", async (_what, module, value) => {
     expect(await call(module, { input: { a: 1, b: 2 } })).toEqual({ ended: "returned", value });
   });
 
@@ -26,16 +32,21 @@ describe("JavaScript in its interpreter", () => {
     expect(ended).toEqual({ ended: "returned", value: { text: input.text, list: input.list } });
   });
 
-  it.each<[string, string, string]>([
-    ["an error", 'export default () => { throw new Error("no such city") }', "no such city"],
-    ["a refusal", "export default async () => Promise.reject(7)", "7"],
-    ["text that is no module", "export default (", ""],
-    ["a module that fails", 'throw new Error("at once"); export default 1', "at once"],
-    ["an export that is missing", "export const other = 1", "not a function"],
-    ["a promise that never settles", "export default () => new Promise(() => undefined)", "never settles"],
-    ["what cannot be written as JSON", "export default () => 1n", ""],
-    ["a recursion without end", "export default function f() { return f() + 1 }", ""],
-  ])("says what went wrong: %s", async (_what, module, message) => {
+  it.each<readonly [string, string, string]>(
+    spreadOf(
+      [
+        ["an error", 'export default () => { throw new Error("no such city") }', "no such city"],
+        ["a refusal", "export default async () => Promise.reject(7)", "7"],
+        ["text that is no module", "export default (", ""],
+        ["a module that fails", 'throw new Error("at once"); export default 1', "at once"],
+        ["an export that is missing", "export const other = 1", "not a function"],
+        ["a promise that never settles", "export default () => new Promise(() => undefined)", "never settles"],
+        ["what cannot be written as JSON", "export default () => 1n", ""],
+        ["a recursion without end", "export default function f() { return f() + 1 }", ""],
+      ],
+      4,
+    ),
+  )("says what went wrong: %s", async (_what, module, message) => {
     expect(await call(module)).toEqual(threw(message));
   });
 
@@ -79,7 +90,7 @@ describe("JavaScript in its interpreter", () => {
 
   const ELSEWHERE = ["node:fs", "fs", "x.js", "/etc/passwd", "https://example.org/x.js"];
 
-  it.each(ELSEWHERE)("imports nothing: %s", async (name) => {
+  it.each(spreadOf(ELSEWHERE, 2))("imports nothing: %s", async (name) => {
     expect(await call(`import * as x from "${name}"; export default () => 1`)).toEqual(threw(name));
   });
 

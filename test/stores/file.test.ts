@@ -311,14 +311,17 @@ describe("a lock on disk", () => {
     const directory = makeDirectory();
     const dead = storeOf(directory, 2 ** 30, new Set());
     const program = bundled(join(import.meta.dirname, "contender.ts"), makeDirectory());
-    const contenders = Array.from({ length: 8 }, () => fork(program, [directory], { execArgv: [] }));
+    const contenders = Array.from({ length: LONG ? 8 : 4 }, () => fork(program, [directory], { execArgv: [] }));
     try {
       await Promise.all(contenders.map(answerOf));
-      for (let round = 0; round < (LONG ? 60 : 15); round++) {
+      for (let round = 0; round < (LONG ? 60 : 8); round++) {
         await dead.create(recordOf(`run-${round}`));
         const answers = Promise.all(contenders.map(answerOf));
         for (const contender of contenders) contender.send(`run-${round}`);
-        expect((await answers).sort(), `round ${round}`).toEqual([...Array(7).fill("store.locked"), "won"]);
+        expect((await answers).sort(), `round ${round}`).toEqual([
+          ...Array(contenders.length - 1).fill("store.locked"),
+          "won",
+        ]);
       }
     } finally {
       for (const contender of contenders) contender.kill();
