@@ -51,6 +51,7 @@ export {
   clip,
   firstOf,
   jsonSize,
+  linesFrom,
   markerOf,
   type Patience,
   patiently,

@@ -105,6 +105,31 @@ export function clip(text: string, cap: number): string {
   return `${text.slice(0, end)}… [${text.length - end} more characters]`;
 }
 
+const LARGEST_PART = 16_000;
+const LONGEST_LINE = 2_000;
+
+/** Lines of a text file, as many as a result holds, and where to go on. */
+export function linesFrom(
+  text: string,
+  range: { readonly start_line?: number | undefined; readonly end_line?: number | undefined },
+) {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const start = range.start_line ?? 1;
+  const wanted = lines.slice(start - 1, range.end_line).map((line) => clip(line, LONGEST_LINE));
+  let room = LARGEST_PART;
+  const fitting = wanted.findIndex((line) => {
+    room -= jsonSize(line);
+    return room < 0;
+  });
+  const shown = fitting === -1 ? wanted : wanted.slice(0, fitting);
+  return {
+    total_lines: lines.length,
+    start_line: start,
+    content: shown.join("\n"),
+    ...(shown.length < wanted.length ? { next_line: start + shown.length } : {}),
+  };
+}
+
 /** JSON without absent members. An id above 2^53 arrives as a BigInt and stays exact as text. */
 function plain(value: unknown, cap: number): Json {
   if (typeof value === "string") return clip(value, cap);

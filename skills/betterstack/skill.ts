@@ -1,5 +1,6 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
+import { availabilityTools } from "./availability.ts";
 import { incidentTools } from "./incidents.ts";
 import { logTools } from "./logs.ts";
 import { monitorTools } from "./monitors.ts";
@@ -11,7 +12,7 @@ export default defineSkill({
   id: "betterstack",
   name: "Better Stack",
   description:
-    "Incidents, their timelines, who is on call and uptime monitors in Better Stack; read-only SQL over a source's logs.",
+    "Incidents, their timelines, who is on call, uptime monitors and heartbeats in Better Stack; read-only SQL over a source's logs.",
   category: "observability",
   config: {
     BETTERSTACK_API_TOKEN: {
@@ -45,5 +46,13 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...incidentTools, ...timelineTools, ...respondTools, ...monitorTools, ...sourceTools, ...logTools],
+  tools: [
+    ...incidentTools,
+    ...timelineTools,
+    ...respondTools,
+    ...monitorTools,
+    ...availabilityTools,
+    ...sourceTools,
+    ...logTools,
+  ],
 });

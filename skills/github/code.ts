@@ -1,4 +1,4 @@
-import { clip, defineTool, type Json, jsonSize, resultSchema } from "skillflow";
+import { defineTool, linesFrom, resultSchema } from "skillflow";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
@@ -82,38 +82,15 @@ export const codeTools = [
         }
         const bytes = Buffer.from(data.content, "base64");
         if (bytes.includes(0)) return { path, type: "binary", sha, size, url };
-        return { path, sha, size, url, ...linesOf(bytes.toString("utf8"), input) };
+        return { path, sha, size, url, ...linesFrom(bytes.toString("utf8"), input) };
       }),
   }),
 ];
 
 const MOST_ENTRIES = 200;
-const LARGEST_PART = 16_000;
-const LONGEST_LINE = 2_000;
 
 function folderOf(entries: readonly { readonly name: string; readonly type: string; readonly size: number }[]) {
   const shown = entries.slice(0, MOST_ENTRIES).map(({ name, type, size }) => ({ name, type, size: size || undefined }));
   const left = entries.length - shown.length;
   return { type: "dir", entries: shown, ...(left > 0 ? { truncated: `${left} more entries` } : {}) };
-}
-
-function linesOf(
-  text: string,
-  range: { readonly start_line?: number | undefined; readonly end_line?: number | undefined },
-): Readonly<Record<string, Json>> {
-  const lines = text.replace(/\n$/, "").split("\n");
-  const start = range.start_line ?? 1;
-  const wanted = lines.slice(start - 1, range.end_line).map((line) => clip(line, LONGEST_LINE));
-  let room = LARGEST_PART;
-  const fitting = wanted.findIndex((line) => {
-    room -= jsonSize(line);
-    return room < 0;
-  });
-  const shown = fitting === -1 ? wanted : wanted.slice(0, fitting);
-  return {
-    total_lines: lines.length,
-    start_line: start,
-    content: shown.join("\n"),
-    ...(shown.length < wanted.length ? { next_line: start + shown.length } : {}),
-  };
 }

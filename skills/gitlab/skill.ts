@@ -1,5 +1,6 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
+import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
 import { deliveryTools } from "./delivery.ts";
 import { issueTools } from "./issues.ts";
@@ -11,7 +12,7 @@ export default defineSkill({
   id: "gitlab",
   name: "GitLab",
   description:
-    "Commits, diffs, merge requests, pipelines, job logs, deployments, releases and issues on GitLab, hosted by whomever.",
+    "Code, commits, diffs, merge requests, pipelines, job logs, deployments, releases and issues on GitLab, hosted by whomever.",
   category: "git",
   host: "gitlab.com",
   config: {
@@ -33,9 +34,11 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...commitTools, ...mergeRequestTools, ...pipelineTools, ...deliveryTools, ...issueTools].map((tool) => ({
-    ...tool,
-    ...(tool.effect === "write" ? { audience: audienceOf } : {}),
-    settled_by: { project: "GITLAB_PROJECT" },
-  })),
+  tools: [...codeTools, ...commitTools, ...mergeRequestTools, ...pipelineTools, ...deliveryTools, ...issueTools].map(
+    (tool) => ({
+      ...tool,
+      ...(tool.effect === "write" ? { audience: audienceOf } : {}),
+      settled_by: { project: "GITLAB_PROJECT" },
+    }),
+  ),
 });

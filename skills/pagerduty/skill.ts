@@ -1,5 +1,6 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
+import { comparisonTools } from "./comparisons.ts";
 import { incidentTools } from "./incidents.ts";
 import { peopleTools } from "./people.ts";
 import { respondTools } from "./respond.ts";
@@ -13,7 +14,7 @@ export default defineSkill({
   config: {
     PAGERDUTY_API_KEY: {
       description:
-        "A REST API key, read-only where nothing is written; or an OAuth token (pdus+…) with the scopes incidents.read, oncalls.read, services.read, change_events.read, and incidents.write to write.",
+        "A REST API key, read-only where nothing is written; or an OAuth token (pdus+…) with the scopes incidents.read, oncalls.read, services.read, change_events.read, escalation_policies.read, and incidents.write to write.",
       required: true,
       env: "PAGERDUTY_API_KEY",
     },
@@ -30,5 +31,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...incidentTools, ...peopleTools, ...respondTools],
+  tools: [...incidentTools, ...comparisonTools, ...peopleTools, ...respondTools],
 });

@@ -1,4 +1,4 @@
-import { createRedactor, defineTool, resultSchema, type ToolContext, trim } from "skillflow";
+import { clip, createRedactor, defineTool, firstOf, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import { patientFetch } from "./patience.ts";
 
@@ -81,9 +81,72 @@ export const managementTools = [
         return { total: newest.length, migrations: newest.slice(0, limit), left_out: left || undefined };
       }),
   }),
+  defineTool({
+    name: "list_advisories",
+    description:
+      "Lists what Supabase's advisor finds amiss in the database now, worst first: for speed missing indexes and slow policies, for security tables without row-level security and exposed functions. Long: begin with level.",
+    effect: "read",
+    reads: "private",
+    needs: NEEDS,
+    input_schema: z.strictObject({
+      kind: z.enum(["performance", "security"]),
+      level: z.enum(["ERROR", "WARN", "INFO"]).optional().describe("This alone; default all."),
+      contains: z.string().min(1).max(200).optional().describe("In what it is about, case aside: a table's name."),
+      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+    }),
+    output_schema: resultSchema(
+      {
+        advisories: [{ name: "text", level: "text", title: "text", detail: "text", about: "text", remedy: "text" }],
+        levels: "any",
+        matching: "number",
+        left_out: "number",
+        note: "text",
+      },
+      "advisories",
+    ),
+    handler: (input, context) =>
+      withManagement(context, async (ask) => {
+        const { lints } = await ask(`advisors/${input.kind}`, {}, z.object({ lints: z.array(lint) }));
+        const words = input.contains?.toLowerCase() ?? "";
+        const matching = lints
+          .map(adviceOf)
+          .filter(({ level }) => !input.level || level === input.level)
+          .filter((one) => JSON.stringify(one).toLowerCase().includes(words))
+          .sort((a, b) => rankOf(a.level) - rankOf(b.level));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+        const counts = LEVELS.map((level) => [level, lints.filter((one) => one.level === level).length] as const);
+        return {
+          advisories: shown,
+          levels: Object.fromEntries(counts),
+          matching: matching.length,
+          left_out,
+          note: lints.length === 0 ? "The advisor finds nothing amiss." : undefined,
+        };
+      }),
+  }),
 ];
 
+const LEVELS: readonly string[] = ["ERROR", "WARN", "INFO"];
+
+function rankOf(level: string): number {
+  return LEVELS.indexOf(level);
+}
+
 const some = z.string().nullish().catch(undefined);
+
+const lint = z.object({
+  name: z.string(),
+  level: z.string(),
+  title: some,
+  detail: some,
+  remediation: some,
+  metadata: z.object({ schema: some, name: some }).nullish().catch(undefined),
+});
+
+function adviceOf({ name, level, title, detail, remediation, metadata }: z.infer<typeof lint>) {
+  const about = [metadata?.schema, metadata?.name].filter((part) => part).join(".") || undefined;
+  return { name, level, title, detail: detail && clip(detail, 400), about, remedy: remediation };
+}
 
 const logsAnswer = z.object({
   result: z.array(z.object({ timestamp: z.number(), event_message: some })).nullish(),
@@ -118,7 +181,7 @@ async function withManagement(context: ToolContext, work: (ask: Ask) => Promise<
   const token = context.config["SUPABASE_ACCESS_TOKEN"]?.trim() ?? "";
   try {
     if (token === "")
-      throw new Error("SUPABASE_ACCESS_TOKEN is not set: logs and migrations cannot be read in this run.");
+      throw new Error("SUPABASE_ACCESS_TOKEN is not set: logs, migrations and advisories cannot be read in this run.");
     const base = `${managementUrl(context)}/v1/projects/${projectOf(context)}`;
     const wire = patientFetch(context);
     return trim(

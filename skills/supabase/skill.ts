@@ -11,7 +11,7 @@ export default defineSkill({
   id: "supabase",
   name: "Supabase",
   description:
-    "Rows, counts and functions of a Supabase database, within the tables and functions that are listed; logs and migrations.",
+    "Rows, counts and functions of a Supabase database, within the tables and functions that are listed; logs, migrations and advisories.",
   category: "general",
   config: {
     SUPABASE_URL: {
@@ -38,7 +38,7 @@ export default defineSkill({
       secret: false,
     },
     SUPABASE_ACCESS_TOKEN: {
-      description: "A personal access token (sbp_): for the project's logs and migrations.",
+      description: "A personal access token (sbp_): for the project's logs, migrations and advisories.",
       env: "SUPABASE_ACCESS_TOKEN",
     },
     SUPABASE_PROJECT: {

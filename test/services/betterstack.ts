@@ -167,6 +167,26 @@ function routes(incidents: Map<string, JsonObject>): Route[] {
     },
     { id: "monitors/get", method: "GET", path: /^\/api\/v2\/monitors\/\d+$/, answer: () => ({ data: MONITOR }) },
     {
+      id: "monitors/sla",
+      method: "GET",
+      path: /^\/api\/v2\/monitors\/\d+\/sla$/,
+      query: z.strictObject({ from: day.optional(), to: day.optional() }),
+      answer: () => ({ data: AVAILABILITY }),
+    },
+    {
+      id: "monitors/response-times",
+      method: "GET",
+      path: /^\/api\/v2\/monitors\/\d+\/response-times$/,
+      answer: () => ({ data: RESPONSE_TIMES }),
+    },
+    {
+      id: "heartbeats/list",
+      method: "GET",
+      path: /^\/api\/v2\/heartbeats$/,
+      query: z.strictObject(pages),
+      answer: () => ({ data: [HEARTBEAT], pagination: paginationOf("heartbeats") }),
+    },
+    {
       id: "sources/list",
       method: "GET",
       path: /^\/api\/v1\/sources$/,
@@ -297,6 +317,66 @@ const ON_CALLS: JsonObject = {
       attributes: { first_name: "Ada", last_name: "L.", email: "ada@example.com", phone_numbers: ["+44 hunter2"] },
     },
   ],
+};
+
+const AVAILABILITY: Json = {
+  id: "2",
+  type: "monitor_sla",
+  attributes: {
+    availability: 99.98,
+    total_downtime: 600,
+    number_of_incidents: 3,
+    longest_incident: 300,
+    average_incident: 200,
+  },
+};
+
+const responseTime = (at: string, response_time: number, connection_time: number): Json => ({
+  at,
+  response_time,
+  name_lookup_time: 0.00002,
+  connection_time,
+  tls_handshake_time: 0.19929,
+  data_transfer_time: 0.13154,
+});
+
+const RESPONSE_TIMES: Json = {
+  id: "2",
+  type: "monitor_response_times",
+  attributes: {
+    regions: [
+      {
+        region: "us",
+        response_times: [
+          responseTime("2026-01-31T07:00:57.000Z", 0.47273, 0.14187),
+          responseTime("2026-01-31T08:01:27.000Z", 3.41211, 3.13058),
+        ],
+      },
+    ],
+  },
+};
+
+const HEARTBEAT: Json = {
+  id: "7",
+  type: "heartbeat",
+  attributes: {
+    url: "https://uptime.betterstack.com/api/v1/heartbeat/hunter2",
+    name: "Nightly backup",
+    period: 86400,
+    grace: 3600,
+    call: false,
+    sms: false,
+    email: true,
+    push: true,
+    team_wait: 180,
+    heartbeat_group_id: null,
+    team_name: "Shop",
+    sort_index: null,
+    paused_at: null,
+    created_at: "2025-06-01T00:00:00.000Z",
+    updated_at: "2026-01-30T03:10:20.202Z",
+    status: "down",
+  },
 };
 
 const MONITOR: Json = {

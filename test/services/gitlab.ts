@@ -17,7 +17,11 @@ export function startGitLab(script?: Script): Promise<RestService> {
 /** Everything as large as it gets. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "trace") return { text: `${'x é" '.repeat(400)}\n`.repeat(2000) };
-  return { body: swollen(example, ["message", "diff", "description", "body", "title"]) };
+  if (operation === "file") {
+    const content = Buffer.from('x é"\n'.repeat(50_000)).toString("base64");
+    return { body: { ...(example as object), content } };
+  }
+  return { body: swollen(example, ["message", "data", "diff", "description", "body", "title"]) };
 }
 
 function refuse({ headers }: LoopbackRequest): Answer | undefined {
@@ -223,6 +227,41 @@ const newest = { order_by: z.enum(["created_at", "updated_at", "id"]), sort: z.e
 const ROUTES: readonly Route[] = [
   { id: "user", method: "GET", path: /^\/api\/v4\/user$/, answer: () => person },
   read("project", "", { id: 1, path_with_namespace: PROJECT, visibility: "private" }),
+  read(
+    "search",
+    "/search",
+    [
+      {
+        basename: "src/pay",
+        data: "const WAIT = 60_000;\nawait pay(order, WAIT);\n",
+        path: "src/pay.ts",
+        filename: "src/pay.ts",
+        id: null,
+        ref: "main",
+        startline: 46,
+        project_id: 1,
+      },
+    ],
+    z.strictObject({ ...paging, scope: z.literal("blobs"), search: z.string().min(3), ref: text }),
+  ),
+  read(
+    "file",
+    "/repository/files/[^/]+",
+    {
+      file_name: "pay.ts",
+      file_path: "src/pay.ts",
+      size: 38,
+      encoding: "base64",
+      content: Buffer.from("const WAIT = 1000;\nexport { WAIT };\n// end\n").toString("base64"),
+      content_sha256: "4c294617b60715c1d218e61164a3abd4808a4284cbc30e6728a01ad9aada4481",
+      ref: "v1.14.0",
+      blob_id: "79f7bbd25901e8334750839545a9bd021f0e4c83",
+      commit_id: sha("a"),
+      last_commit_id: sha("b"),
+      execute_filemode: false,
+    },
+    z.strictObject({ ref: z.string().min(1) }),
+  ),
   read(
     "commits",
     "/repository/commits",

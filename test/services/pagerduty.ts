@@ -67,6 +67,63 @@ export const INCIDENT = {
   urgency: "high",
 } satisfies Json;
 
+const LIKE = {
+  id: "PFBE9I2",
+  created_at: "2025-11-04T16:08:15Z",
+  self: "https://api.pagerduty.com/incidents/PFBE9I2",
+  title: "Checkout answers 5xx.",
+} satisfies Json;
+
+const RELATED: Json = [
+  {
+    incident: { ...LIKE, id: "PR2P3RW", status: "triggered", service: { id: "PNGCNV2", summary: "Payments" } },
+    relationships: [
+      {
+        type: "machine_learning_inferred",
+        metadata: {
+          grouping_classification: "similar_contents",
+          user_feedback: { positive_feedback_count: 12, negative_feedback_count: 3 },
+        },
+      },
+      {
+        type: "service_dependency",
+        metadata: {
+          dependent_services: {
+            id: "P1L1YEE",
+            type: "business_service_reference",
+            self: "https://api.pagerduty.com/x",
+          },
+          supporting_services: {
+            id: "PNGCNV2",
+            type: "technical_service_reference",
+            self: "https://api.pagerduty.com/y",
+          },
+        },
+      },
+    ],
+  },
+];
+
+const POLICY: Json = {
+  id: "PT20YPA",
+  type: "escalation_policy",
+  summary: "Shop",
+  on_call_handoff_notifications: "if_has_services",
+  html_url: "https://acme.pagerduty.com/escalation_policies/PT20YPA",
+  name: "Shop",
+  escalation_rules: [
+    {
+      id: "PGHDV41",
+      escalation_delay_in_minutes: 30,
+      targets: [user("Kyler Kuhn"), { id: "PI7DH85", type: "schedule_reference", summary: "Daily" }],
+    },
+  ],
+  services: [{ id: "PIJ90N7", type: "service_reference", summary: "Checkout" }],
+  num_loops: 2,
+  teams: [{ id: "PQ9K7I8", type: "team_reference", summary: "Engineering" }],
+  description: "Whoever is on call, then the lead.",
+};
+
 const ROUTES: readonly Route[] = [
   {
     id: "listIncidents",
@@ -140,6 +197,26 @@ const ROUTES: readonly Route[] = [
     path: new RegExp(`^/incidents/${id}/related_change_events$`),
     query: z.strictObject({ limit: digits.optional() }),
     answer: () => ({ ...page, change_events: CHANGES }),
+  },
+  {
+    id: "listIncidentPastIncidents",
+    method: "GET",
+    path: new RegExp(`^/incidents/${id}/past_incidents$`),
+    query: z.strictObject({ limit: digits.optional(), total: z.enum(["true", "false"]).optional() }),
+    answer: () => ({ past_incidents: [{ incident: LIKE, score: 46.8249 }], total: 3, limit: 5 }),
+  },
+  {
+    id: "listIncidentRelatedIncidents",
+    method: "GET",
+    path: new RegExp(`^/incidents/${id}/related_incidents$`),
+    query: z.strictObject({ "additional_details[]": z.literal("incident").optional() }),
+    answer: () => ({ related_incidents: RELATED }),
+  },
+  {
+    id: "getEscalationPolicy",
+    method: "GET",
+    path: new RegExp(`^/escalation_policies/${id}$`),
+    answer: () => ({ escalation_policy: POLICY }),
   },
   {
     id: "listChangeEvents",

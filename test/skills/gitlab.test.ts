@@ -10,6 +10,8 @@ import { forwarding, type RestService, type Script } from "../services/rest.ts";
 
 /** One good input for every tool. */
 const INPUTS: Readonly<Record<string, JsonObject>> = {
+  search_code: { search: "WAIT filename:pay.ts", ref: "main" },
+  get_file: { path: "src/pay.ts", ref: "v1.14.0", start_line: 2, end_line: 2 },
   list_commits: { ref: "main", path: "src", since: "2026-01-31T06:00:00Z" },
   get_commit: { ref: "main" },
   compare: { from: "v1.13.0", to: "v1.14.0" },
@@ -50,6 +52,18 @@ describe("every gitlab tool, against the published contract", () => {
     const result = await call(name, context);
     expect(service.refusals).toEqual([]);
     expect(result).toMatchSnapshot();
+  });
+
+  it("reads a file at its default branch, whole, and says where its path leads and that it is no text", async () => {
+    const content = (bytes: Buffer) => bytes.toString("base64");
+    const context = await start();
+    expect(await call("get_file", context, { path: "/src/pay.ts" })).toMatchObject({ total_lines: 3, start_line: 1 });
+    expect(service.requests[0]?.url).toMatch(/\/repository\/files\/src%2Fpay\.ts\?ref=HEAD$/);
+    await service.close();
+    const binary = await start(({ example }) => ({
+      body: { ...(example as JsonObject), content: content(Buffer.from([0, 1])) },
+    }));
+    expect(await call("get_file", binary)).toMatchObject({ note: "It is no text." });
   });
 
   it("asks of the project that a call names, and says where none is known", async () => {

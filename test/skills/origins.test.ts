@@ -20,6 +20,8 @@ function exposed(isMeant: (tool: ToolDescriptor) => boolean): readonly string[] 
 it("the built-in tools whose results the team's own systems write are told from those that strangers write", () => {
   expect(exposed(({ origin }) => origin === "team")).toEqual([
     "betterstack_get_monitor",
+    "betterstack_get_monitor_availability",
+    "betterstack_list_heartbeats",
     "betterstack_list_monitors",
     "cloudwatch_get_alarm_history",
     "cloudwatch_get_metric_data",
@@ -74,6 +76,7 @@ it("the built-in tools whose results the team's own systems write are told from 
     "kubernetes_top_pods",
     "loki_list_labels",
     "loki_list_streams",
+    "pagerduty_get_escalation_policy",
     "pagerduty_list_changes",
     "pagerduty_list_on_call",
     "pagerduty_list_services",

@@ -14,6 +14,9 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   get_timeline: { incident: "PT4KHLK" },
   list_alerts: { incident: "PT4KHLK" },
   list_changes: { incident: "PT4KHLK" },
+  list_past_incidents: { incident: "PT4KHLK" },
+  list_related_incidents: { incident: "PT4KHLK" },
+  get_escalation_policy: { escalation_policy: "PT20YPA" },
   list_on_call: { escalation_policy: "PT20YPA" },
   list_services: { query: "check" },
   acknowledge_incident: { incident: "PT4KHLK" },
@@ -87,6 +90,8 @@ describe("what pagerduty lists", () => {
     });
     expect((await call("list_changes", context))["note"]).toContain("may not send changes");
     expect((await call("list_on_call", context))["note"]).toContain("Nobody");
+    expect((await call("list_past_incidents", context))["note"]).toContain("is new");
+    expect((await call("list_related_incidents", context))["note"]).toContain("no incident that is related");
   });
 
   it("of changes are those of an incident, or of a period", async () => {

@@ -46,6 +46,7 @@ const MANAGEMENT: Readonly<Record<string, JsonObject>> = {
     limit: 2,
   },
   list_migrations: { limit: 2 },
+  list_advisories: { kind: "performance", limit: 2 },
 };
 const NAMES = Object.keys(INPUTS);
 const WRITES = ["insert", "update", "delete", "rpc"];
@@ -896,6 +897,33 @@ describe("what Supabase knows beside the database", () => {
     expect(await call("list_migrations", await start([]))).toEqual({ total: 0, migrations: [] });
   });
 
+  it("is what the advisor finds amiss, the worst first, of a level or about a table", async () => {
+    const lint = (name: string, level: string, table: string) => ({
+      ...{ name, level, title: "Unindexed foreign keys", facing: "EXTERNAL", categories: ["PERFORMANCE"] },
+      ...{ description: "lorem", detail: `Table ${table} has a foreign key without an index`, cache_key: name },
+      ...{ remediation: "https://supabase.com/docs", metadata: { schema: "public", name: table, type: "table" } },
+    });
+    const lints = [lint("a", "INFO", "orders"), lint("b", "ERROR", "users"), lint("c", "WARN", "orders")];
+    const context = await start({ lints });
+    expect(await call("list_advisories", context)).toMatchObject({
+      advisories: [{ name: "b", about: "public.users" }, { name: "c" }],
+      levels: { ERROR: 1, WARN: 1, INFO: 1 },
+      left_out: 1,
+    });
+    expect(asked().pathname).toBe("/v1/projects/abcdefgh/advisors/performance");
+    const ofOrders = { kind: "security", level: "INFO", contains: "ORDERS" };
+    expect(await call("list_advisories", context, ofOrders)).toMatchObject({
+      advisories: [{ name: "a" }],
+      matching: 1,
+    });
+    await service?.close();
+    expect(await call("list_advisories", await start({ lints: [] }))).toMatchObject({
+      note: expect.stringContaining("nothing amiss"),
+    });
+    await service?.close();
+    await expect(call("list_advisories", await start({ lints: 7 }))).rejects.toThrow(/unexpected form/);
+  });
+
   it.each([
     [401, /refused SUPABASE_ACCESS_TOKEN \(401\): it is wrong, expired or revoked\. nope/],
     [403, /may not read this project \(403\)\. nope/],
@@ -967,7 +995,8 @@ function flood(...[{ method, url }, response]: Parameters<LoopbackHandler>): voi
   if (path.startsWith("/v1/projects/")) {
     const result = Array.from({ length: 200 }, () => ({ timestamp: 1_769_846_400_000_000, event_message: LONG }));
     const migrations = Array.from({ length: 300 }, (_, at) => ({ version: `2026010100${at}`, name: LONG }));
-    sendJson(response, 200, path.endsWith("migrations") ? migrations : { result, error: null });
+    const lints = Array.from({ length: 300 }, () => ({ name: "a", level: "WARN", detail: LONG, title: LONG }));
+    sendJson(response, 200, path.endsWith("migrations") ? migrations : { result, error: null, lints });
     return;
   }
   if (path === "/rest/v1/") {

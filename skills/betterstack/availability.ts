@@ -1,0 +1,143 @@
+import { clip, defineTool, type Point, resultSchema, seriesSummary, summarise } from "skillflow";
+import * as z from "zod";
+import { withBetterStack } from "./client.ts";
+import {
+  checkedId,
+  idAnswer,
+  limit,
+  monitorId,
+  nextPage,
+  number,
+  page,
+  pageSchema,
+  pagination,
+  paging,
+  text,
+} from "./fields.ts";
+
+const day = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .optional();
+
+export const availabilityTools = [
+  defineTool({
+    name: "get_monitor_availability",
+    description:
+      "Tells how available what a monitor checks was, and how fast it answered in the last 24 hours, by region: since when it is slow, and whether everywhere. Downtime is of the days given, or of the monitor's whole life.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      monitor_id: monitorId,
+      from: day.describe("YYYY-MM-DD."),
+      to: day,
+      points: z.int().min(0).max(60).optional().describe("Of each region; default 24, 0 for none."),
+    }),
+    output_schema: resultSchema({
+      ...{ availability_percent: "number", downtime_seconds: "number", incidents: "number" },
+      ...{ longest_incident_seconds: "number", average_incident_seconds: "number" },
+      response_ms: [{ region: "text", ...seriesSummary, slowest_part: "any" }],
+      note: "text",
+    }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const path = `/api/v2/monitors/${checkedId(input.monitor_id)}`;
+        const query = { from: input.from, to: input.to };
+        const { data } = await ask({ path: `${path}/sla`, query, answer: z.object({ data: availability }) });
+        const { data: times } = await ask({ path: `${path}/response-times`, answer: z.object({ data: responses }) });
+        const told = data.attributes;
+        return {
+          availability_percent: told.availability,
+          downtime_seconds: told.total_downtime,
+          incidents: told.number_of_incidents,
+          longest_incident_seconds: told.longest_incident,
+          average_incident_seconds: told.average_incident,
+          response_ms: times.attributes.regions.map(({ region, response_times }) => ({
+            region,
+            ...summarise(response_times.map(pointOf), input.points ?? 24),
+            slowest_part: partsOf(response_times),
+          })),
+          note: times.attributes.regions.length === 0 ? "It answered no check in the last 24 hours." : undefined,
+        };
+      }),
+  }),
+  defineTool({
+    name: "list_heartbeats",
+    description:
+      "Lists heartbeats, which wait for a sign of life of jobs such as backups: state, how often one is due, how long a late one is waited for. A job that stays away silently is down here alone.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({ limit, page }),
+    output_schema: pageSchema("heartbeats", {
+      ...{ id: "text", name: "text", status: "text", team: "text" },
+      ...{ period_seconds: "number", grace_seconds: "number", paused_at: "text" },
+    }),
+    handler: (input, context) =>
+      withBetterStack(context, async (ask) => {
+        const answer = await ask({
+          path: "/api/v2/heartbeats",
+          query: paging(input),
+          answer: z.object({ data: z.array(heartbeat), pagination }),
+        });
+        const heartbeats = answer.data.map(({ id, attributes: own }) => ({
+          ...{ id, name: own.name && clip(own.name, 200), status: own.status, team: own.team_name },
+          ...{ period_seconds: own.period, grace_seconds: own.grace },
+          paused_at: own.paused_at,
+        }));
+        return { heartbeats, next_page: nextPage(answer) };
+      }),
+  }),
+];
+
+const availability = z.object({
+  attributes: z.object({
+    availability: number,
+    total_downtime: number,
+    number_of_incidents: number,
+    longest_incident: number,
+    average_incident: number,
+  }),
+});
+
+const responseTime = z.object({
+  at: z.string(),
+  response_time: number,
+  name_lookup_time: number,
+  connection_time: number,
+  tls_handshake_time: number,
+  data_transfer_time: number,
+});
+type ResponseTime = z.infer<typeof responseTime>;
+const responses = z.object({
+  attributes: z.object({
+    regions: z.array(z.object({ region: z.string(), response_times: z.array(responseTime) })),
+  }),
+});
+
+/** Not among them: the address, by which whoever knows it gives the sign of life. */
+const heartbeat = z.object({
+  id: idAnswer,
+  attributes: z.object({
+    name: text,
+    status: text,
+    team_name: text,
+    period: number,
+    grace: number,
+    paused_at: text,
+  }),
+});
+
+function pointOf({ at, response_time }: ResponseTime): Point {
+  return [Date.parse(at), (response_time ?? Number.NaN) * 1000];
+}
+
+const PARTS = ["name_lookup_time", "connection_time", "tls_handshake_time", "data_transfer_time"] as const;
+
+/** The part of a check that took the most time over the day, and its mean. */
+function partsOf(times: readonly ResponseTime[]) {
+  const means = PARTS.map((part) => {
+    const sum = times.reduce((all, time) => all + (time[part] ?? 0), 0);
+    return { part: part.replace(/_time$/, ""), mean_ms: Math.round((sum / Math.max(1, times.length)) * 1000) };
+  });
+  return means.reduce((most, one) => (one.mean_ms > most.mean_ms ? one : most));
+}

@@ -1,0 +1,76 @@
+import { clip, defineTool, linesFrom, resultSchema } from "skillflow";
+import * as z from "zod";
+import { amount, inProject, limit, nextPage, page, pageSchema, paging, project, READS, ref, text } from "./service.ts";
+
+export const codeTools = [
+  defineTool({
+    name: "search_code",
+    description:
+      "Finds lines of code by words, with their place and the lines around: where an error's words or a setting come from. A GitLab without advanced search reads all files: give a whole word. A known file: get_file.",
+    effect: "read",
+    input_schema: z.strictObject({
+      project,
+      search: z.string().min(3).max(200).describe("Words; narrowed by filename:pay.ts, path:src or extension:go."),
+      ref: ref.optional().describe("Branch or tag; default the default branch."),
+      limit,
+      page,
+    }),
+    output_schema: pageSchema("matches", { path: "text", line: "number", ref: "text", text: "text" }),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const found = await ask({
+          path: ["search"],
+          query: { scope: "blobs", search: input.search, ref: input.ref, ...paging(input) },
+          needs: READS,
+          answer: z.array(z.object({ path: z.string(), startline: amount, ref: text, data: text })),
+        });
+        const matches = found.map(({ path, startline, ref: at, data }) => ({
+          ...{ path, line: startline, ref: at, text: clip(data ?? "", 800) },
+        }));
+        return { matches, next_page: nextPage(found, input) };
+      }),
+  }),
+  defineTool({
+    name: "get_file",
+    description:
+      "Reads a text file's lines at a branch, tag or commit: the code that a stack trace names, as it was put out. Go on at `next_line`. Where it changed last: list_commits with its path.",
+    effect: "read",
+    input_schema: z.strictObject({
+      project,
+      path: z.string().min(1).max(1000).describe("From the repository's root."),
+      ref: ref.optional().describe("Default the default branch."),
+      start_line: z.int().min(1).max(1_000_000).optional(),
+      end_line: z.int().min(1).max(1_000_000).optional(),
+    }),
+    output_schema: resultSchema(
+      {
+        ...{ path: "text", ref: "text", size: "number", last_commit: "text" },
+        ...{ total_lines: "number", start_line: "number", content: "text", next_line: "number", note: "text" },
+      },
+      "path",
+    ),
+    handler: (input, context) =>
+      inProject(input, context, async (ask) => {
+        const file = await ask({
+          path: ["repository", "files", input.path.replace(/^\/+/, "")],
+          query: { ref: input.ref ?? "HEAD" },
+          needs: READS,
+          instead: "Check the path and the ref: search_code finds files, with filename:.",
+          answer: fileAnswer,
+        });
+        const told = { path: file.file_path, ref: file.ref, size: file.size, last_commit: file.last_commit_id };
+        const bytes = Buffer.from(file.content, "base64");
+        if (bytes.includes(0)) return { ...told, note: "It is no text." };
+        return { ...told, ...linesFrom(bytes.toString("utf8"), input) };
+      }),
+  }),
+];
+
+const fileAnswer = z.object({
+  file_path: z.string(),
+  ref: text,
+  size: amount,
+  last_commit_id: text,
+  encoding: z.literal("base64"),
+  content: z.string(),
+});
