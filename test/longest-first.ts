@@ -1,15 +1,25 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Small files whose tests take long: begun first, so that no processor waits for one of them at the end. */
+/**
+ * Files whose tests take long: begun first, so that no processor waits for one of them at the end, and so that those who
+ * start many programs do so from processes that hold little yet.
+ */
 const LONGEST = [
-  "reports/page",
-  "triage-plan",
-  "installation",
-  "triage-services",
+  "adversary/compromised-model",
+  "stores/state/git",
+  "adversary/sandbox",
   "cli/dbos",
+  "skills/git",
+  "installation",
+  "reports/page",
+  "adversary/injections",
+  "triage-plan",
   "stores/dbos",
+  "triage-services",
   "scoreboard",
   "triage-live",
+  "protocol/serve",
+  "cli/listen",
   "cli/code",
   "skills/local",
   "examples",
@@ -19,7 +29,6 @@ const LONGEST = [
   "triage-orders",
   "workflows",
   "board-demo",
-  "stores/memory",
 ];
 
 /** What vitest does on its own, by size or by the last run's times, but for the `LONGEST` of each project. */
