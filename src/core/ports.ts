@@ -1,4 +1,4 @@
-import type { Blobs } from "./blobs.ts";
+import type { BlobInfo, Blobs } from "./blobs.ts";
 import type { Entry, RunEvent, StepKey } from "./event/event.ts";
 import type { RunRecord } from "./event/record.ts";
 import type { Purpose } from "./event/reply.ts";
@@ -18,6 +18,8 @@ export interface ModelCall {
   readonly signal: AbortSignal;
   /** Text as it arrives: live only, never recorded. */
   readonly onDelta?: (text: string) => void;
+  /** The bytes of an image of the prompt's turns; undefined where they are gone. */
+  readonly image?: (image: BlobInfo) => Promise<Uint8Array | undefined>;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { ShownImage } from "./image.ts";
 import { type Json, type JsonObject, type JsonSchema, jsonOnce } from "./values.ts";
 
 /** What a model is asked: an opening that never changes during a node, then the turns so far. */
@@ -38,7 +39,7 @@ interface ToolOffer {
 export type Turn =
   | { readonly role: "assistant"; readonly parts: readonly Part[] }
   | { readonly role: "tools"; readonly results: readonly ToolAnswer[] }
-  | { readonly role: "user"; readonly text: string };
+  | { readonly role: "user"; readonly text: string; readonly images?: readonly ShownImage[] };
 
 export interface ToolAnswer {
   /** The id of the call part that this answers. */
@@ -46,6 +47,8 @@ export interface ToolAnswer {
   /** The reference of the result, which the model reads before it: `[r7]`. */
   readonly ref?: string;
   readonly output: Json;
+  /** Of the output, for a model that sees: `ModelCall.image` gives their bytes. */
+  readonly images?: readonly ShownImage[];
   readonly failed: boolean;
 }
 
@@ -58,7 +61,11 @@ export function resultText(output: Json): string {
 export function closingTurns(turns: readonly Turn[], most: number): readonly Turn[] {
   const texts = turns.map((turn): Turn => {
     if (turn.role === "user") return turn;
-    if (turn.role === "tools") return { role: "user", text: turn.results.map(answerText).join("\n\n") };
+    if (turn.role === "tools") {
+      const images = turn.results.flatMap((result) => result.images ?? []);
+      const text = turn.results.map(answerText).join("\n\n");
+      return { role: "user", text, ...(images.length > 0 ? { images } : {}) };
+    }
     return {
       role: "assistant",
       parts: turn.parts.flatMap((part) => (part.type === "opaque" ? [] : [{ type: "text", text: partText(part) }])),
@@ -76,6 +83,14 @@ function partText(part: Exclude<Part, { type: "opaque" }>): string {
 /** A tool's answer as a model reads it: its reference, then its result. */
 export function answerText({ ref, output }: Pick<ToolAnswer, "ref" | "output">): string {
   return `${ref === undefined ? "" : `[${ref}]\n`}${resultText(output)}`;
+}
+
+/** What of a prompt's turns a model that sees is shown, in their order. */
+export function imagesIn(turns: readonly Turn[]): readonly ShownImage[] {
+  return turns.flatMap((turn) => {
+    if (turn.role === "tools") return turn.results.flatMap(({ images = [] }) => images);
+    return (turn.role === "user" && turn.images) || [];
+  });
 }
 
 /** A piece of a reply, in order. Opaque parts belong to a provider (signed reasoning) and are sent back as they came. */

@@ -2,6 +2,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
   answerText,
+  imagesIn,
   openingOf,
   type Part,
   type Prompt,
@@ -12,6 +13,7 @@ import {
 } from "../core/prompt.ts";
 import { checkedAs, isObject, type Json, type JsonSchema } from "../core/values.ts";
 import { keyed, type Service } from "./faults.ts";
+import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { shapeText } from "./shapes.ts";
 import {
   type Answer,
@@ -34,7 +36,12 @@ const PROVIDER = "anthropic";
 /** The API wants a limit. Thinking counts too; every model that is not retired allows this much. */
 const MAX_TOKENS = 32_000;
 
-const REFUSALS = { shape: /output_config|output_format|structured|schema/i };
+type Wish = "images" | "shape";
+
+const REFUSALS: Readonly<Record<Wish, RegExp>> = {
+  images: REFUSES_IMAGES,
+  shape: /output_config|output_format|structured|schema/i,
+};
 
 interface AnthropicOptions {
   readonly apiKey: string;
@@ -60,13 +67,18 @@ export function anthropicModel(options: AnthropicOptions): Model {
   return {
     provider: PROVIDER,
     reply: (prompt, call) =>
-      concede(prompt.output && isExpressible(prompt.output) ? ["shape"] : [], REFUSALS, async (wishes) =>
-        ask(await keyed(service), prompt, call, wishes.includes("shape")),
-      ),
+      concede(wishesOf(prompt), REFUSALS, async (wishes) => ask(await keyed(service), prompt, call, wishes)),
   };
 }
 
-async function ask(service: Service, prompt: Prompt, call: ModelCall, shaped: boolean): Promise<Reply> {
+function wishesOf({ output, turns }: Prompt): readonly Wish[] {
+  return [
+    ...(imagesIn(turns).length > 0 ? (["images"] as const) : []),
+    ...(output && isExpressible(output) ? (["shape"] as const) : []),
+  ];
+}
+
+async function ask(service: Service, prompt: Prompt, call: ModelCall, wishes: readonly Wish[]): Promise<Reply> {
   return exchange(service, call, async (line) => {
     const { default: Client } = await import("@anthropic-ai/sdk");
     const client = new Client({
@@ -77,7 +89,7 @@ async function ask(service: Service, prompt: Prompt, call: ModelCall, shaped: bo
       timeout: NO_SDK_TIMEOUT,
       logLevel: "off",
     });
-    const body = await requestOf(prompt, call, shaped);
+    const body = await requestOf(prompt, call, wishes);
     // Not messages.create: it writes to the console about models it deems old.
     const response = await client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
     const answer = await line.open(response);
@@ -96,10 +108,13 @@ function credentialOf({ apiKey = "", shortLived }: Service) {
 /** Where more requests begin alike, the next turn's or the next judgement's, what came so far is marked for the cache. */
 async function requestOf(
   prompt: Prompt,
-  { model, purpose }: ModelCall,
-  shaped: boolean,
+  call: ModelCall,
+  wishes: readonly Wish[],
 ): Promise<Anthropic.MessageCreateParamsStreaming> {
-  const { output, tools } = prompt;
+  const { output, tools, turns } = prompt;
+  const { model, purpose } = call;
+  const shaped = wishes.includes("shape");
+  const sights = wishes.includes("images") ? await lookAt(turns, call) : NOTHING_SEEN;
   const { instructions, messages } = openingOf(prompt);
   const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
   const cached = tools.length > 0 || purpose === "judge";
@@ -108,7 +123,11 @@ async function requestOf(
     max_tokens: MAX_TOKENS,
     stream: true,
     ...(instructions === "" ? {} : { system: [{ ...textBlock(instructions), ...(cached ? CACHE : {}) }] }),
-    messages: messagesOf(texts, prompt.turns, cached),
+    messages: messagesOf(
+      texts,
+      turns.map((turn) => messageOf(turn, sights)),
+      cached,
+    ),
     ...(tools.length > 0 ? { tools: toolsOf(tools) } : {}),
     ...(output && shaped ? { output_config: { format: await formatOf(output) } } : {}),
   };
@@ -131,7 +150,7 @@ interface Message {
 }
 
 /** Marked for the cache at the opening's end and at the end. */
-function messagesOf(texts: readonly string[], turns: readonly Turn[], cached: boolean): Anthropic.MessageParam[] {
+function messagesOf(texts: readonly string[], turns: readonly Message[], cached: boolean): Anthropic.MessageParam[] {
   const opening: Message = { role: "user", content: texts.map(textBlock) };
   const messages = [opening];
   for (const turn of turns) append(messages, turn);
@@ -146,9 +165,7 @@ function messagesOf(texts: readonly string[], turns: readonly Turn[], cached: bo
 }
 
 /** Roles alternate, and a message is never empty. */
-function append(messages: Message[], turn: Turn): void {
-  const content = blocksOf(turn);
-  const role = turn.role === "assistant" ? "assistant" : "user";
+function append(messages: Message[], { role, content }: Message): void {
   const last = messages.at(-1);
   if (content.length === 0) return;
   if (last?.role === role) last.content.push(...content);
@@ -162,14 +179,14 @@ function mark(content: Anthropic.ContentBlockParam[], index: number): void {
   }
 }
 
-function blocksOf(turn: Turn): Anthropic.ContentBlockParam[] {
+function messageOf(turn: Turn, sights: Sights): Message {
   switch (turn.role) {
     case "assistant":
-      return turn.parts.flatMap(blocksOfPart);
+      return { role: "assistant", content: turn.parts.flatMap(blocksOfPart) };
     case "tools":
-      return turn.results.map(resultBlock);
+      return { role: "user", content: turn.results.map((answer) => resultBlock(answer, sights)) };
     case "user":
-      return [textBlock(turn.text)];
+      return { role: "user", content: [textBlock(turn.text), ...seenOf(turn.images, sights).map(imageBlock)] };
   }
 }
 
@@ -177,8 +194,14 @@ function textBlock(text: string): Anthropic.TextBlockParam {
   return { type: "text", text };
 }
 
-function resultBlock(answer: ToolAnswer): Anthropic.ToolResultBlockParam {
-  const content = answerText(answer);
+function imageBlock({ kind, base64 }: Sight): Anthropic.ImageBlockParam {
+  return { type: "image", source: { type: "base64", media_type: kind, data: base64 } };
+}
+
+function resultBlock(answer: ToolAnswer, sights: Sights): Anthropic.ToolResultBlockParam {
+  const text = answerText(answer);
+  const images = seenOf(answer.images, sights).map(imageBlock);
+  const content = images.length === 0 ? text : [textBlock(text), ...images];
   return { type: "tool_result", tool_use_id: answer.id, content, ...(answer.failed ? { is_error: true } : {}) };
 }
 

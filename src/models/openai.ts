@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
 import type { Model, ModelCall } from "../core/ports.ts";
 import {
+  imagesIn,
   openingOf,
   type Part,
   type Prompt,
@@ -12,6 +13,7 @@ import {
 import type { Json, JsonSchema } from "../core/values.ts";
 import { checkedAs } from "../core/values.ts";
 import { keyed, type Service } from "./faults.ts";
+import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
 import {
   type Answer,
@@ -42,10 +44,11 @@ interface OpenaiOptions {
   readonly idleMs?: number;
 }
 
-/** `reasoning`: the model's reasoning, sealed, to send back with its calls. Models without reasoning refuse the wish. */
-type Wish = "shape" | "reasoning";
+/** `images`: those of results, which not every model sees. `reasoning`: the model's reasoning, sealed, to send back with its calls. Models without reasoning refuse the wish. */
+type Wish = "images" | "shape" | "reasoning";
 
 const REFUSALS: Readonly<Record<Wish, RegExp>> = {
+  images: REFUSES_IMAGES,
   reasoning: /encrypted|\binclude\b/i,
   shape: /text\.format|response_format|json_schema|structured|schema/i,
 };
@@ -66,7 +69,9 @@ export function openaiModel(options: OpenaiOptions): Model {
     provider: PROVIDER,
     reply: (prompt, call) =>
       concede(wishesOf(prompt, withoutReasoning.has(call.model)), REFUSALS, async (wishes) => {
-        const reply = await ask(await keyed(service), requestOf(prompt, call.model, wishes), call);
+        const sights = wishes.includes("images") ? await lookAt(prompt.turns, call) : NOTHING_SEEN;
+        const request = requestOf(prompt, { model: call.model, wishes, sights });
+        const reply = await ask(await keyed(service), request, call);
         if (prompt.tools.length > 0 && !wishes.includes("reasoning")) withoutReasoning.add(call.model);
         return reply;
       }),
@@ -76,6 +81,7 @@ export function openaiModel(options: OpenaiOptions): Model {
 /** Reasoning is sent back with the calls it led to, so it is wanted only where calls may come. */
 function wishesOf(prompt: Prompt, withoutReasoning: boolean): readonly Wish[] {
   return [
+    ...(imagesIn(prompt.turns).length > 0 ? (["images"] as const) : []),
     ...(prompt.tools.length > 0 && !withoutReasoning ? (["reasoning"] as const) : []),
     ...(prompt.output ? (["shape"] as const) : []),
   ];
@@ -108,11 +114,13 @@ function ask(
   });
 }
 
-function requestOf(
-  prompt: Prompt,
-  model: string,
-  wishes: readonly Wish[],
-): OpenAI.Responses.ResponseCreateParamsStreaming {
+interface Asking {
+  readonly model: string;
+  readonly wishes: readonly Wish[];
+  readonly sights: Sights;
+}
+
+function requestOf(prompt: Prompt, { model, wishes, sights }: Asking): OpenAI.Responses.ResponseCreateParamsStreaming {
   const { output, tools } = prompt;
   const shaped = wishes.includes("shape");
   const { instructions, messages } = openingOf(prompt);
@@ -120,7 +128,7 @@ function requestOf(
   return {
     model,
     ...(instructions === "" ? {} : { instructions }),
-    input: [openingItem(texts), ...prompt.turns.flatMap(itemsOf)],
+    input: [openingItem(texts), ...prompt.turns.flatMap((turn) => itemsOf(turn, sights))],
     stream: true,
     store: false,
     ...(wishes.includes("reasoning") ? { include: ["reasoning.encrypted_content"] } : {}),
@@ -149,19 +157,28 @@ function formatOf(output: JsonSchema): OpenAI.Responses.ResponseFormatTextJSONSc
   return { type: "json_schema", name: "output", schema: { ...output }, strict: isStrictShape(output) };
 }
 
-function itemsOf(turn: Turn): OpenAI.Responses.ResponseInputItem[] {
+function itemsOf(turn: Turn, sights: Sights): OpenAI.Responses.ResponseInputItem[] {
   switch (turn.role) {
     case "assistant":
       return turn.parts.flatMap(itemsOfPart);
     case "tools":
-      return turn.results.map(outputItem);
+      return turn.results.map((answer) => outputItem(answer, sights));
     case "user":
-      return [{ role: "user", content: turn.text }];
+      return [{ role: "user", content: withImages(turn.text, seenOf(turn.images, sights)) }];
   }
 }
 
-function outputItem(answer: ToolAnswer): OpenAI.Responses.ResponseInputItem {
-  return { type: "function_call_output", call_id: answer.id, output: markedText(answer) };
+function outputItem(answer: ToolAnswer, sights: Sights): OpenAI.Responses.ResponseInputItem {
+  const output = withImages(markedText(answer), seenOf(answer.images, sights));
+  return { type: "function_call_output", call_id: answer.id, output };
+}
+
+function withImages(text: string, images: readonly Sight[]) {
+  if (images.length === 0) return text;
+  const seen = images.map(({ kind, base64 }) => {
+    return { type: "input_image", image_url: `data:${kind};base64,${base64}`, detail: "auto" } as const;
+  });
+  return [{ type: "input_text", text } as const, ...seen];
 }
 
 function itemsOfPart(part: Part): OpenAI.Responses.ResponseInputItem[] {

@@ -1,9 +1,11 @@
+import type { BlobInfo } from "../core/blobs.ts";
 import type { Step } from "../core/engine/step.ts";
 import { type ErrorCode, SkillflowError } from "../core/errors.ts";
 import type { EventBody } from "../core/event/event.ts";
 import type { CallUsage } from "../core/event/reply.ts";
 import type { Model, ModelCall } from "../core/ports.ts";
 import type { Usage } from "../core/prompt.ts";
+import { defined } from "../core/values.ts";
 import { digestPrompt } from "./digest.ts";
 import { type Stopping, signalOf } from "./stop.ts";
 
@@ -21,6 +23,8 @@ export interface AskOptions {
   readonly priceOf: (model: string, usage: Usage) => number | null;
   readonly clock: Clock;
   readonly onProgress: (node: string, message: string) => void;
+  /** The bytes of an image of the run; undefined where it holds none, or is gone. */
+  readonly imageOf?: (image: BlobInfo) => Promise<Uint8Array | undefined>;
   readonly onAnswering: (node: string, characters: number) => void;
 }
 
@@ -77,6 +81,7 @@ async function reply(options: AskOptions, step: AskStep, stopping: Stopping): Pr
       return signalOf(stopping);
     },
     onDelta,
+    ...defined("image", options.imageOf),
   };
   const { parts, stop, usage } = await model.reply(prompt, call);
   return {

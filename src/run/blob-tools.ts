@@ -1,5 +1,6 @@
 import type { BlobInfo, Blobs } from "../core/blobs.ts";
 import { SkillflowError } from "../core/errors.ts";
+import { imageFault, isImage } from "../core/image.ts";
 import { wholeText } from "../core/own/blob.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../core/schema/time-bound.ts";
 import { checkedAs, type JsonObject } from "../core/values.ts";
@@ -47,6 +48,7 @@ export type Readable = Pick<Blobs, "info" | "read">;
 
 async function known(blobs: Readable, id: string): Promise<BlobInfo> {
   const info = await blobs.info(id);
+  if (info && isImage(info)) throw new SkillflowError("input.invalid", `${id} is an image, and holds no text`);
   if (info) return info;
   throw new SkillflowError("blob.unknown", `there is no blob ${id}`);
 }
@@ -114,6 +116,14 @@ export async function blobText(blobs: Blobs, id: string): Promise<string | undef
   const info = await blobs.info(id);
   if (!info || !/^text\/|json|xml|yaml|javascript/.test(info.kind)) return undefined;
   return wholeText(await blobs.read(id, 0, Math.min(info.size_bytes, MOST_QUOTED))).text;
+}
+
+/** What of a blob a model may be shown; undefined where it is no image, or is gone. */
+export async function imageBytes(blobs: Blobs, { blob_id }: BlobInfo): Promise<Uint8Array | undefined> {
+  const info = await blobs.info(blob_id);
+  if (!info || !isImage(info)) return undefined;
+  const bytes = await blobs.read(blob_id, 0, info.size_bytes);
+  return imageFault(bytes, info.kind) === undefined ? bytes : undefined;
 }
 
 type Match = { line: number; offset: number; text: string; before?: string[]; after?: string[] };

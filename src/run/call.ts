@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Blobs } from "../core/blobs.ts";
 import { callCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
+import { isImage, isImageKind } from "../core/image.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Call } from "../core/own/call.ts";
 import type { Redactor } from "../core/redact/redact.ts";
@@ -224,9 +225,11 @@ async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Out
   if ("error" in outcome) return { ...outcome, error: cutText(redactor.text(outcome.error), MOST_ERROR) };
   const redacted = redactor.value(outcome.output);
   const output = isLarge(redacted, mostResult) ? await holdLarge(redacted, blobs, mostResult) : redacted;
-  const marks = blobsIn(output);
+  // What became a blob whole may have held images.
+  const marks = output === redacted ? blobsIn(output) : [...blobsIn(output), ...blobsIn(redacted).filter(isImage)];
   if (marks.length === 0) return { output };
-  const named = await Promise.all(marks.map(({ blob_id }) => blobs.info(blob_id)));
+  const ids = new Set(marks.map(({ blob_id }) => blob_id));
+  const named = await Promise.all([...ids].map((id) => blobs.info(id)));
   const known = named.filter((info) => info !== undefined);
   return known.length === 0 ? { output } : { output, blobs: known };
 }
@@ -247,7 +250,10 @@ export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
     create(content, kind) {
       const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
       const isText = isUtf8(bytes);
-      if (!isText && !/^text\/|json|xml|yaml/.test(kind)) return blobs.create(content, kind);
+      if (!isText && !/^text\/|json|xml|yaml/.test(kind)) {
+        if (isImageKind(kind)) checkPicture(bytes, redactor);
+        return blobs.create(content, kind);
+      }
       // What is no UTF-8 keeps its bytes.
       const encoding = isText ? "utf8" : "latin1";
       const text = bytes.toString(encoding);
@@ -255,4 +261,12 @@ export function cleanBlobs(blobs: Blobs, redactor: Redactor): Blobs {
       return blobs.create(redacted === text ? content : Buffer.from(redacted, encoding), kind);
     },
   };
+}
+
+/** What the pixels show cannot be searched; what stands between them can, and can be taken out of no image. */
+function checkPicture(bytes: Buffer, redactor: Redactor): void {
+  const texts = bytes.toString("latin1").match(/[\t\n\r -~]{8,}/g) ?? [];
+  const text = texts.join("\n");
+  if (redactor.text(text) === text) return;
+  throw new SkillflowError("blob.refused", "the image holds a secret");
 }

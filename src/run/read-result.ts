@@ -1,4 +1,5 @@
 import type { BlobInfo } from "../core/blobs.ts";
+import { isImage } from "../core/image.ts";
 import { wholeText } from "../core/own/blob.ts";
 import type { RecordedCall } from "../core/own/call.ts";
 import type { ReadResult } from "../core/own/results.ts";
@@ -29,7 +30,8 @@ export async function readResult(call: RecordedCall, wanted: ReadResult, blobs: 
 function stretchesOf({ outcome }: RecordedCall, blobs: Readable): Stretch[] {
   if (!outcome) return [stretchOf("the call has no result yet")];
   if ("error" in outcome) return [stretchOf(`the call failed: ${outcome.error}`)];
-  const kept = (outcome.blobs ?? []).map((info): Stretch => ({ info, from: blobs }));
+  const texts = (outcome.blobs ?? []).filter((blob) => !isImage(blob));
+  const kept = texts.map((info): Stretch => ({ info, from: blobs }));
   const isWhole = kept.length === 1 && isObject(outcome.output) && outcome.output.blob_id === kept[0]?.info.blob_id;
   return isWhole ? kept : [stretchOf(resultText(outcome.output)), ...kept];
 }

@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { PICTURES } from "../pictures.ts";
+import { startAnthropic } from "../services/anthropic.ts";
 import { type Answers, stdioServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
@@ -49,6 +51,17 @@ const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r"
 const env = { SERVED_TOKEN: "canary-0123" };
 const call = (tool: string, input: object = {}) => ({ calls: [{ tool, input }] });
 
+const SHOWING: Answers = {
+  "tools/call": () => {
+    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const secret = Buffer.concat([Buffer.from(png, "base64"), Buffer.from(`key=${process.env.SERVED_TOKEN}`)]);
+    const image = (data: string) => ({ type: "image", mimeType: "image/png", data });
+    return {
+      content: [image(png), image(secret.toString("base64")), { type: "text", text: "x".repeat(40_000) }],
+    };
+  },
+};
+
 const resultsOf = (cwd: string, run = "r") => readEvents(cwd, run).filter(({ type }) => type === "tool:result");
 
 it("what a result links is read on demand: recorded, redacted, held as a blob, and the same when replayed", async () => {
@@ -90,4 +103,29 @@ it("what a server's prompt orders is a stranger's word: a model that obeys plans
   expect(JSON.parse(ended.stdout).plan).toMatchObject([
     { tool: "look", sources: [{ ref: "input" }, { ref: "r1", tool: "served_read_prompt", node: "look" }] },
   ]);
+});
+
+it("an image of a result is recorded once, shown to a model that sees, and the same when replayed and resumed", async () => {
+  const cwd = project(SHOWING, {});
+  const service = await startAnthropic((_, index) => {
+    return index % 2 === 0 ? { calls: [{ id: `c${index}`, tool: "served_look", input: {} }] } : { text: "a pixel" };
+  });
+  const claude = { ...env, ANTHROPIC_API_KEY: "sk-test-0123456789", ANTHROPIC_BASE_URL: service.url };
+  const run = RUN.map((word) => (word === "script:script.json" ? "anthropic:claude-x" : word));
+  const ended = await runHere(run, { cwd, env: claude });
+  expect(ended.code, ended.stderr).toBe(0);
+  const seen = JSON.stringify(service.bodies[1]?.messages);
+  expect(seen.split('"type":"image"')).toHaveLength(2);
+  expect(seen).toContain(`"media_type":"image/png","data":"${PICTURES["image/png"]}"`);
+  const [looked] = resultsOf(cwd) as unknown as { readonly blobs: readonly { readonly kind: string }[] }[];
+  expect(looked?.blobs.map(({ kind }) => kind).sort()).toEqual(["application/json", "image/png"]);
+  expect(JSON.stringify(readEvents(cwd, "r"))).not.toMatch(/canary|iVBORw0KGgo/);
+  const replayed = await runHere(["replay", "r", "--json"], { cwd, env });
+  expect(replayed.code, replayed.stderr).toBe(0);
+  const resumed = await runHere(["resume", "r", "--from", "read", ...TRUST], { cwd, env: claude });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(JSON.stringify(service.bodies.at(-1)?.messages)).toContain(PICTURES["image/png"]);
+  const report = await runHere(["runs", "show", "r"], { cwd, env });
+  expect(report.stdout).not.toContain("iVBORw0KGgo");
+  await service.close();
 });

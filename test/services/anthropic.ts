@@ -22,12 +22,22 @@ const text = z.strictObject({ type: z.literal("text"), text: z.string().regex(/\
 const id = z.string().regex(/^[a-zA-Z0-9_-]+$/);
 const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/);
 
+const image = z.strictObject({
+  type: z.literal("image"),
+  source: z.strictObject({
+    type: z.literal("base64"),
+    media_type: z.enum(["image/jpeg", "image/png", "image/gif", "image/webp"]),
+    data: z.base64().min(1).max(5_000_000),
+  }),
+});
+
 const userBlock = z.discriminatedUnion("type", [
   text,
+  image,
   z.strictObject({
     type: z.literal("tool_result"),
     tool_use_id: id,
-    content: z.string(),
+    content: z.union([z.string(), z.array(z.discriminatedUnion("type", [text, image])).min(1)]),
     is_error: z.boolean().optional(),
     cache_control,
   }),
@@ -156,6 +166,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   server: fault(500, "api_error", "Internal server error"),
   invalid: fault(400, "invalid_request_error", "messages.0: something is wrong with it"),
   too_large: fault(413, "request_too_large", "Request exceeds the maximum size"),
+  no_images: fault(400, "invalid_request_error", "messages.2.content.0: this model takes no image blocks"),
   no_shape: fault(400, "invalid_request_error", "output_config.format: not supported by this model"),
   no_reasoning: fault(400, "invalid_request_error", "thinking: not supported by this model"),
   no_usage: fault(400, "invalid_request_error", "stream: not supported by this model"),

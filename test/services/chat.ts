@@ -129,6 +129,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   server: { status: 500, body: { detail: "Internal Server Error" } },
   invalid: { status: 422, body: { detail: [{ loc: ["body"], msg: "field required" }] } },
   too_large: fault(413, "invalid_request_error", "the request exceeds the available context size"),
+  no_images: fault(400, "invalid_request_error", "this model does not see images"),
   no_shape: fault(400, "invalid_request_error", "response_format of type json_schema is not supported"),
   no_reasoning: fault(400, "invalid_request_error", "reasoning is not supported"),
   no_usage: fault(400, "invalid_request_error", "Extra inputs are not permitted: stream_options"),

@@ -19,10 +19,19 @@ export function startOpenai(script: Script<OpenaiRequest>): Promise<ModelService
 
 const name = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
 
+const content = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("input_text"), text: z.string() }),
+  z.strictObject({
+    type: z.literal("input_image"),
+    image_url: z.string().regex(/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$/),
+    detail: z.enum(["low", "high", "auto"]).optional(),
+  }),
+]);
+
 const messageItem = z.strictObject({
   type: z.literal("message").optional(),
   role: z.enum(["user", "assistant"]),
-  content: z.union([z.string(), z.array(z.strictObject({ type: z.literal("input_text"), text: z.string() })).min(1)]),
+  content: z.union([z.string(), z.array(content).min(1)]),
 });
 
 const callItem = z.strictObject({
@@ -35,7 +44,7 @@ const callItem = z.strictObject({
 const outputItem = z.strictObject({
   type: z.literal("function_call_output"),
   call_id: z.string().min(1).max(64),
-  output: z.string(),
+  output: z.union([z.string(), z.array(content).min(1)]),
 });
 
 const reasoningItem = z.strictObject({
@@ -157,6 +166,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   server: fault(500, "server_error", "server_error", "The server had an error."),
   invalid: fault(400, "invalid_request_error", "unknown_parameter", "Unknown parameter: 'x'."),
   too_large: fault(413, "invalid_request_error", "payload_too_large", "Payload too large"),
+  no_images: fault(400, "invalid_request_error", null, "image_url is only supported by certain models."),
   no_shape: fault(
     400,
     "invalid_request_error",

@@ -44,6 +44,7 @@ export type FaultName =
   | "server"
   | "invalid"
   | "too_large"
+  | "no_images"
   | "no_shape"
   | "no_reasoning"
   | "no_usage"

@@ -18,7 +18,7 @@ import { cutText, defined } from "../../core/values.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
-import { blobText } from "../../run/blob-tools.ts";
+import { blobText, imageBytes } from "../../run/blob-tools.ts";
 import { type CallOptions, createCall, createReach } from "../../run/call.ts";
 import { driveRun, type Run, tellAnswering, tellProgress, tellWarning } from "../../run/drive.ts";
 import { type Afterwards, afterwardsIn } from "../../run/recall.ts";
@@ -301,6 +301,7 @@ async function driveOpened(
     priceOf: isOffline(settings.model) ? () => 0 : priceOf,
     clock: realClock,
     onProgress,
+    imageOf: (image) => imageBytes(workspace.store.blobs(record.run), image),
     onAnswering: (node, characters) => tellAnswering(watch.observers, node, characters),
   });
   const events = [...opened.events];

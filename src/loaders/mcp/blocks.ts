@@ -1,4 +1,7 @@
 import { isUtf8 } from "node:buffer";
+import type { Blobs } from "../../core/blobs.ts";
+import { SkillflowError } from "../../core/errors.ts";
+import { imageFault, isImageKind } from "../../core/image.ts";
 import { defined, isObject, type JsonObject } from "../../core/values.ts";
 import { type Links, LONGEST_URI } from "./links.ts";
 
@@ -7,13 +10,63 @@ import { type Links, LONGEST_URI } from "./links.ts";
 /** What servers call content, of which nothing is known. */
 export type Said = { readonly [key: string]: unknown };
 
-/** A block of a tool's result, or of a prompt's message. `links` is told what may be read from now on. */
-export function readBlock(block: Said, links: Links | undefined): JsonObject {
+/** What reading leaves behind. */
+export interface Keeping {
+  /** Told what may be read from now on. */
+  readonly links: Links | undefined;
+  /** Where images are kept for models that see. */
+  readonly blobs: Blobs;
+}
+
+/** The blocks of a tool's result, or of a prompt's message. */
+export async function readBlocks(content: readonly Said[], { links, blobs }: Keeping): Promise<JsonObject[]> {
+  const read: JsonObject[] = [];
+  let images = 0;
+  for (const block of content) {
+    const image = imageOf(block);
+    if (image) read.push(await keepImage({ ...image, isOne: ++images <= MOST_IMAGES }, blobs));
+    else read.push(readBlock(block, links));
+  }
+  return read;
+}
+
+const MOST_IMAGES = 8;
+
+/** A resource may be one too. */
+function imageOf({ type, mimeType, data, resource }: Said): Pick<GivenImage, "said" | "data"> | undefined {
+  if (type === "image") return { said: mimeType, data };
+  if (type !== "resource" || !isObject(resource) || !isImageKind(textOf(resource.mimeType))) return undefined;
+  return typeof resource.blob === "string" ? { said: resource.mimeType, data: resource.blob } : undefined;
+}
+
+interface GivenImage {
+  readonly said: unknown;
+  readonly data: unknown;
+  /** Of those that are kept of one result. */
+  readonly isOne: boolean;
+}
+
+/** By its blob; one that no model may be shown, by type, size and why. */
+async function keepImage({ said, data, isOne }: GivenImage, blobs: Blobs): Promise<JsonObject> {
+  const mimeType = cut(said, MOST_NAME) ?? "";
+  const kind = mimeType.replace(/;.*$/s, "").trim().toLowerCase();
+  const bytes = Buffer.from(textOf(data), "base64");
+  const told = { type: "image", mimeType, bytes: bytes.length };
+  const fault = isOne ? imageFault(bytes, kind) : `only ${MOST_IMAGES} of a result are shown`;
+  if (fault !== undefined) return { ...told, not_shown: fault };
+  try {
+    return { type: "image", ...(await blobs.create(bytes, kind)) };
+  } catch (error) {
+    if (error instanceof SkillflowError) return { ...told, not_shown: error.message };
+    throw error;
+  }
+}
+
+function readBlock(block: Said, links: Links | undefined): JsonObject {
   const { type, text, mimeType, data, resource } = block;
   switch (type) {
     case "text":
       return { type, text: textOf(text) };
-    case "image":
     case "audio":
       return { type, mimeType: textOf(mimeType), bytes: byteCount(textOf(data)) };
     case "resource_link":
@@ -40,8 +93,7 @@ export function readLink(said: Said, links: Links | undefined): JsonObject {
   };
 }
 
-/** A resource with what it holds. */
-export function readContents(said: Said, links?: Links): JsonObject {
+function readContents(said: Said, links: Links | undefined): JsonObject {
   const mimeType = cut(said.mimeType, MOST_NAME);
   const head = { type: "resource", uri: readUri(said.uri, links), ...defined("mimeType", mimeType) };
   if (typeof said.text === "string") return { ...head, text: said.text };

@@ -141,7 +141,7 @@ function connectTool(server: Server, tool: ListedTool, { isLocked, links }: McpO
           return session.call(tool, input, context);
         },
       });
-      return readResult(result, { hasSchema: tool.output_schema !== undefined, links });
+      return readResult(result, { hasSchema: tool.output_schema !== undefined, links, blobs: context.blobs });
     },
   };
 }

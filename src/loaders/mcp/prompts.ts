@@ -1,7 +1,7 @@
 import { messageOf } from "../../core/errors.ts";
 import type { Tool, ToolContext } from "../../core/skill.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../core/values.ts";
-import { cut, readBlock } from "./blocks.ts";
+import { cut, readBlocks } from "./blocks.ts";
 import { type Links, READ_PROMPT } from "./links.ts";
 import { ownReader } from "./resources.ts";
 import { reach, type Server } from "./server.ts";
@@ -142,15 +142,11 @@ async function getPrompt(session: Session, wanted: Wanted, { links, context }: G
   const { name = "", arguments: given = {} } = wanted;
   const { messages } = await session.request("prompts/get", { name, arguments: given }, context.signal);
   if (!Array.isArray(messages)) throw new Error("it answers prompts/get without messages");
-  const read = messages
-    .slice(0, MOST_MESSAGES)
-    .filter(isObject)
-    .map(({ role, content }): JsonObject => {
-      const blocks = [content]
-        .flat()
-        .filter(isObject)
-        .map((block) => readBlock(block, links));
-      return { role: role === "assistant" ? role : "user", content: blocks };
-    });
+  const keeping = { links, blobs: context.blobs };
+  const read: JsonObject[] = [];
+  for (const { role, content } of messages.slice(0, MOST_MESSAGES).filter(isObject)) {
+    const blocks = await readBlocks([content].flat().filter(isObject), keeping);
+    read.push({ role: role === "assistant" ? role : "user", content: blocks });
+  }
   return { prompt: name, note: NOTE, messages: read };
 }

@@ -1,7 +1,7 @@
 import { SkillflowError } from "../../core/errors.ts";
 import type { Tool, ToolContext } from "../../core/skill.ts";
-import { isObject, type Json, type JsonObject } from "../../core/values.ts";
-import { readContents, readLink } from "./blocks.ts";
+import { isObject, type Json } from "../../core/values.ts";
+import { readBlocks, readLink } from "./blocks.ts";
 import { type Links, LONGEST_URI, READ_RESOURCE } from "./links.ts";
 import { reach, type Server } from "./server.ts";
 import type { Session } from "./session.ts";
@@ -61,14 +61,15 @@ interface Wanted {
   readonly links: Links;
 }
 
-async function readResource(session: Session, { uri, links }: Wanted, { signal }: ToolContext): Promise<Json> {
+async function readResource(session: Session, { uri, links }: Wanted, { signal, blobs }: ToolContext): Promise<Json> {
   if (!links.has(uri) && !(await isListed(session, uri, signal))) {
     const what = `this server has neither linked nor listed ${quote(uri)}: only what it has may be read`;
     throw new SkillflowError("call.refused", what);
   }
   const { contents } = await session.request("resources/read", { uri }, signal);
   if (!Array.isArray(contents)) throw new Error("it answers resources/read without contents");
-  const read = contents.filter(isObject).map((entry): JsonObject => readContents(entry, links));
+  const blocks = contents.filter(isObject).map((resource) => ({ type: "resource", resource }));
+  const read = await readBlocks(blocks, { links, blobs });
   const [only, ...others] = read;
   return only !== undefined && others.length === 0 && typeof only.text === "string" ? only.text : read;
 }

@@ -1,20 +1,18 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type Json, parseJson } from "../../core/values.ts";
-import { readBlock } from "./blocks.ts";
-import type { Links } from "./links.ts";
+import { type Keeping, readBlocks } from "./blocks.ts";
 
-interface Reading {
+interface Reading extends Keeping {
   /** Of the tool's results. */
   readonly hasSchema: boolean;
-  readonly links: Links | undefined;
 }
 
 /** What a call came to, as data for the model. Throws what failed. */
-export function readResult(result: CallToolResult, { hasSchema, links }: Reading): Json {
+export async function readResult(result: CallToolResult, { hasSchema, ...keeping }: Reading): Promise<Json> {
   const { content, structuredContent, isError } = result;
   if (isError) throw new Error(failureText(content) || "the tool failed and did not say why");
   if (structuredContent !== undefined) return structuredContent as Json;
-  const blocks = content.map((block) => readBlock(block, links));
+  const blocks = await readBlocks(content, keeping);
   const [only, ...others] = blocks;
   if (only === undefined) return null;
   if (others.length > 0 || only.type !== "text") return blocks;

@@ -70,7 +70,12 @@ describe("the reference server that shows everything", () => {
     });
     expect(await call("echo", { message: "hi" })).toBe("Echo: hi");
     expect(await call("get-structured-content", { location: "New York" })).toMatchObject({ temperature: 33 });
-    expect(await call("get-tiny-image")).toContainEqual({ type: "image", mimeType: "image/png", bytes: 4033 });
+    expect(await call("get-tiny-image")).toContainEqual({
+      type: "image",
+      blob_id: expect.stringMatching(/^blob:/),
+      kind: "image/png",
+      size_bytes: 4033,
+    });
     expect(await call("get-resource-links", { count: 1 })).toContainEqual({
       type: "resource_link",
       uri: expect.stringMatching(/^demo:/),

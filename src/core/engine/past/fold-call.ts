@@ -1,4 +1,5 @@
 import type { Envelope, EventOf } from "../../event/event.ts";
+import { isImage } from "../../image.ts";
 import type { RecordedCall } from "../../own/call.ts";
 import { touchOf } from "../../own/state.ts";
 import { standAfter, UNTOUCHED } from "../../plan/standing.ts";
@@ -19,7 +20,7 @@ export function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): 
 export function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
   const { visit } = state;
   const { ref, output = null, error, blobs, planned = false } = event;
-  if (blobs) state.run.holdsBlobs = true;
+  if (blobs?.some((blob) => !isImage(blob))) state.run.holdsBlobs = true;
   const outcome = error === undefined ? { output } : { error };
   const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
   if (recorded) state.run.hasResults = true;
@@ -32,6 +33,8 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   if (!call.outcome) visit.unanswered -= 1;
   call.outcome = outcome;
   call.planned = planned;
+  const images = blobs?.filter(isImage) ?? [];
+  if (images.length > 0) call.images = images;
   if (visit.unanswered > 0) return;
   visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
   for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
@@ -44,10 +47,10 @@ function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefin
   return call?.key === key ? call : undefined;
 }
 
-function answerOf({ id, ref, outcome }: PendingCall): ToolAnswer {
+function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
   const named = { id, ...defined("ref", ref) };
   if (outcome && "error" in outcome) return { ...named, output: { error: outcome.error }, failed: true };
-  return { ...named, output: outcome?.output ?? null, failed: false };
+  return { ...named, output: outcome?.output ?? null, ...defined("images", images), failed: false };
 }
 
 export function foldAudience({ visit }: State, { id, audience }: EventOf<"tool:audience">): void {

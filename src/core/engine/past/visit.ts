@@ -1,6 +1,7 @@
 import type { RunError } from "../../event/end.ts";
 import type { EventOf } from "../../event/event.ts";
 import type { ToolCall } from "../../event/node-result.ts";
+import type { ShownImage } from "../../image.ts";
 import type { RecordedCall } from "../../own/call.ts";
 import type { Turn } from "../../prompt.ts";
 import type { Audience } from "../../skill.ts";
@@ -120,6 +121,8 @@ export interface PendingCall {
   /** Who would read what it writes, once that was asked. */
   audience: Audience | undefined;
   outcome: { readonly output: Json } | { readonly error: string } | undefined;
+  /** Of its output. */
+  images?: readonly ShownImage[];
 }
 
 /** The node's own work failed: turn cap, early end, timeout, a model that cannot be reached (N39). */

@@ -1,0 +1,38 @@
+import { type ImageKind, imageFault, shownIds } from "../core/image.ts";
+import type { ModelCall } from "../core/ports.ts";
+import { imagesIn, type Turn } from "../core/prompt.ts";
+
+/** An image as providers take it. */
+export interface Sight {
+  readonly kind: ImageKind;
+  readonly base64: string;
+}
+
+/** By the blobs that hold them; of more than one request may hold, the newest. */
+export type Sights = ReadonlyMap<string, Sight>;
+
+export const NOTHING_SEEN: Sights = new Map();
+
+/** What a service says that refuses images. */
+export const REFUSES_IMAGES = /\bimage|input_image|\bvision\b|multi-?modal|media_type/i;
+
+/** The images of a prompt that are still there. */
+export async function lookAt(turns: readonly Turn[], { image }: Pick<ModelCall, "image">): Promise<Sights> {
+  const images = imagesIn(turns);
+  if (!image || images.length === 0) return NOTHING_SEEN;
+  const wanted = shownIds(images);
+  const sights = new Map<string, Sight>();
+  for (const shown of images) {
+    const { blob_id, kind } = shown;
+    if (!wanted.has(blob_id) || sights.has(blob_id)) continue;
+    const bytes = await image(shown);
+    if (!bytes || imageFault(bytes, kind) !== undefined) continue;
+    sights.set(blob_id, { kind, base64: Buffer.from(bytes).toString("base64") });
+  }
+  return sights;
+}
+
+/** Those of one result, or of one message, in their order. */
+export function seenOf(images: readonly { readonly blob_id: string }[] | undefined, sights: Sights): readonly Sight[] {
+  return (images ?? []).flatMap(({ blob_id }) => sights.get(blob_id) ?? []);
+}
