@@ -94,7 +94,11 @@ export function firstDifference(one: unknown, other: unknown, path = ""): string
 
 /** Without what is another time's, or the order's in which inner runs came along. */
 function steady({ results, status, trace, usage, plan, error, verdict, evidence }: RunResult) {
-  const planned = plan.map(({ id: _, ...operation }) => unnumbered(operation)).toSorted(byText);
+  // What items beside each other read is told in the order in which it was answered.
+  const planned = plan
+    .map(({ id: _, sources, ...operation }) => ({ ...operation, sources: sources.map(unnumbered).toSorted(byText) }))
+    .map(unnumbered)
+    .toSorted(byText);
   const told = { results, status, trace, modelCalls: usage.modelCalls, error, verdict, evidence };
   return { told: unnumbered(told), plan: planned };
 }
