@@ -3,13 +3,14 @@ import { describeAccess } from "./access.ts";
 import { alertTools } from "./alerts.ts";
 import { annotationTools } from "./annotations.ts";
 import { dashboardTools } from "./dashboards.ts";
+import { routingTools } from "./routing.ts";
 import { silenceTools } from "./silences.ts";
 
 export default defineSkill({
   id: "grafana",
   name: "Grafana",
   description:
-    "Alerts, alert rules and silences of Grafana's own alerting; annotations, dashboards with their queries, data sources.",
+    "Alerts, alert rules, silences and notification policies of Grafana's own alerting; annotations, dashboards with their queries, data sources.",
   category: "observability",
   config: {
     GRAFANA_URL: {
@@ -21,11 +22,11 @@ export default defineSkill({
     },
     GRAFANA_TOKEN: {
       description:
-        "A service account's token: the role Viewer reads; list_datasources takes the permission datasources:read, silences take alert.silences:create and alert.silences:write.",
+        "A service account's token: the role Viewer reads; list_datasources takes the permission datasources:read, get_routing takes alert.notifications:read, silences take alert.silences:create and alert.silences:write.",
       required: true,
       env: "GRAFANA_TOKEN",
     },
   },
   probe: describeAccess,
-  tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools],
+  tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools, ...routingTools],
 });

@@ -121,7 +121,7 @@ const link = z.object({
 });
 type Link = z.infer<typeof link>;
 
-export const issue = z.object({
+const issue = z.object({
   key: z.string(),
   fields: z.object({
     summary: text,
@@ -141,6 +141,10 @@ export const issue = z.object({
   }),
 });
 export type Issue = z.infer<typeof issue>;
+
+export function readIssue({ ask }: Jira, key: string): Promise<Issue> {
+  return ask({ path: ["issue", key], needs: READS, instead: NOT_SEEN, answer: issue });
+}
 
 export const transitionsAnswer = z.object({
   transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named })),

@@ -51,6 +51,11 @@ export function isSame(a: z.infer<typeof person>, b: z.infer<typeof person>): bo
   return a?.accountId ? a.accountId === b?.accountId : Boolean(a?.name) && a?.name === b?.name;
 }
 
+/** As people write names, case aside. */
+export function isNamed(name: string | null | undefined, wanted: string): boolean {
+  return name?.toLowerCase() === wanted.trim().toLowerCase();
+}
+
 /** Who this token is. */
 export function myself({ ask }: Jira) {
   return ask({ path: ["myself"], needs: READS, answer: z.object({ displayName: text, accountId: text, name: text }) });

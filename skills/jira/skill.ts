@@ -1,5 +1,6 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
+import { changeTools } from "./changes.ts";
 import { issueTools } from "./issues.ts";
 import { writeTools } from "./writes.ts";
 
@@ -7,7 +8,7 @@ export default defineSkill({
   id: "jira",
   name: "Jira",
   description:
-    "Finds, reads, creates, comments, moves and links issues of Jira, in Atlassian's Cloud or a Data Center.",
+    "Finds, reads, creates, comments, moves, links, changes and assigns issues of Jira, in Atlassian's Cloud or a Data Center.",
   category: "tasks",
   config: {
     JIRA_BASE_URL: {
@@ -34,5 +35,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...issueTools, ...writeTools],
+  tools: [...issueTools, ...writeTools, ...changeTools],
 });

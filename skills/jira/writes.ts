@@ -7,12 +7,12 @@ import {
   commentsOf,
   ISSUE,
   type Issue,
-  issue,
   linkOf,
+  readIssue,
   search,
   transitionsAnswer,
 } from "./issues.ts";
-import { isSame, issueKey, type Jira, myself, NOT_SEEN, READS, text, WRITES, withJira } from "./service.ts";
+import { isNamed, isSame, issueKey, type Jira, myself, READS, text, WRITES, withJira } from "./service.ts";
 
 const name = z.string().min(1).max(100);
 
@@ -100,7 +100,7 @@ export const writeTools = [
     output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "key", "status"),
     handler: (input, context) =>
       withJira(context, async (jira) => {
-        const now = await read(jira, input.issue);
+        const now = await readIssue(jira, input.issue);
         if (isNamed(now.fields.status?.name, input.to)) return { ...briefOf(jira, now), existing: true };
         const path = ["issue", input.issue, "transitions"];
         const { transitions } = await jira.ask({ path, needs: READS, answer: transitionsAnswer });
@@ -110,7 +110,7 @@ export const writeTools = [
         if (!wanted) throw new Error(`${input.issue} cannot move there. It can move to: ${namesOf(transitions)}.`);
         const body = { transition: { id: wanted.id } };
         await jira.ask({ path, body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
-        return briefOf(jira, await read(jira, input.issue));
+        return briefOf(jira, await readIssue(jira, input.issue));
       }),
   }),
   defineTool({
@@ -133,7 +133,7 @@ export const writeTools = [
         const type = issueLinkTypes.find((one) => [one.name, one.outward].some((word) => isNamed(word, kind)));
         if (!type) throw new Error(`No link is called ${kind}. There are: ${namesOf(issueLinkTypes)}.`);
         const told = { issue: input.issue, other: input.other, relation: type.outward };
-        const now = await read(jira, input.issue);
+        const now = await readIssue(jira, input.issue);
         const known = now.fields.issuelinks?.some(
           (link) => link.type.name === type.name && link.outwardIssue?.key === input.other,
         );
@@ -145,7 +145,7 @@ export const writeTools = [
         };
         await jira.ask({ path: ["issueLink"], body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
         // As Jira shows it: which side is which is easily mistaken.
-        const shown = (await read(jira, input.issue)).fields.issuelinks?.map(linkOf);
+        const shown = (await readIssue(jira, input.issue)).fields.issuelinks?.map(linkOf);
         const made = shown?.find(({ key, kind: shownKind }) => key === input.other && shownKind === type.name);
         return { ...told, relation: made?.relation ?? told.relation };
       }),
@@ -153,10 +153,6 @@ export const writeTools = [
 ];
 
 const typesAnswer = z.object({ issueLinkTypes: z.array(z.object({ name: z.string(), outward: text })) });
-
-function read({ ask }: Jira, key: string): Promise<Issue> {
-  return ask({ path: ["issue", key], needs: READS, instead: NOT_SEEN, answer: issue });
-}
 
 /** How far back an issue is looked for that another run may have filed. */
 const MOST_PAGES = 5;
@@ -176,10 +172,6 @@ async function findIssue(jira: Jira, project: string, marker: string): Promise<I
 
 function bodyOf({ isCloud }: Jira, words: string) {
   return isCloud ? documentOf(words) : markupOf(words);
-}
-
-function isNamed(name: string | null | undefined, wanted: string): boolean {
-  return name?.toLowerCase() === wanted.trim().toLowerCase();
 }
 
 function namesOf(

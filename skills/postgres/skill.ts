@@ -1,6 +1,7 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { activityTools } from "./activity.ts";
+import { healthTools } from "./health.ts";
 import { queryTools } from "./query.ts";
 import { tableTools } from "./tables.ts";
 
@@ -8,7 +9,7 @@ export default defineSkill({
   id: "postgres",
   name: "PostgreSQL",
   description:
-    "Reads a PostgreSQL database: what runs, locks, sizes and bloat, plans, and rows by SELECT. It never writes.",
+    "Reads a PostgreSQL database: what runs, locks, health, replication, sizes and bloat, indexes, plans, and rows by SELECT. It never writes.",
   category: "data",
   config: {
     POSTGRES_URL: {
@@ -24,5 +25,5 @@ export default defineSkill({
     },
   },
   probe: describeAccess,
-  tools: [...activityTools, ...queryTools, ...tableTools],
+  tools: [...activityTools, ...healthTools, ...queryTools, ...tableTools],
 });

@@ -13,6 +13,10 @@ export function startGrafana(script?: Script): Promise<RestService> {
 
 /** Everything as large as it gets. */
 export function flood({ operation, example }: Asked): Answer {
+  if (operation === "policies") {
+    const routes = Array.from({ length: 300 }, (_, n) => ({ receiver: `r${n}`, group_by: ["x é".repeat(300)] }));
+    return { body: { ...(example as object), routes } };
+  }
   const isDeep = operation === "rules" || operation === "getDashboardByUID";
   return { body: swollen(example, isDeep ? [] : ["summary", "text", "comment", "title"]) };
 }
@@ -40,7 +44,53 @@ const postableSilence = z.strictObject({
   comment: z.string().min(1),
 });
 
+const POLICIES: Json = {
+  receiver: "everybody",
+  group_by: ["grafana_folder", "alertname"],
+  group_wait: "30s",
+  group_interval: "5m",
+  repeat_interval: "4h",
+  routes: [
+    {
+      receiver: "shop-page",
+      object_matchers: [
+        ["service", "=~", "(checkout|cart)"],
+        ["severity", "=", "page"],
+      ],
+      mute_time_intervals: ["weekend"],
+      continue: true,
+    },
+    {
+      object_matchers: [["team", "!=", ""]],
+      routes: [{ receiver: "shop-chat", object_matchers: [["service", "!~", "cart.*"]] }],
+    },
+    { receiver: "lost", object_matchers: [["service", "=~", "((a+)+)+b"]] },
+  ],
+  provenance: "file",
+};
+
+const CONTACT_POINTS: Json = [
+  {
+    uid: "p1",
+    name: "shop-page",
+    type: "pagerduty",
+    settings: { integrationKey: "[REDACTED]", url: "https://of-the-point.example" },
+    disableResolveMessage: false,
+    provenance: "file",
+  },
+  { uid: "p2", name: "shop-page", type: "slack", settings: { url: "[REDACTED]" }, disableResolveMessage: false },
+  { uid: "p3", name: "shop-chat", type: "slack", settings: { recipient: "of-the-point" }, disableResolveMessage: true },
+  { uid: "p4", name: "everybody", type: "email", settings: { addresses: "of-the-point@example.com" } },
+];
+
 const ROUTES: readonly Route[] = [
+  { id: "policies", method: "GET", path: /^\/api\/v1\/provisioning\/policies$/, answer: () => POLICIES },
+  {
+    id: "contactPoints",
+    method: "GET",
+    path: /^\/api\/v1\/provisioning\/contact-points$/,
+    answer: () => CONTACT_POINTS,
+  },
   {
     id: "alerts",
     method: "GET",

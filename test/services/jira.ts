@@ -9,15 +9,18 @@ export const TOKEN = "ATATT3xJiraCanary0123456789";
 export const EMAIL = "ops@example.com";
 
 export function startJira(script?: Script): Promise<RestService> {
-  const empty: Script = ({ operation }) => (operation === "doTransition" ? { text: "" } : undefined);
+  const empty: Script = ({ operation }) => (SILENT.includes(operation) ? { text: "" } : undefined);
   const answer: Script = (asked) => script?.(asked) ?? empty(asked);
   const fault = (message: string) => ({ errorMessages: [message], errors: {} });
   return startRest({ routes: ROUTES, refuse, fault }, answer);
 }
 
+/** Those that answer without a word. */
+const SILENT = ["doTransition", "editIssue", "assignIssue"];
+
 /** Everything as large as it gets; of a document, whose parts have parts, one long text. */
 export function flood({ operation, example }: Asked): Answer {
-  if (/Link|ransition|User/.test(operation)) return { body: example };
+  if (/Link|ransition|User|edit|assign/.test(operation)) return { body: example };
   const brief = [DOCUMENT, ROLLED_BACK].reduce<string>(
     (text, document) => text.replaceAll(JSON.stringify(document), '"a document"'),
     JSON.stringify(example),
@@ -99,6 +102,13 @@ const ROLLED_BACK: Json = { type: "doc", version: 1, content: [paragraph(words("
 const LONG: Json = { type: "doc", version: 1, content: [paragraph(words("x é".repeat(7000)))] };
 
 const MIA: Json = { accountId: "5b10a2844c20165700ede21g", name: "mia", active: true, displayName: "Mia Krystof" };
+
+const ADA = {
+  ...{ accountId: "5b10a2844c20165700ede22h", name: "ada", active: true },
+  ...{ displayName: "Ada Young", emailAddress: "ada@example.com" },
+};
+
+const labelStep = z.union([z.strictObject({ add: z.string() }), z.strictObject({ remove: z.string() })]);
 
 const ISSUE: Json = {
   expand: "renderedFields",
@@ -218,6 +228,51 @@ const ROUTES: readonly Route[] = [
       }),
     }),
     answer: () => ({ id: "10000", key: "OPS-24", self: "https://your-domain.atlassian.net/rest/api/3/issue/10000" }),
+  },
+  {
+    id: "editIssue",
+    method: "PUT",
+    path: at(`issue/${KEY}`),
+    status: 204,
+    body: z
+      .strictObject({
+        fields: z
+          .strictObject({ summary: z.string().min(1).max(255).optional(), priority: named.optional() })
+          .optional(),
+        update: z.strictObject({ labels: z.array(labelStep).min(1) }).optional(),
+      })
+      .refine(({ fields, update }) => fields ?? update),
+    answer: () => null,
+  },
+  {
+    id: "assignIssue",
+    method: "PUT",
+    path: at(`issue/${KEY}/assignee`),
+    status: 204,
+    body: z.union([
+      z.strictObject({ accountId: z.string().nullable() }),
+      z.strictObject({ name: z.string().nullable() }),
+    ]),
+    answer: () => null,
+  },
+  {
+    id: "findAssignableUsers",
+    method: "GET",
+    path: at("user/assignable/search"),
+    query: z.union([
+      z.strictObject({ issueKey: z.string(), query: z.string(), maxResults: digits }),
+      z.strictObject({ issueKey: z.string(), username: z.string(), maxResults: digits }),
+    ]),
+    answer: () => [
+      ADA,
+      {
+        ...ADA,
+        accountId: "5b10a2844c20165700ede99x",
+        name: "adam",
+        displayName: "Ada Moreau",
+        emailAddress: "m@example.com",
+      },
+    ],
   },
   {
     id: "addComment",

@@ -18,6 +18,7 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   search_dashboards: { query: "checkout" },
   get_dashboard: { dashboard: "checkout-1" },
   list_datasources: {},
+  get_routing: {},
   list_silences: {},
   silence_alerts: SILENCING,
   end_silence: { silence_id: "9be7a32c-2a3d-4b51-9f4a-d3c5b6f5f1ab" },
@@ -115,6 +116,29 @@ describe("what grafana lists", () => {
     const result = JSON.stringify(await call("list_datasources", await start()));
     expect(result).toContain("http://prometheus:9090/");
     expect(result).not.toContain("of-the-source");
+  });
+});
+
+describe("the way of an alert", () => {
+  const labels = (all: Record<string, string>) => Object.entries(all).map(([name, value]) => ({ name, value }));
+  const taken = async (all: Record<string, string>) => {
+    const result = await call("get_routing", await start(), { labels: labels(all) });
+    await service.close();
+    const policies = result["policies"] as { receiver: string; undecided?: boolean }[];
+    return policies.map(({ receiver, undecided }) => (undecided ? `${receiver}?` : receiver));
+  };
+
+  it("leads to the deepest policies that take it, and goes on where one says so", async () => {
+    expect(await taken({ service: "checkout", severity: "page", team: "shop" })).toEqual(["shop-page", "shop-chat"]);
+    expect(await taken({ service: "cart2", team: "shop" })).toEqual(["everybody"]);
+    expect(await taken({ service: "cartx", severity: "page" })).toEqual(["lost?", "everybody"]);
+  });
+
+  it("tells the kinds of contact points, and nothing of what lets in to them", async () => {
+    const result = await call("get_routing", await start());
+    expect(result["contact_points"]).toContainEqual({ name: "shop-page", kinds: ["pagerduty", "slack"] });
+    expect(JSON.stringify(result)).not.toContain("of-the-point");
+    expect(await call("get_routing", await start(), { contains: "weekend" })).toMatchObject({ policies: [] });
   });
 });
 

@@ -16,6 +16,8 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   add_comment: { issue: "OPS-7", text: "Seen again." },
   transition_issue: { issue: "OPS-7", to: "done" },
   link_issues: { issue: "OPS-7", other: "OPS-10", kind: "blocks" },
+  update_issue: { issue: "OPS-7", priority: "Highest", add_labels: ["payments", "incident"], remove_labels: ["new"] },
+  assign_issue: { issue: "OPS-7", to: "ada@example.com" },
 };
 const NAMES = jira.tools.map((tool) => tool.name);
 
@@ -220,6 +222,45 @@ describe("what jira is told", () => {
     );
     await expect(call("link_issues", context, { issue: "OPS-7", other: "OPS-7" })).rejects.toThrow(/linked to itself/);
     expect(service.operations.filter((id) => id === "linkIssues")).toHaveLength(1);
+  });
+
+  it("as a change writes what is not so yet, and nothing where all is", async () => {
+    const context = await start();
+    await call("update_issue", context);
+    const made = service.requests.find(({ method }) => method === "PUT");
+    expect(JSON.parse(made?.body ?? "")).toEqual({
+      fields: { priority: { name: "Highest" } },
+      update: { labels: [{ add: "payments" }] },
+    });
+    const same = { issue: "OPS-7", priority: "high", add_labels: ["incident"], remove_labels: ["gone"] };
+    expect(await call("update_issue", context, same)).toMatchObject({ key: "OPS-7", existing: true });
+    const torn = { issue: "OPS-7", add_labels: ["a"], remove_labels: ["a"] };
+    await expect(call("update_issue", context, torn)).rejects.toThrow(/a is both to be added and to be removed/);
+    expect(service.operations).toEqual(["getIssue", "editIssue", "getIssue", "getIssue", "getIssue"]);
+  });
+
+  it("as an assignment goes to one person who is meant, to nobody, or to who has it already", async () => {
+    const context = await start();
+    await call("assign_issue", context);
+    expect(service.requests.filter(({ method }) => method === "PUT").map(({ body }) => JSON.parse(body))).toEqual([
+      { accountId: "5b10a2844c20165700ede22h" },
+    ]);
+    expect(await call("assign_issue", context, { issue: "OPS-7", to: "me" })).toMatchObject({ existing: true });
+    await expect(call("assign_issue", context, { issue: "OPS-7", to: "Ad" })).rejects.toThrow(
+      /may be several: Ada Young, Ada Moreau/,
+    );
+    await call("assign_issue", context, { issue: "OPS-7", to: "nobody" });
+    expect(JSON.parse(service.requests.findLast(({ method }) => method === "PUT")?.body ?? "")).toEqual({
+      accountId: null,
+    });
+    await service.close();
+    const alone = await start(({ operation }) => (operation === "findAssignableUsers" ? { body: [] } : undefined));
+    await expect(call("assign_issue", alone, { issue: "OPS-7", to: "Eve" })).rejects.toThrow(
+      /Nobody who can have OPS-7/,
+    );
+    await service.close();
+    await call("assign_issue", await start(undefined, DATA_CENTER), { issue: "OPS-7", to: "Ada Young" });
+    expect(JSON.parse(service.requests.find(({ method }) => method === "PUT")?.body ?? "")).toEqual({ name: "ada" });
   });
 
   it("and whose fate is unclear is not tried again by itself", async () => {

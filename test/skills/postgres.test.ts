@@ -45,6 +45,9 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   describe_table: { table: "orders" },
   list_queries: {},
   list_locks: {},
+  check_health: {},
+  list_replication: {},
+  list_indexes: {},
   top_statements: {},
 };
 
@@ -209,6 +212,43 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(JSON.stringify(statements)).not.toContain("private-note");
       expect(await postgres.probe?.(contextFor())).toBe("triage reads postgres");
       expect(await postgres.probe?.(contextFor({}, "postgres"))).toMatch(/superuser: give it a role that only reads/);
+    });
+
+    it("how it fares, which indexes only cost, and who replicates it", async () => {
+      await asOwner(async (client) => {
+        await client.query(
+          "CREATE SEQUENCE nearly MAXVALUE 100; SELECT setval('nearly', 97); GRANT SELECT ON nearly TO triage",
+        );
+        await client.query("CREATE INDEX first_of ON orders (state); CREATE INDEX second_of ON orders (state)");
+        await client.query("SELECT pg_create_physical_replication_slot('lost', true)");
+      });
+      expect(await call("check_health", {}, contextFor())).toMatchObject({
+        ...{ database: "postgres", deadlocks: 0, connections_limit: 100, invalid_indexes: 0 },
+        ...{ cache_hit_percent: expect.any(Number), transaction_ids_used_percent: expect.any(Number) },
+        sequences_near_end: [{ name: "public.nearly", used_percent: 97 }],
+      });
+      const { indexes, note } = await call("list_indexes", { contains: "orders" }, contextFor());
+      expect(indexes).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ name: "first_of", table: "public.orders", scans: 0, broken: false }),
+          expect.objectContaining({ name: "second_of", equal_to: "first_of" }),
+        ]),
+      );
+      expect(note).toMatch(/on this server alone/);
+      expect(await call("list_indexes", { contains: "nothing" }, contextFor())).toMatchObject({
+        indexes: [],
+        matching: 0,
+      });
+      expect(await call("list_replication", {}, contextFor())).toMatchObject({
+        ...{ is_replica: false, replicas: [] },
+        slots: [{ name: "lost", active: false, status: "reserved", holds_back: expect.any(String) }],
+      });
+      await asOwner((client) =>
+        client.query("DROP INDEX first_of, second_of; SELECT pg_drop_replication_slot('lost')"),
+      );
+      expect(await call("list_replication", {}, contextFor())).toMatchObject({
+        note: "Nothing is replicated from here.",
+      });
     });
   });
 

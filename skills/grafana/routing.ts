@@ -1,0 +1,150 @@
+import { defineTool, firstOf, resultSchema } from "skillflow";
+import * as z from "zod";
+import { contains, holds, NO_ALERTING, text, withGrafana } from "./service.ts";
+
+export const routingTools = [
+  defineTool({
+    name: "get_routing",
+    description:
+      "Tells whom Grafana notifies: contact points with their kinds, and the policies that lead to them by labels, with their waits and mute timings. With an alert's `labels` only the policies that take it: why nobody was told, or who was. Held back by people: list_silences.",
+    effect: "read",
+    origin: "team",
+    input_schema: z.strictObject({
+      labels: z
+        .array(z.strictObject({ name: z.string().min(1).max(200), value: z.string().max(300) }))
+        .min(1)
+        .max(40)
+        .optional()
+        .describe("All of the alert's, alertname and grafana_folder too."),
+      contains: contains.describe("In a policy's matchers or contact point."),
+      limit: z.int().min(1).max(100).optional().describe("Policies; default 30."),
+    }),
+    output_schema: resultSchema(
+      {
+        policies: [
+          {
+            ...{ depth: "number", receiver: "text", matchers: ["text"], continues: "flag", undecided: "flag" },
+            ...{ group_by: ["text"], group_wait: "text", group_interval: "text", repeat_interval: "text" },
+            ...{ muted_in: ["text"], only_in: ["text"] },
+          },
+        ],
+        contact_points: [{ name: "text", kinds: ["text"] }],
+        ...{ matching: "number", left_out: "number", note: "text" },
+      },
+      "policies",
+      "contact_points",
+    ),
+    handler: (input, context) =>
+      withGrafana(context, async (ask) => {
+        const root = await ask({ path: [...PROVISIONING, "policies"], ...READS, answer: route });
+        const points = await ask({
+          path: [...PROVISIONING, "contact-points"],
+          ...READS,
+          answer: z.array(contactPoint),
+        });
+        const labels = input.labels && new Map(input.labels.map(({ name, value }) => [name, value]));
+        const all = labels ? takenBy(root, labels) : flat(root);
+        const matching = all.map(briefOf).filter((one) => holds([one.matchers, one.receiver], input.contains));
+        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+        const named = new Set(shown.map(({ receiver }) => receiver));
+        const used = points.filter(({ name }) => named.has(name));
+        const names = [...new Set(used.map(({ name }) => name))];
+        return {
+          policies: shown,
+          contact_points: names.map((name) => ({
+            name,
+            kinds: used.filter((point) => point.name === name).map(({ type }) => type ?? "unknown"),
+          })),
+          matching: matching.length,
+          left_out,
+          note: matching.some(({ undecided }) => undecided) ? UNDECIDED : undefined,
+        };
+      }),
+  }),
+];
+
+const PROVISIONING = ["api", "v1", "provisioning"] as const;
+const READS = { needs: "the permission alert.notifications:read, or alert.provisioning:read", instead: NO_ALERTING };
+const UNDECIDED = "Where `undecided` is true, a regular expression was not evaluated here: look at the matchers.";
+
+const texts = z.array(z.string()).nullish().catch(undefined);
+const route = z.object({
+  receiver: text,
+  object_matchers: z.array(z.tuple([z.string(), z.string(), z.string()])).nullish(),
+  continue: z.boolean().nullish(),
+  group_by: texts,
+  group_wait: text,
+  group_interval: text,
+  repeat_interval: text,
+  mute_time_intervals: texts,
+  active_time_intervals: texts,
+  get routes() {
+    return z.array(route).nullish();
+  },
+});
+type Route = z.infer<typeof route>;
+
+/** What lets in to one is in its settings: they are not read. */
+const contactPoint = z.object({ name: z.string(), type: text });
+
+interface Taken {
+  readonly route: Route;
+  readonly depth: number;
+  /** Of one that names none: that of the policy above it. */
+  readonly receiver: string | undefined;
+  readonly undecided?: boolean;
+}
+
+function flat(one: Route, depth = 0, above?: string): readonly Taken[] {
+  const receiver = one.receiver || above;
+  return [{ route: one, depth, receiver }, ...(one.routes ?? []).flatMap((child) => flat(child, depth + 1, receiver))];
+}
+
+/** As Grafana routes: the deepest policies that fit, and after one that fits its siblings only where it says so. */
+function takenBy(one: Route, labels: ReadonlyMap<string, string>, depth = 0, above?: string): readonly Taken[] {
+  const receiver = one.receiver || above;
+  const taken: Taken[] = [];
+  for (const child of one.routes ?? []) {
+    const fits = fitsAll(child, labels);
+    if (fits === false) continue;
+    const below = takenBy(child, labels, depth + 1, receiver);
+    taken.push(...(fits === "unknown" ? below.map((each) => ({ ...each, undecided: true })) : below));
+    if (fits === true && !child.continue) return taken;
+  }
+  return taken.some(({ undecided }) => !undecided) ? taken : [...taken, { route: one, depth, receiver }];
+}
+
+function fitsAll({ object_matchers }: Route, labels: ReadonlyMap<string, string>): boolean | "unknown" {
+  const told = (object_matchers ?? []).map(([name, sign, value]) => fitsOne(labels.get(name) ?? "", sign, value));
+  if (told.includes(false)) return false;
+  return told.includes("unknown") ? "unknown" : true;
+}
+
+function fitsOne(own: string, sign: string, value: string): boolean | "unknown" {
+  if (sign === "=") return own === value;
+  if (sign === "!=") return own !== value;
+  const expression = plainExpression(value);
+  return expression ? expression.test(own) === (sign === "=~") : "unknown";
+}
+
+/** Words, alternatives and a few repetitions mean the same in every language, and are quick to look for. */
+function plainExpression(value: string): RegExp | undefined {
+  const repetitions = value.match(/[*+?]/g)?.length ?? 0;
+  const isPlain = /^[\w\s|.*+?:/@=,()-]*$/.test(value) && repetitions <= 3 && !/(^|[|*+?()])[*+?]/.test(value);
+  if (!isPlain) return undefined;
+  try {
+    return new RegExp(`^(?:${value})$`);
+  } catch {
+    return undefined;
+  }
+}
+
+function briefOf({ route: one, depth, receiver, undecided }: Taken) {
+  return {
+    ...{ depth, receiver, continues: one.continue || undefined, undecided },
+    matchers: one.object_matchers?.map(([name, sign, value]) => `${name}${sign}${JSON.stringify(value)}`),
+    ...{ group_by: one.group_by ?? undefined, group_wait: one.group_wait, group_interval: one.group_interval },
+    repeat_interval: one.repeat_interval,
+    ...{ muted_in: one.mute_time_intervals, only_in: one.active_time_intervals },
+  };
+}

@@ -1,0 +1,98 @@
+import { defineTool, resultSchema } from "skillflow";
+import * as z from "zod";
+import { briefOf, ISSUE, readIssue } from "./issues.ts";
+import { isNamed, isSame, issueKey, type Jira, myself, type person, READS, WRITES, withJira } from "./service.ts";
+
+const label = z.string().max(255).regex(/^\S+$/);
+const CHANGED = resultSchema({ ...ISSUE, existing: "flag" }, "key");
+
+export const changeTools = [
+  defineTool({
+    name: "update_issue",
+    description:
+      "Changes an issue's title or priority, and adds or removes labels; what is not named stays. Its text stays as people wrote it: add_comment. To another status: transition_issue; to a person: assign_issue. What is so already is not written again.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({
+      issue: issueKey,
+      title: z.string().min(1).max(255).optional(),
+      priority: z.string().min(1).max(100).optional().describe("Such as High, where the project has priorities."),
+      add_labels: z.array(label).max(20).optional(),
+      remove_labels: z.array(label).max(20).optional(),
+    }),
+    output_schema: CHANGED,
+    handler: (input, context) =>
+      withJira(context, async (jira) => {
+        const now = await readIssue(jira, input.issue);
+        const has = (one: string) => now.fields.labels?.includes(one) ?? false;
+        const both = input.add_labels?.find((one) => input.remove_labels?.includes(one));
+        if (both) throw new Error(`${both} is both to be added and to be removed.`);
+        const labels = [
+          ...(input.add_labels ?? []).filter((one) => !has(one)).map((add) => ({ add })),
+          ...(input.remove_labels ?? []).filter(has).map((remove) => ({ remove })),
+        ];
+        const fields = {
+          ...(input.title && input.title !== now.fields.summary ? { summary: input.title } : {}),
+          ...(input.priority && !isNamed(now.fields.priority?.name, input.priority)
+            ? { priority: { name: input.priority } }
+            : {}),
+        };
+        const body = {
+          ...(Object.keys(fields).length > 0 ? { fields } : {}),
+          ...(labels.length > 0 ? { update: { labels } } : {}),
+        };
+        if (Object.keys(body).length === 0) return { ...briefOf(jira, now), existing: true };
+        await put(jira, ["issue", input.issue], body);
+        return briefOf(jira, await readIssue(jira, input.issue));
+      }),
+  }),
+  defineTool({
+    name: "assign_issue",
+    description:
+      "Gives an issue to one who can have it, by name or e-mail address, to `me`, or to `nobody`. A name that fits several, or none, is answered with those that there are. Whoever has it already keeps it.",
+    effect: "write",
+    idempotent: true,
+    input_schema: z.strictObject({ issue: issueKey, to: z.string().min(1).max(200) }),
+    output_schema: CHANGED,
+    handler: ({ issue, to }, context) =>
+      withJira(context, async (jira) => {
+        const now = await readIssue(jira, issue);
+        const wanted = to === "nobody" ? undefined : to === "me" ? await myself(jira) : await whoIs(jira, issue, to);
+        const has = now.fields.assignee;
+        if (wanted ? isSame(has, wanted) : !has) return { ...briefOf(jira, now), existing: true };
+        const body = jira.isCloud ? { accountId: wanted?.accountId ?? null } : { name: wanted?.name ?? null };
+        await put(jira, ["issue", issue, "assignee"], body);
+        return briefOf(jira, await readIssue(jira, issue));
+      }),
+  }),
+];
+
+function put({ ask }: Jira, path: readonly string[], body: unknown) {
+  return ask({ path, method: "PUT", body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
+}
+
+const candidate = z.object({
+  displayName: z.string().nullish(),
+  accountId: z.string().nullish(),
+  name: z.string().nullish(),
+  emailAddress: z.string().nullish().catch(undefined),
+});
+
+/** Of those who can have the issue the one whose whole name or address it is, or the only one who is found. */
+async function whoIs({ ask, isCloud }: Jira, issueKey: string, to: string): Promise<z.infer<typeof person>> {
+  const found = await ask({
+    path: ["user", "assignable", "search"],
+    query: { issueKey, [isCloud ? "query" : "username"]: to, maxResults: 20 },
+    needs: `${READS}, and Browse users and groups`,
+    answer: z.array(candidate),
+  });
+  const words = to.trim().toLowerCase();
+  const exact = found.filter((one) => {
+    return [one.displayName, one.emailAddress, one.accountId, one.name].some((own) => own?.toLowerCase() === words);
+  });
+  const [only, ...others] = exact.length > 0 ? exact : found;
+  if (only && others.length === 0) return only;
+  const names = found.slice(0, 10).map(({ displayName, name }) => displayName ?? name);
+  if (!only) throw new Error(`Nobody who can have ${issueKey} is called ${to}.`);
+  throw new Error(`${to} may be several: ${names.join(", ")}. Give the whole name or the e-mail address.`);
+}
