@@ -14,16 +14,16 @@ const root = join(import.meta.dirname, "..");
 const place = mkdtempSync(join(tmpdir(), "skillflow-test-"));
 afterAll(() => rmSync(place, { recursive: true }));
 
-interface Item {
+type Item = {
   readonly key: string;
   readonly status: string;
   readonly skipped_reason?: string;
-}
+};
 
 function look(number: number) {
   const read = (name: string) => readFileSync(join(place, `look-${number}${name}`), "utf8");
   const result = JSON.parse(read(".result.json")) as RunResult;
-  const items = (result.results["each"]?.data["items"] ?? []) as unknown as readonly Item[];
+  const items = (result.results["each"]?.data["items"] ?? []) as readonly Item[];
   return {
     result,
     skipped: items.filter(({ status }) => status === "skipped"),

@@ -1,3 +1,4 @@
+import type { Dispatcher } from "undici";
 import type { Environment } from "../core/config.ts";
 import { SkillflowError } from "../core/errors.ts";
 
@@ -14,7 +15,7 @@ export async function proxiedFetch(env: Environment): Promise<typeof fetch> {
   const { EnvHttpProxyAgent, fetch: fetchWith } = await import("undici");
   const noProxy = env.NO_PROXY ?? env.no_proxy ?? "localhost,127.0.0.1,::1";
   const dispatcher = new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy });
-  return ((input: never, init?: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
+  return through(fetchWith, dispatcher);
 }
 
 /** `--offline`: nobody but this machine is contacted, also where a redirect leads: each connection is looked at. */
@@ -25,14 +26,20 @@ async function loopbackOnly(): Promise<typeof fetch> {
     connect: (options, done) =>
       isLoopback(options.hostname) ? connect(options, done) : done(refusal(options.hostname), null),
   });
-  return (async (input: never, init?: object) => {
+  const fetchHere = through(fetchWith, dispatcher);
+  return async (...asked) => {
     try {
-      return await fetchWith(input, { ...init, dispatcher });
+      return await fetchHere(...asked);
     } catch (error) {
       const { cause } = error as Error;
       throw cause instanceof SkillflowError ? cause : error;
     }
-  }) as unknown as typeof fetch;
+  };
+}
+
+/** undici's own fetch is Node's in all but its types. */
+function through(fetchWith: typeof import("undici").fetch, dispatcher: Dispatcher): typeof fetch {
+  return ((input: never, init?: object) => fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
 }
 
 function isLoopback(hostname: string): boolean {

@@ -24,7 +24,6 @@ export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes:
 export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): Blobs {
   const pathOf = (id: string) => join(directory, id.slice("blob:".length));
   const room = createRoom(limits, () => sizeOfAll(directory));
-  const making = new Map<string, Promise<BlobInfo>>();
   /** How each file stood when its content was found to be whole. */
   const whole = new Map<string, string>();
 
@@ -61,13 +60,7 @@ export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): 
     });
   };
   return {
-    create(content, kind) {
-      const info = identify(content, kind);
-      const { blob_id } = info;
-      const made = making.get(blob_id) ?? keep(info, content).finally(() => making.delete(blob_id));
-      making.set(blob_id, made);
-      return made;
-    },
+    create: creating(keep),
     info: infoOf,
     async read(id, offset, length) {
       const { info, file } = await openWhole(id);
@@ -112,7 +105,19 @@ export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
   };
 }
 
-export function identify(content: Uint8Array, kind: string): BlobInfo {
+/** What is kept several times at once is kept once. */
+export function creating(keep: (info: BlobInfo, content: Uint8Array) => Promise<BlobInfo>): Blobs["create"] {
+  const making = new Map<string, Promise<BlobInfo>>();
+  return (content, kind) => {
+    const info = identify(content, kind);
+    const { blob_id } = info;
+    const made = making.get(blob_id) ?? keep(info, content).finally(() => making.delete(blob_id));
+    making.set(blob_id, made);
+    return made;
+  };
+}
+
+function identify(content: Uint8Array, kind: string): BlobInfo {
   return { blob_id: idOf(hashOf(kind).update(content)), kind, size_bytes: content.length };
 }
 

@@ -67,7 +67,7 @@ describe("a file of variables whose NODE_OPTIONS run code", () => {
 
 describe("a file that --env-from names", () => {
   const seen = (content: string, env: Readonly<Record<string, string>> = {}) => {
-    const io = { host: { cwd: makeProject({ "my.env": content }), env } } as unknown as Io;
+    const io = { host: { cwd: makeProject({ "my.env": content }), env } } as Io;
     return withEnvFrom(io, { envFrom: "my.env" }).host.env;
   };
 
@@ -99,7 +99,7 @@ describe("a file that --env-from names", () => {
   });
 
   it("has to be there", () => {
-    const io = { host: { cwd: makeProject(), env: {} } } as unknown as Io;
+    const io = { host: { cwd: makeProject(), env: {} } } as Io;
     expect(() => withEnvFrom(io, { envFrom: "nowhere" })).toThrow("there is no file nowhere");
   });
 });

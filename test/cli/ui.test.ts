@@ -220,7 +220,7 @@ async function go(journal: Journal, events: readonly RunEvent[]): Promise<void> 
   const bodies = events.map(
     ({ seq: _s, time: _t, epoch: _e, key: _k, more: _m, record: _r, seal: _l, ...body }) => body,
   );
-  await journal.record(events[0]?.key ?? "", async () => bodies as unknown as EventBody[]);
+  await journal.record(events[0]?.key ?? "", async () => bodies as EventBody[]);
 }
 
 describe("a run under way", () => {

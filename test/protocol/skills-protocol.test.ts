@@ -96,23 +96,23 @@ const optionsOf = (methods: Awaited<ReturnType<typeof openMethods>>) => {
 };
 const options = optionsOf(await openMethods());
 
-interface Answer {
+type Answer = {
   readonly result: JsonObject;
   readonly error: { readonly code: number; readonly message: string; readonly data: { readonly type: string } };
-}
+};
 
 async function ask(method: string, params: object = {}, of = options): Promise<Answer> {
   const answer = await answerRpc(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), of, signal);
-  return answer as unknown as Answer;
+  return answer as Answer;
 }
 
-interface Page {
+type Page = {
   readonly skills: readonly { readonly name: string; readonly version: string }[];
   readonly next_cursor: string | null;
-}
+};
 
 async function page(params: object): Promise<Page> {
-  return (await ask("list_skills", params)).result as unknown as Page;
+  return (await ask("list_skills", params)).result as Page;
 }
 
 const namesOf = ({ skills }: Page) => skills.map(({ name }) => name);
@@ -207,11 +207,11 @@ describe("list_skills", () => {
   });
 });
 
-interface Described {
+type Described = {
   readonly skill: { readonly manifest: JsonObject; readonly frontmatter?: JsonObject; readonly document?: string };
-}
+};
 
-const described = async (params: object) => (await ask("describe_skill", params)).result as unknown as Described;
+const described = async (params: object) => (await ask("describe_skill", params)).result as Described;
 
 describe("describe_skill", () => {
   it("gives the manifest, then the frontmatter, then the document and the files", async () => {

@@ -63,7 +63,7 @@ function reportOf(
         at: `each[${key}]`,
         operation: { id },
       })),
-    ] as unknown as RunEvent[],
+    ] as RunEvent[],
   };
   return report as unknown as Report;
 }

@@ -135,7 +135,7 @@ const over = (list: readonly string[], map: object = {}, node: object = {}) =>
   });
 
 const statuses = (state: State, node = "each") =>
-  ((state.results.get(node)?.data.items ?? []) as unknown as { status: string }[]).map(({ status }) => status);
+  ((state.results.get(node)?.data.items ?? []) as { status: string }[]).map(({ status }) => status);
 
 describe("items side by side", () => {
   test("are at work at once, as many as the map says", async () => {

@@ -27,7 +27,7 @@ afterAll(() => {
 });
 
 /** The parts of all tools' results that are looked into. */
-interface Result {
+type Result = {
   readonly id: string;
   readonly head: string;
   readonly returned: number;
@@ -48,15 +48,10 @@ interface Result {
     readonly body?: string;
     readonly files?: readonly object[];
   }[];
-}
+};
 
 async function call(tool: string, input: object, parts: Parameters<typeof toolContext>[0] = {}): Promise<Result> {
-  return (await callTool(
-    skill,
-    tool,
-    input as JsonObject,
-    toolContext({ workDir: repo, ...parts }),
-  )) as unknown as Result;
+  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: repo, ...parts }))) as Result;
 }
 
 describe("reading history", () => {

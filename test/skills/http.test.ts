@@ -278,7 +278,7 @@ it.each([
   ["check", { urls: [] }],
   ["check", { urls: Array.from({ length: 11 }, () => "https://a.example/") }],
 ] as const)("%s refuses %o", (name, input) => {
-  expect(fits(http.tools.find((tool) => tool.name === name)?.input_schema, input as unknown as JsonObject)).toBe(false);
+  expect(fits(http.tools.find((tool) => tool.name === name)?.input_schema, input as JsonObject)).toBe(false);
 });
 
 const flooded = await startLoopback(async (_, response) => sendJson(response, 200, { text: 'x é"\n'.repeat(100_000) }));

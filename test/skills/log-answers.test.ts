@@ -384,7 +384,7 @@ test("all that a model is told of the tools takes less than 2,500 tokens", async
   expect((JSON.stringify(tools).length + text.length) / 4).toBeLessThan(2500);
 });
 
-interface Result {
+type Result = {
   readonly matched: number;
   readonly lines?: Readonly<Record<string, unknown>>;
   readonly columns?: readonly string[];
@@ -393,10 +393,10 @@ interface Result {
   readonly notes?: readonly string[];
   readonly why?: readonly string[];
   readonly more?: string;
-}
+};
 
 async function call(tool: string, input: object): Promise<Result> {
-  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir }))) as unknown as Result;
+  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir }))) as Result;
 }
 
 function put(name: string, text: string | Buffer): void {

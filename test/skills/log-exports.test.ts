@@ -595,12 +595,12 @@ describe("pieces", () => {
   });
 });
 
-interface Result {
+type Result = {
   readonly matched: number;
   readonly lines: Readonly<Record<string, unknown>>;
   readonly rows: readonly (readonly unknown[])[];
   readonly files: readonly object[];
-}
+};
 
 describe("what was written to be slow or to break", () => {
   const DEEP = 20_000;
@@ -636,7 +636,7 @@ describe("what was written to be slow or to break", () => {
 });
 
 async function call(tool: string, input: object): Promise<Result> {
-  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir }))) as unknown as Result;
+  return (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir }))) as Result;
 }
 
 function put(name: string, text: string | Buffer): void {

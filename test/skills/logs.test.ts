@@ -574,7 +574,7 @@ describe("pieces", () => {
 });
 
 /** The parts of all tools' results that are looked into. */
-interface Result {
+type Result = {
   readonly matched: number;
   readonly returned: number;
   readonly truncated: boolean;
@@ -585,15 +585,10 @@ interface Result {
   readonly rows?: readonly (readonly unknown[])[];
   readonly day?: string;
   readonly notes?: readonly string[];
-}
+};
 
 async function call(tool: string, input: object, parts: Parameters<typeof toolContext>[0] = {}): Promise<Result> {
-  const result = (await callTool(
-    skill,
-    tool,
-    input as JsonObject,
-    toolContext({ workDir: dir, ...parts }),
-  )) as unknown as Result;
+  const result = (await callTool(skill, tool, input as JsonObject, toolContext({ workDir: dir, ...parts }))) as Result;
   const files = result.files as unknown as Record<string, string>;
   const lines = Object.entries(result.lines ?? {}).map(([place, content]) => {
     const [alias = "", offset] = place.split("@");

@@ -416,7 +416,7 @@ describe("an event", () => {
     const body = { ...base, ...parts };
     return call("get_latest_event", await start(() => ({ body })), { issue: "1" });
   };
-  const exception = (type: string, frames: Json[]) => ({ type, value: "v", stacktrace: { frames } }) as unknown as Json;
+  const exception = (type: string, frames: Json[]) => ({ type, value: "v", stacktrace: { frames } }) as Json;
 
   it("shows the last raised exception first, and in it own frames nearest to the failure first, with their source", async () => {
     const frames = [
@@ -482,7 +482,7 @@ describe("an event", () => {
     const threads = [
       { name: "idle", stacktrace: { frames: [frame("wait", true)] } },
       { name: "main", crashed: true, stacktrace: { frames: [frame("crash", true)] } },
-    ] as unknown as Json;
+    ] as Json;
     const result = await read({ entries: [{ type: "threads", data: { values: threads } }] });
     expect(result).toMatchObject({ thread: "main", frames: [{ at: "crash (src/crash.ts:10:2)" }] });
   });

@@ -167,5 +167,5 @@ export const node = lazy(
       .superRefine((fields, context) =>
         checkKind(fields, (problem) => context.addIssue({ code: "custom", ...problem })),
       )
-      .meta(kindsMeta()) as unknown as z.ZodType<WorkflowNode>,
+      .meta(kindsMeta()),
 );

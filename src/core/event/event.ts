@@ -289,12 +289,10 @@ const envelope = lazy(() => ({
 export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string | undefined };
 
 /** The published schema of one event. */
-export const eventSchema = lazy(() =>
-  z.discriminatedUnion(
-    "type",
-    bodies().map((body) => body.extend(envelope())) as unknown as [z.ZodObject<{ type: z.ZodLiteral<string> }>],
-  ),
-);
+export const eventSchema = lazy((): z.ZodType => {
+  const [first, ...others] = bodies();
+  return z.discriminatedUnion("type", [first.extend(envelope()), ...others.map((body) => body.extend(envelope()))]);
+});
 
 export interface Envelope {
   readonly seq: number;

@@ -185,7 +185,7 @@ function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | 
     // Most schemas check a few values: what optimising their code takes, it does not give back.
     code: { regExp: noticedPattern, optimize: false },
   });
-  (formats as unknown as (ajv: Ajv | Ajv2020) => void)(ajv);
+  formats.default(ajv);
   return ajv;
 }
 

@@ -1,4 +1,4 @@
-import { deepEqual, type Json, type JsonObject, shorten } from "../values.ts";
+import { deepEqual, type Json, shorten } from "../values.ts";
 import { noFixture } from "./fixtures.ts";
 import { accepted, type Comparing, complaintAbout, sides } from "./matcher.ts";
 import { type CaseOutcome, checkData, splitPlace, valueAt } from "./outcome.ts";
@@ -97,7 +97,7 @@ function checkCalled({ called = [], not_called = [] }: Expected, outcome: CaseOu
 /** Each is one of the operations that were planned, each of those once. */
 function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[] {
   if (planned === undefined) return [];
-  const wanted = planned as unknown as readonly JsonObject[];
+  const wanted = planned;
   const left = [...outcome.planned];
   const missing = wanted.filter((operation) => {
     const index = left.findIndex((came) => complaintAbout(operation, came, "named") === undefined);

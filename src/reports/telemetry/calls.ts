@@ -2,7 +2,7 @@ import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import type { RunRecord } from "../../core/event/record.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/own/own-tools.ts";
 import { defined, isObject, type Json } from "../../core/values.ts";
-import { type Draft, errorOf, later, nameOf, push, visitAt, type Walk } from "./walk.ts";
+import { type Draft, errorOf, later, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";
 
 interface Made {
   readonly at?: string | undefined;
@@ -14,7 +14,7 @@ interface Made {
 }
 
 export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made): Draft {
-  const { record, content, skillOf, part } = walk;
+  const { record, content, skillOf } = walk;
   const place = { node, time, ...defined("at", at) };
   const parent = visitAt(walk, place).key;
   const skill = skillOf.get(tool);
@@ -22,13 +22,11 @@ export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made):
   const about = [loaded?.["gen_ai.skill.name"], loaded?.["gen_ai.skill.resource.name"]].filter(
     (each) => each !== undefined,
   );
-  return push(walk, {
+  return openSpan(walk, {
     key: id,
     parent,
     name: ["execute_tool", tool, ...about].join(" "),
-    kind: "internal",
-    startedAt: time,
-    endedAt: time,
+    time,
     attributes: {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool,
@@ -43,9 +41,6 @@ export function openCall(walk: Walk, { node, tool, id, time, input, at }: Made):
       ...loaded,
       ...(content && input !== undefined ? { "gen_ai.tool.call.arguments": JSON.stringify(input) } : {}),
     },
-    events: [],
-    error: undefined,
-    part,
   });
 }
 
@@ -99,14 +94,12 @@ export function takeApplied(
 }
 
 function openApplied(walk: Walk, { id, tool, node, time }: Made): Draft {
-  const { record, root, part } = walk;
-  return push(walk, {
+  const { record, root } = walk;
+  return openSpan(walk, {
     key: id,
     parent: root?.key,
     name: `execute_tool ${tool}`,
-    kind: "internal",
-    startedAt: time,
-    endedAt: time,
+    time,
     attributes: {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool,
@@ -116,8 +109,5 @@ function openApplied(walk: Walk, { id, tool, node, time }: Made): Draft {
       "skillflow.node": node,
       "skillflow.applied": true,
     },
-    events: [],
-    error: undefined,
-    part,
   });
 }

@@ -6,7 +6,7 @@ import type { Part } from "../../core/prompt.ts";
 import { defined } from "../../core/values.ts";
 import { inputContent, outputContent } from "./messages.ts";
 import type { Attributes } from "./span.ts";
-import { errorOf, nameOf, push, visitAt, type Walk } from "./walk.ts";
+import { errorOf, nameOf, openSpan, visitAt, type Walk } from "./walk.ts";
 
 export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
   const { record, content } = walk;
@@ -16,14 +16,11 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
   const usage = event.type === "model:reply" ? event.usage : null;
   if (event.type === "model:reply") addCost(walk, usage);
   const asked = content && event.type === "model:reply" ? walk.promptOf(event) : undefined;
-  push(walk, {
+  const span = openSpan(walk, {
     key,
     parent,
     name: `chat ${name}`,
-    kind: "client",
-    // Asked when what stands before it was known.
-    startedAt: walk.last.epoch === epoch ? walk.last.time : time,
-    endedAt: time,
+    time,
     attributes: {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": providerOf(model, record),
@@ -39,9 +36,12 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
       ...(asked ? inputContent(asked) : {}),
       ...(content && event.type === "model:reply" ? outputContent(event.parts, finishReason(event)) : {}),
     },
-    events: [],
+  });
+  Object.assign(span, {
+    kind: "client",
+    // Asked when what stands before it was known.
+    startedAt: walk.last.epoch === epoch ? walk.last.time : time,
     error: event.type === "model:error" ? errorOf(event.code, content ? event.message : undefined) : undefined,
-    part: walk.part,
   });
 }
 

@@ -8,7 +8,7 @@ import { defined } from "../../core/values.ts";
 import { openCall, takeApplied, takeResult } from "./calls.ts";
 import { takeAnswer } from "./chat.ts";
 import type { Attributes, Span, SpanEvent } from "./span.ts";
-import { errorOf, later, openVisit, outerOf, pathOf, push, visitAt, type Walk } from "./walk.ts";
+import { errorOf, later, openSpan, openVisit, outerOf, pathOf, visitAt, type Walk } from "./walk.ts";
 
 interface Telling extends StoredRun {
   /** Whether prompts, answers, arguments and results are told. */
@@ -117,15 +117,13 @@ function isApplying({ type }: RunEvent): boolean {
 }
 
 function openPart(walk: Walk, key: string, time: string): void {
-  const { record, part } = walk;
+  const { record } = walk;
   const { id, name } = record.workflow;
-  walk.root = push(walk, {
+  walk.root = openSpan(walk, {
     key,
     parent: undefined,
     name: `invoke_workflow ${name}`,
-    kind: "internal",
-    startedAt: time,
-    endedAt: time,
+    time,
     attributes: {
       "gen_ai.operation.name": "invoke_workflow",
       "gen_ai.workflow.name": name,
@@ -134,9 +132,6 @@ function openPart(walk: Walk, key: string, time: string): void {
       "skillflow.workflow": id,
       "skillflow.kind": record.kind,
     },
-    events: [],
-    error: undefined,
-    part,
   });
   walk.costUsd = 0;
 }

@@ -31,7 +31,12 @@ export function later(a: string, b: string): string {
   return Date.parse(b) > Date.parse(a) ? b : a;
 }
 
-export function push<Kind extends Draft>(walk: Walk, span: Kind): Kind {
+type Opening = Pick<Draft, "key" | "parent" | "name" | "attributes"> & { readonly time: string };
+
+/** A span within the program, which has taken no time yet. */
+export function openSpan(walk: Walk, { time, ...said }: Opening): Draft {
+  const taken = { startedAt: time, endedAt: time, part: walk.part };
+  const span: Draft = { ...said, ...taken, kind: "internal", events: [], error: undefined };
   walk.spans.push(span);
   return span;
 }
@@ -55,18 +60,15 @@ export function nameOf({ workflow, inner = {} }: RunRecord, { at, node }: Pick<P
 }
 
 export function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Draft {
-  const { record, root, part, visits } = walk;
+  const { record, root, visits } = walk;
   const { at, node, time } = place;
   const name = nameOf(record, place);
   const outer = at === undefined ? undefined : visits.get(outerOf(at));
-  const visit = push(walk, {
+  const span = openSpan(walk, {
     key,
-    node,
     parent: outer?.key ?? root?.key,
     name: `invoke_agent ${name}`,
-    kind: "internal",
-    startedAt: time,
-    endedAt: time,
+    time,
     attributes: {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": name,
@@ -76,10 +78,8 @@ export function openVisit(walk: Walk, place: Place, key: string, attributes: Att
       ...defined("skillflow.at", at),
       ...attributes,
     },
-    events: [],
-    error: undefined,
-    part,
   });
+  const visit = Object.assign(span, { node });
   visits.set(at, visit);
   return visit;
 }

@@ -6,7 +6,7 @@ import { isBlobId } from "../../core/own/blob.ts";
 import type { ProcessMark } from "../../core/ports.ts";
 import { temporaryName } from "../../core/temporary-name.ts";
 import { replaceFile } from "../../files.ts";
-import { BLOB_LIMITS, type BlobLimits, changedBlob, createRoom, identify, unknownBlob } from "../blobs.ts";
+import { BLOB_LIMITS, type BlobLimits, changedBlob, createRoom, creating, unknownBlob } from "../blobs.ts";
 import type { Database } from "./database.ts";
 
 /** Blobs of a run in the database. What is read is what was kept: content that was changed there since is no blob. */
@@ -20,7 +20,6 @@ export function databaseBlobs(
     const [held] = await database.rows<{ readonly size: string }>(HELD, run);
     return Number(held?.size ?? 0);
   });
-  const making = new Map<string, Promise<BlobInfo>>();
   /** Versions of rows whose content was found to be whole. */
   const whole = new Set<string>();
   let folder: Promise<string> | undefined;
@@ -49,13 +48,7 @@ export function databaseBlobs(
     return row.part;
   };
   return {
-    create(content, kind) {
-      const info = identify(content, kind);
-      const { blob_id } = info;
-      const made = making.get(blob_id) ?? keep(info, content).finally(() => making.delete(blob_id));
-      making.set(blob_id, made);
-      return made;
-    },
+    create: creating(keep),
     info: infoOf,
     read: readPart,
     async file(id) {

@@ -36,15 +36,15 @@ function mapped(list: Json, map: object = {}, options: PlayOptions = {}, node: N
   return play(recordOf(mapOf(map, node), { input: { list } }), options);
 }
 
-interface Item {
+type Item = {
   readonly key: string;
   readonly status: string;
   readonly data: JsonObject;
   readonly skipped_reason?: string;
-}
+};
 
 function itemsOf(played: ReturnType<typeof play>, node = "each"): Item[] {
-  return resultAt(played, node).data.items as unknown as Item[];
+  return resultAt(played, node).data.items as Item[];
 }
 
 const told = (played: ReturnType<typeof play>) => itemsOf(played).map(({ key, status }) => `${key} ${status}`);
@@ -247,7 +247,7 @@ describe("a map", () => {
     const whole = play(recordOf(renamed, { input: { list } }), { over: (steps) => steps.slice(-1) });
     expect(resultAt(played, "each").data.failed).toBe(2);
     expect(places(whole)).toEqual(["each[0]", "each[1]", "each[0]/deep[0]", "each[1]/deep[0]", "each[0]/deep[1]"]);
-    const data = itemsOf(whole)[0]?.data as unknown as { results: { deep: { items: Item[] } } };
+    const data = itemsOf(whole)[0]?.data as { results: { deep: { items: Item[] } } };
     expect(data.results.deep.items.map(({ status }) => status)).toEqual(["success", "success"]);
   });
 

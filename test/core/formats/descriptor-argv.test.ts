@@ -214,7 +214,7 @@ describe("what differs between the profiles", () => {
       { args: [{ param: "p" }], more: { subcommand: "do -- it" } },
       { p: "-x" },
       ["prog", "do", "--", "it", "-x"],
-      expect.stringContaining("begins with") as unknown as Json,
+      expect.stringContaining("begins with") as Json,
     ],
     ...["/etc/passwd", "~/x", "FILE:///x", "see file://x", "a/../b", "..", "a\\..\\b", ".git/config", "x/.git"].map(
       (path): [string, Written, Json, Json, Json] => [

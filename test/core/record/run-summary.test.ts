@@ -41,7 +41,7 @@ test("a resumed run is under way again, with the model of the resume, and no tim
     time,
     epoch: 1,
     key: "r",
-  } as unknown as RunEvent;
+  } as RunEvent;
   const before = summarizeRun({ record, events: skim(events) });
   const after = summarizeRun({ record, events: skim([...events, again]) });
   expect(after).toEqual({

@@ -310,7 +310,7 @@ describe("taint never shrinks", () => {
       fc.property(flow, fc.nat({ max: 4 }), fc.constantFrom(...SKILLS.keys()), (given, at, skill) => {
         const nodes = given.nodes.map((each, index) =>
           index === at ? { ...each, skills: [...each.skills, skill] } : each,
-        ) as unknown as Flow["nodes"];
+        ) as Flow["nodes"];
         expectMore(taintOf(workflow({ ...given, nodes })), taintOf(workflow(given)));
       }),
       { numRuns: runsOf(400) },
