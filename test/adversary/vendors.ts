@@ -18,6 +18,7 @@ import * as pagerduty from "../services/pagerduty.ts";
 import * as prometheus from "../services/prometheus.ts";
 import * as sentry from "../services/sentry.ts";
 import * as slack from "../services/slack.ts";
+import * as tempo from "../services/tempo.ts";
 import * as webhooks from "../services/webhooks.ts";
 
 /** Services whose every text is an order of a stranger: vendors, a server of MCP and an agent of A2A. */
@@ -99,6 +100,16 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
       loki_list_patterns: { selector: '{app="checkout"}', from: null, to: null, contains: null },
     },
   },
+  tempo: {
+    start: (next) => poisoned(tempo.startTempo(), next),
+    env: (url) => ({ TEMPO_URL: url, TEMPO_TOKEN: tempo.TOKEN }),
+    secrets: [tempo.TOKEN],
+    isWrite: isNoRead,
+    inputs: {
+      tempo_search_traces: { query: "{status=error}", from: null, to: null },
+      tempo_measure_spans: { query: "{status=error} | rate()", from: null, to: null },
+    },
+  },
   elasticsearch: {
     start: (next) => poisoned(elasticsearch.startElasticsearch(), next),
     env: (url) => ({ ELASTICSEARCH_URL: url, ELASTICSEARCH_API_KEY: elasticsearch.API_KEY }),
@@ -154,6 +165,8 @@ export const VENDORS: Readonly<Record<string, Vendor>> = {
       jira_add_comment: { issue: "OPS-7" },
       jira_transition_issue: { issue: "OPS-7", to: "Done" },
       jira_link_issues: { issue: "OPS-7", other: "OPS-10", kind: "Blocks" },
+      jira_update_issue: { issue: "OPS-7", priority: "Low", add_labels: null, remove_labels: null },
+      jira_assign_issue: { issue: "OPS-7", to: "Ada Young" },
     },
   },
   cloudwatch: {
