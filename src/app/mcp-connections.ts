@@ -5,7 +5,7 @@ import { exposedName, type McpServerConfig, type Skill, type Tool } from "../cor
 import { cutText, defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection, ServedTool } from "../loaders/mcp/client.ts";
-import type { Links } from "../loaders/mcp/links.ts";
+import { type Links, READ_PROMPT, READ_RESOURCE } from "../loaders/mcp/links.ts";
 import { holdToLock, type Lock, readLock } from "../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../loaders/mcp/logins.ts";
 import { projectRoot } from "../loaders/project-config.ts";
@@ -119,7 +119,7 @@ function withoutDigest({ digest: _, ...tool }: ServedTool): Tool {
 }
 
 function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): readonly string[] {
-  const listed = new Set(tools.map(({ name }) => name));
+  const listed = new Set([...tools.map(({ name }) => name), READ_RESOURCE, READ_PROMPT]);
   return Object.keys(effects).filter((name) => !listed.has(name));
 }
 

@@ -209,8 +209,8 @@ describe("a server that cannot be used", () => {
 
   it("because it never answers is ended after the time that it had, and what it printed is told", async () => {
     const silent = stdioServer({ start: (_, io) => io.print("Welcome!\n"), initialize: () => undefined });
-    await expect(open(silent, { timeoutMs: 300 })).rejects.toThrow(
-      "it did not answer within 0.3 s; on its standard output it printed: Welcome!",
+    await expect(open(silent, { timeoutMs: 700 })).rejects.toThrow(
+      "it did not answer within 0.7 s; on its standard output it printed: Welcome!",
     );
   });
 

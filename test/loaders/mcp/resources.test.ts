@@ -158,6 +158,19 @@ describe("a server that lists and links without measure", () => {
     await expect(call("read_resource", { uri: "log://nowhere" })).rejects.toThrow("neither linked nor listed");
   });
 
+  it("is read no further once its list is larger than anybody needs", async () => {
+    const { call } = await openLinking({
+      "resources/list": ({ cursor }) => {
+        const page = Number(cursor ?? 0);
+        const name = "n".repeat(8 * 1024 * 1024);
+        return { resources: [{ uri: `log://${page}`, name }], nextCursor: String(page + 1) };
+      },
+    });
+    const told = (await call("read_resource")) as { readonly resources: unknown[]; readonly left_out: string };
+    expect(told.resources).toHaveLength(4);
+    expect(told.left_out).toContain("more");
+  });
+
   it("cuts endless names, and remembers no endless addresses", async () => {
     const { call } = await openLinking({
       "tools/call": () => ({
