@@ -137,6 +137,23 @@ export const MUTATIONS: readonly Mutation[] = [
     built: true,
   },
   {
+    rule: 4,
+    harm: "asks a server for addresses that it never named",
+    file: "src/loaders/mcp/resources.ts",
+    before: "if (!links.has(uri) && !(await isListed(session, uri, signal))) {",
+    after: "if (uri === '') {",
+    tests: ["test/loaders/mcp/resources.test.ts"],
+  },
+  {
+    rule: 5,
+    harm: "shows a model an image that holds a secret",
+    file: "src/run/call.ts",
+    before: "if (isImageKind(kind)) checkPicture(bytes, redactor);",
+    after: "",
+    tests: ["test/cli/mcp-reading.test.ts"],
+    built: true,
+  },
+  {
     rule: 5,
     harm: "does not look for what a secret is in base64",
     file: "src/core/redact/secret-forms.ts",
