@@ -1,4 +1,4 @@
-import { editorLine, pathsOf, type StarterFile } from "./starter.ts";
+import { editorLine, pathsOf, type StarterFile, testHead } from "./starter.ts";
 
 /** The shipped triage of a board under a name of the project's own, with the workflow of its issues, a script and a test. */
 export function boardFiles(name: string, shipped: { readonly board: string; readonly issue: string }): StarterFile[] {
@@ -61,11 +61,7 @@ replies:
 }
 
 function testText(name: string): string {
-  const { workflow, script, test } = pathsOf(name);
-  return `# What has to come of the workflow: skillflow test ${test}
-workflow: ./${workflow.split("/")[1]}
-model: script:./${script.split("/")[1]}
-tools: # what stands in for the tools: nothing else is reached
+  return `${testHead(name)}\
   sentry_list_issues:
     - output: { issues: [{ id: "1", short_id: SHOP-1, events: 12 }] }
 cases:

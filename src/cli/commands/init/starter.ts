@@ -117,13 +117,19 @@ function titleOf(name: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-function scriptText({ name }: Starter): string {
+/** How the script of a workflow begins that can be run without a model. */
+export function scriptHead(name: string): string {
   const { workflow, script, example } = pathsOf(name);
   return `# What a model might say, so that the workflow can be run and tested without one:
 #   skillflow run ${workflow} --model script:${script}
 replies:
   - node: gather
     calls: [{ tool: logs_search, input: { files: ${example}, contains: error } }]
+`;
+}
+
+function scriptText({ name }: Starter): string {
+  return `${scriptHead(name)}\
   - node: gather
     data:
       findings: [{ finding: "The relay refuses connections, and receipts wait.", refs: [r1] }]
@@ -138,16 +144,25 @@ replies:
 `;
 }
 
-function testText({ name, tellers }: Starter): string {
-  const { workflow, script } = pathsOf(name);
-  const writes = tellers.includes("slack") ? "      not_called: [slack_send_message]\n" : "";
-  return `# What has to come of the workflow: skillflow test ${pathsOf(name).test}
+/** How the test of a workflow begins, up to what stands in for its tools. */
+export function testHead(name: string): string {
+  const { workflow, script, test } = pathsOf(name);
+  return `# What has to come of the workflow: skillflow test ${test}
 workflow: ./${workflow.split("/")[1]}
 model: script:./${script.split("/")[1]}
 tools: # what stands in for the tools: nothing else is reached
-  logs_search:
+`;
+}
+
+/** The log of EXAMPLE_LOG, as it is searched. */
+export const LOG_TOOL = `  logs_search:
     - when: { contains: error }
       output: { matched: 1, lines: ["2026-11-20T09:12:04Z error mailer connect to relay.example:587: refused"] }
+`;
+
+function testText({ name, tellers }: Starter): string {
+  const writes = tellers.includes("slack") ? "      not_called: [slack_send_message]\n" : "";
+  return `${testHead(name)}${LOG_TOOL}\
 cases:
   - name: an incident is told to people
     input: { service: mailer, title: Receipts wait }

@@ -1,4 +1,4 @@
-import { EXAMPLE_LOG, editorLine, pathsOf, type StarterFile } from "./starter.ts";
+import { EXAMPLE_LOG, editorLine, LOG_TOOL, pathsOf, type StarterFile, scriptHead, testHead } from "./starter.ts";
 
 /** The shipped workflow under a name of the project's own, with a script and a test that need nothing. */
 export function triageFiles(name: string, shipped: string): StarterFile[] {
@@ -19,12 +19,7 @@ const CLAIMS =
   '[{ claim: The relay refuses connections., evidence: [{ ref: r1, quote: "connect to relay.example:587: refused" }] }]';
 
 function scriptText(name: string): string {
-  const { workflow, script, example } = pathsOf(name);
-  return `# What a model might say, so that the workflow can be run and tested without one:
-#   skillflow run ${workflow} --model script:${script}
-replies:
-  - node: gather
-    calls: [{ tool: logs_search, input: { files: ${example}, contains: error } }]
+  return `${scriptHead(name)}\
   - node: gather
     data:
       findings: [{ finding: "Receipts wait: the relay refuses connections.", refs: [r1] }]
@@ -64,14 +59,7 @@ replies:
 }
 
 function testText(name: string): string {
-  const { workflow, script, test } = pathsOf(name);
-  return `# What has to come of the workflow: skillflow test ${test}
-workflow: ./${workflow.split("/")[1]}
-model: script:./${script.split("/")[1]}
-tools: # what stands in for the tools: nothing else is reached
-  logs_search:
-    - when: { contains: error }
-      output: { matched: 1, lines: ["2026-11-20T09:12:04Z error mailer connect to relay.example:587: refused"] }
+  return `${testHead(name)}${LOG_TOOL}\
 cases:
   - name: an incident that others see to stands down
     input: { service: mailer, title: Receipts wait }
