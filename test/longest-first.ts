@@ -1,20 +1,17 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Files whose tests take long: begun first, so that no processor waits for one of them at the end, and so that those who
- * start many programs do so from processes that hold little yet.
- */
+/** Files whose tests take long: begun first, so that no processor waits for one of them at the end. */
 const LONGEST = [
-  "adversary/compromised-model",
   "stores/state/git",
+  "skills/git",
   "adversary/sandbox",
   "cli/dbos",
-  "skills/git",
+  "triage-plan",
   "installation",
+  "stores/dbos",
+  "adversary/compromised-model",
   "reports/page",
   "adversary/injections",
-  "triage-plan",
-  "stores/dbos",
   "triage-services",
   "scoreboard",
   "triage-live",
@@ -31,17 +28,22 @@ const LONGEST = [
   "board-demo",
 ];
 
-/** What vitest does on its own, by size or by the last run's times, but for the `LONGEST` of each project. */
+/** Rooms whose tests start next to no programs: to start one takes the longer, the more the process holds that starts it. */
+const ALONE = /\/test\/(core|models|reports|run|skills)\//;
+
+/** What vitest does on its own, by size or by the last run's times, but for the `LONGEST` and those `ALONE` of each project. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     return [...new Set(sorted.map(({ project }) => project.name))].flatMap((name) => {
       const own = sorted.filter(({ project }) => project.name === name);
-      return [...own.filter(isLong), ...own.filter((each) => !isLong(each))];
+      return own.sort((one, other) => placeOf(one) - placeOf(other));
     });
   }
 }
 
-function isLong({ moduleId }: TestSpecification): boolean {
-  return LONGEST.some((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+function placeOf({ moduleId }: TestSpecification): number {
+  const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+  if (place !== -1) return place;
+  return ALONE.test(moduleId) ? LONGEST.length + 1 : LONGEST.length;
 }
