@@ -1,6 +1,7 @@
 import type { ToolContext } from "skillflow";
 import * as z from "zod";
-import { text, withGitLab } from "./service.ts";
+import { text } from "./fields.ts";
+import { withGitLab } from "./service.ts";
 
 /** Whose token it is, and what the configured project is to it. */
 export async function describeAccess(context: ToolContext): Promise<string> {

@@ -1,6 +1,7 @@
 import { clip, defineTool, linesFrom, resultSchema } from "skillflow";
 import * as z from "zod";
-import { amount, inProject, limit, nextPage, page, pageSchema, paging, project, READS, ref, text } from "./service.ts";
+import { amount, limit, page, project, ref, text } from "./fields.ts";
+import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 export const codeTools = [
   defineTool({

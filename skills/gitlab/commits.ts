@@ -1,19 +1,7 @@
 import { clip, defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import {
-  flag,
-  inProject,
-  limit,
-  nextPage,
-  page,
-  pageSchema,
-  paging,
-  project,
-  READS,
-  ref,
-  text,
-  timestamp,
-} from "./service.ts";
+import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
+import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const COMMIT = { sha: "text", subject: "text", author: "text", date: "text", url: "text" } as const;
 export const CHANGE = { path: "text", previous_path: "text", status: "text", patch: "text", left_out: "text" } as const;

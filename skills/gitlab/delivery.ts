@@ -1,6 +1,7 @@
 import { defineTool } from "skillflow";
 import * as z from "zod";
-import { flag, inProject, limit, nextPage, page, pageSchema, paging, person, project, READS, text } from "./service.ts";
+import { flag, limit, page, person, project, text } from "./fields.ts";
+import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 export const deliveryTools = [
   defineTool({

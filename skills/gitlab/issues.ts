@@ -1,22 +1,7 @@
 import { type Ask, defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
-import {
-  amount,
-  flag,
-  inProject,
-  limit,
-  nextPage,
-  number,
-  page,
-  pageSchema,
-  paging,
-  person,
-  project,
-  READS,
-  text,
-  WRITES,
-  withoutActions,
-} from "./service.ts";
+import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
+import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
 
 const ISSUE = {
   number: "number",

@@ -1,22 +1,8 @@
 import { defineTool, resultSchema } from "skillflow";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
-import {
-  flag,
-  inProject,
-  limit,
-  nextPage,
-  number,
-  page,
-  pageSchema,
-  paging,
-  person,
-  project,
-  READS,
-  ref,
-  text,
-  timestamp,
-} from "./service.ts";
+import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
+import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const REQUEST = {
   number: "number",

@@ -1,21 +1,7 @@
 import { defineTool, lastLines, resultSchema } from "skillflow";
 import * as z from "zod";
-import {
-  amount,
-  flag,
-  inProject,
-  limit,
-  nextPage,
-  number,
-  page,
-  pageSchema,
-  paging,
-  person,
-  project,
-  READS,
-  ref,
-  text,
-} from "./service.ts";
+import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
+import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const PIPELINE = {
   id: "number",

@@ -53,27 +53,6 @@ export async function audienceOf(input: Placed, context: ToolContext): Promise<"
 export const READS = "the scope read_api, and the role Reporter in a private project";
 export const WRITES = "the scope api";
 
-export const project = z
-  .string()
-  .max(255)
-  .regex(/^[A-Za-z0-9_.][A-Za-z0-9_./-]*$/)
-  .optional()
-  .describe("group/name or id; else the configured one.");
-
-export const ref = z
-  .string()
-  .max(255)
-  .regex(/^[^\s:?*~^\\[\]-][^\s:?*~^\\[\]]*$/);
-
-export const number = z.int().min(1).max(2_147_483_647);
-export const limit = z.int().min(1).max(100).optional();
-export const page = z.int().min(1).max(100).optional();
-
-export const timestamp = z
-  .string()
-  .max(40)
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/);
-
 const DEFAULT_LIMIT = 20;
 
 interface Paged {
@@ -96,11 +75,6 @@ export function nextPage(shown: readonly unknown[], input: Paged): number | unde
 export function pageSchema(list: string, item: Shape) {
   return resultSchema({ [list]: [item], next_page: "number" }, list);
 }
-
-export const text = z.string().nullish().catch(undefined);
-export const amount = z.number().nullish().catch(undefined);
-export const flag = z.boolean().nullish().catch(undefined);
-export const person = z.object({ username: text }).nullish().catch(undefined);
 
 /** Lines that GitLab would carry out as its quick actions, such as /close, are only shown. */
 export function withoutActions(written: string): string {

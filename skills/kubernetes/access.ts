@@ -1,6 +1,7 @@
 import type { ToolContext } from "skillflow";
 import * as z from "zod";
-import { listOf, pathOf, text, withKubernetes } from "./service.ts";
+import { text } from "./fields.ts";
+import { listOf, pathOf, withKubernetes } from "./service.ts";
 
 /** Whether pods may be listed, which all else begins with. */
 export async function describeAccess(context: ToolContext): Promise<string> {

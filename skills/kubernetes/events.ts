@@ -1,6 +1,7 @@
 import { clip, defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { listOf, name, namespace, number, PAGE, pathOf, text, unreadNote, withKubernetes } from "./service.ts";
+import { name, namespace, number, text } from "./fields.ts";
+import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
 export const eventTools = [
   defineTool({

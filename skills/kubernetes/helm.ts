@@ -1,6 +1,7 @@
 import { defineTool, firstOf, isoTime, resultSchema } from "skillflow";
 import * as z from "zod";
-import { listOf, METADATA_LIST, name, namespace, PAGE, pathOf, text, unreadNote, withKubernetes } from "./service.ts";
+import { name, namespace, text } from "./fields.ts";
+import { listOf, METADATA_LIST, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
 export const helmTools = [
   defineTool({

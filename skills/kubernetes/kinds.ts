@@ -1,18 +1,8 @@
 import { type Ask, clip, defineTool, firstOf, resultSchema } from "skillflow";
 import { stringify } from "yaml";
 import * as z from "zod";
-import {
-  METADATA,
-  name,
-  namespace,
-  oneNamespace,
-  PAGE,
-  pathOf,
-  selector,
-  text,
-  unreadNote,
-  withKubernetes,
-} from "./service.ts";
+import { name, namespace, selector, text } from "./fields.ts";
+import { METADATA, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 import { partOf, shownOf } from "./shown.ts";
 
 const kind = z

@@ -1,6 +1,7 @@
 import { type Ask, clip, defineTool, firstOf, lastLines, resultSchema, ServiceFault } from "skillflow";
 import * as z from "zod";
-import { listOf, name, namespace, oneNamespace, pathOf, selector, withKubernetes } from "./service.ts";
+import { name, namespace, selector } from "./fields.ts";
+import { listOf, oneNamespace, pathOf, withKubernetes } from "./service.ts";
 
 const contains = z.string().min(1).max(200).optional().describe("Of the lines read, only those with it, case aside.");
 

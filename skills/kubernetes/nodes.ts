@@ -1,6 +1,7 @@
 import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import { listOf, PAGE, pathOf, selector, text, unreadNote, withKubernetes } from "./service.ts";
+import { selector, text } from "./fields.ts";
+import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
 export const nodeTools = [
   defineTool({

@@ -1,18 +1,7 @@
 import { clip, defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import {
-  listOf,
-  name,
-  namespace,
-  number,
-  oneNamespace,
-  PAGE,
-  pathOf,
-  selector,
-  text,
-  unreadNote,
-  withKubernetes,
-} from "./service.ts";
+import { name, namespace, number, selector, text } from "./fields.ts";
+import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
 export const podTools = [
   defineTool({

@@ -1,5 +1,6 @@
 import { type Ask, authorization, type Service, SkillflowError, type ToolContext, withService } from "skillflow";
 import * as z from "zod";
+import { number, text } from "./fields.ts";
 import { type Place, placeOf } from "./place.ts";
 
 /** Does a tool's work on the cluster. */
@@ -51,29 +52,6 @@ export function oneNamespace(given: string): string {
 /** Asks for what objects are called and labelled alone: nothing that they hold is sent. */
 export const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-
-export const name = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
-
-export const namespace = z
-  .string()
-  .max(63)
-  .regex(/^(\*|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$/)
-  .optional()
-  .describe("* for all; default the configured one.");
-
-export const selector = z
-  .string()
-  .min(1)
-  .max(500)
-  .regex(/^[A-Za-z0-9_./=!,() -]+$/)
-  .optional()
-  .describe("Labels: app=checkout,tier!=cache.");
-
-export const text = z.string().nullish().catch(undefined);
-export const number = z.number().nullish().catch(undefined);
 
 /** A list's page; what lies behind it is counted where the server tells. */
 export function listOf<Item extends z.ZodType>(item: Item) {

@@ -1,7 +1,8 @@
 import { type Ask, defineTool, firstOf, resultSchema, ServiceFault } from "skillflow";
 import * as z from "zod";
+import { namespace, selector, text } from "./fields.ts";
 import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";
-import { listOf, namespace, PAGE, pathOf, selector, text, unreadNote, withKubernetes } from "./service.ts";
+import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
 const USED = { cpu: "text", memory: "text", cpu_percent: "number", memory_percent: "number" } as const;
 

@@ -1,18 +1,7 @@
 import { defineTool, firstOf, resultSchema } from "skillflow";
 import * as z from "zod";
-import {
-  listOf,
-  name,
-  namespace,
-  number,
-  oneNamespace,
-  PAGE,
-  pathOf,
-  selector,
-  text,
-  unreadNote,
-  withKubernetes,
-} from "./service.ts";
+import { name, namespace, number, selector, text } from "./fields.ts";
+import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
 const KINDS = ["deployments", "statefulsets", "daemonsets"] as const;
 

@@ -107,6 +107,11 @@ const CASES = ATTACKED.flatMap(([id, vendor]): Case[] => {
   return [[id, EVERY, vendor, INJECTIONS], ...(LONG ? each : [])];
 });
 
+/** Those whose skills only read are told apart by their rows. */
+function mayWrite(id: string, { isSink, writes }: Vendor): boolean {
+  return !isSink && (writes !== undefined || [...WRITES].some((name) => name.startsWith(`${id}_`)));
+}
+
 type Attacked = Awaited<ReturnType<typeof obey>>;
 
 /** A page without its code, which holds whatever it likes: each block ends at a fence as long as its first. */
@@ -138,7 +143,7 @@ describe("a model that obeys what strangers write", () => {
     },
   );
 
-  it.each(ANSWERING.filter(([id, { isSink }]) => !isSink && (LONG || id === "sentry")))(
+  it.each(ANSWERING.filter(([id, vendor]) => mayWrite(id, vendor) && (LONG || id === "sentry")))(
     "into the answers of %s writes where it may, so that the rows of the table can be others",
     async (id, vendor) => {
       const { service } = await obey(id, vendor, INJECTIONS, "allow");
