@@ -112,6 +112,8 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
 };
 /** Files that a room opens on. */
 const MOST_DOORS = 20;
+/** Lines of a file. */
+const MOST_LINES = 400;
 
 const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats", "yaml"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
@@ -209,6 +211,11 @@ function crowdedRooms(files: readonly SourceFile[]): string[] {
   return [...doors].filter(([, count]) => count > MOST_DOORS).map(([room, count]) => `${room} opens on ${count} files`);
 }
 
+function longFiles(files: readonly SourceFile[]): string[] {
+  const long = files.filter(({ text }) => text.split("\n").length > MOST_LINES + 1);
+  return long.map(({ path }) => `${path} has more than ${MOST_LINES} lines`);
+}
+
 function isForSkills(target: string): boolean {
   return ["skillflow", "zod", "yaml"].includes(target) || target.startsWith("node:") || LAZY_PACKAGES.test(target);
 }
@@ -275,6 +282,11 @@ describe("the architecture", () => {
     expect(crowdedRooms(readSources())).toEqual([]);
     const crowd = Array.from({ length: MOST_DOORS + 1 }, (_, n) => ({ path: `src/run/${n}.ts`, text: "" }));
     expect(crowdedRooms(crowd)).toHaveLength(1);
+  });
+
+  it("keeps each file short enough to be read", () => {
+    expect(longFiles(readSources())).toEqual([]);
+    expect(longFiles([{ path: "src/run/a.ts", text: "\n".repeat(MOST_LINES + 1) }])).toHaveLength(1);
   });
 
   it.each<[string, string, string]>([

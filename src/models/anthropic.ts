@@ -11,7 +11,8 @@ import {
   type Turn,
   type Usage,
 } from "../core/prompt.ts";
-import { checkedAs, isObject, type Json, type JsonSchema } from "../core/values.ts";
+import { checkedAs, isObject, type Json } from "../core/values.ts";
+import { formatOf, isExpressible } from "./anthropic-shapes.ts";
 import { keyed, type Service } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { shapeText } from "./shapes.ts";
@@ -217,74 +218,6 @@ function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
     case "opaque":
       return part.provider === PROVIDER ? [checkedAs<Anthropic.ThinkingBlockParam>(part.value)] : [];
   }
-}
-
-async function formatOf(output: JsonSchema): Promise<Anthropic.JSONOutputFormat> {
-  const { jsonSchemaOutputFormat } = await import("@anthropic-ai/sdk/helpers/json-schema");
-  const { type, schema } = jsonSchemaOutputFormat(explicit(output) as { readonly type: "object" });
-  return { type, schema };
-}
-
-/**
- * Whether the SDK's transform keeps what the schema means: it closes every object, so that open maps and combined
- * objects would admit nothing, and knows no boolean schemas.
- */
-function isExpressible(output: JsonSchema): boolean {
-  return output["type"] === "object" && !("definitions" in output) && isClosable(output);
-}
-
-function isClosable(schema: unknown): boolean {
-  if (!isObject(schema) || "allOf" in schema || "patternProperties" in schema) return false;
-  if (!SHAPES.some((key) => key in schema)) return false;
-  const { properties, required = [], additionalProperties } = schema;
-  const names = Object.keys(fieldsOf(properties));
-  const open = additionalProperties ?? (names.length === 0 && typesOf(schema).includes("object"));
-  const known = Array.isArray(required) && required.every((name) => names.includes(String(name)));
-  return open === false && known && innerSchemas(schema).every(isClosable);
-}
-
-/** What the transform needs one of. */
-const SHAPES = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
-
-function typesOf(schema: Fields): readonly unknown[] {
-  return [schema["type"]].flat();
-}
-
-function innerSchemas(schema: Fields): readonly unknown[] {
-  const maps = [schema["properties"], schema["$defs"]].flatMap((map) => Object.values(fieldsOf(map)));
-  const lists = [schema["anyOf"], schema["oneOf"], schema["items"]].flat();
-  return [...maps, ...lists.filter((inner) => inner !== undefined)];
-}
-
-/** The transform reads single types only, so `["string", "null"]` becomes a choice. */
-function explicit(schema: Fields): Fields {
-  const inner = withInner(schema);
-  if (!Array.isArray(inner["type"]) || "enum" in inner || "const" in inner) return inner;
-  return { anyOf: inner["type"].map((type: unknown) => ofType(inner, type)) };
-}
-
-function withInner(schema: Fields): Fields {
-  const each = (value: unknown) => explicit(fieldsOf(value));
-  const entries = Object.entries(schema).map(([key, value]) => {
-    if (key === "properties" || key === "$defs") {
-      return [key, Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, inner]) => [name, each(inner)]))];
-    }
-    if (key === "anyOf" || key === "oneOf") return [key, listOf(value).map(each)];
-    return [key, key === "items" ? each(value) : value];
-  });
-  return Object.fromEntries(entries) as Fields;
-}
-
-const KEYS_OF_TYPE: Fields = {
-  properties: "object",
-  required: "object",
-  additionalProperties: "object",
-  items: "array",
-};
-
-function ofType(schema: Fields, type: unknown): Fields {
-  const entries = Object.entries(schema).filter(([key]) => (KEYS_OF_TYPE[key] ?? type) === type);
-  return { ...Object.fromEntries(entries), type };
 }
 
 interface Usages {

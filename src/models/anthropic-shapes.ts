@@ -1,0 +1,74 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { isObject, type JsonSchema } from "../core/values.ts";
+import { type Fields, fieldsOf, listOf } from "./wire.ts";
+
+/** Which JSON Schemas Anthropic's API can be held to, and how. */
+
+/** The shape of an answer as Anthropic's API takes it; the schema has to be expressible. */
+export async function formatOf(output: JsonSchema): Promise<Anthropic.JSONOutputFormat> {
+  const { jsonSchemaOutputFormat } = await import("@anthropic-ai/sdk/helpers/json-schema");
+  const { type, schema } = jsonSchemaOutputFormat(explicit(output) as { readonly type: "object" });
+  return { type, schema };
+}
+
+/**
+ * Whether the SDK's transform keeps what the schema means: it closes every object, so that open maps and combined
+ * objects would admit nothing, and knows no boolean schemas.
+ */
+export function isExpressible(output: JsonSchema): boolean {
+  return output["type"] === "object" && !("definitions" in output) && isClosable(output);
+}
+
+function isClosable(schema: unknown): boolean {
+  if (!isObject(schema) || "allOf" in schema || "patternProperties" in schema) return false;
+  if (!SHAPES.some((key) => key in schema)) return false;
+  const { properties, required = [], additionalProperties } = schema;
+  const names = Object.keys(fieldsOf(properties));
+  const open = additionalProperties ?? (names.length === 0 && typesOf(schema).includes("object"));
+  const known = Array.isArray(required) && required.every((name) => names.includes(String(name)));
+  return open === false && known && innerSchemas(schema).every(isClosable);
+}
+
+/** What the transform needs one of. */
+const SHAPES = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
+
+function typesOf(schema: Fields): readonly unknown[] {
+  return [schema["type"]].flat();
+}
+
+function innerSchemas(schema: Fields): readonly unknown[] {
+  const maps = [schema["properties"], schema["$defs"]].flatMap((map) => Object.values(fieldsOf(map)));
+  const lists = [schema["anyOf"], schema["oneOf"], schema["items"]].flat();
+  return [...maps, ...lists.filter((inner) => inner !== undefined)];
+}
+
+/** The transform reads single types only, so `["string", "null"]` becomes a choice. */
+function explicit(schema: Fields): Fields {
+  const inner = withInner(schema);
+  if (!Array.isArray(inner["type"]) || "enum" in inner || "const" in inner) return inner;
+  return { anyOf: inner["type"].map((type: unknown) => ofType(inner, type)) };
+}
+
+function withInner(schema: Fields): Fields {
+  const each = (value: unknown) => explicit(fieldsOf(value));
+  const entries = Object.entries(schema).map(([key, value]) => {
+    if (key === "properties" || key === "$defs") {
+      return [key, Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, inner]) => [name, each(inner)]))];
+    }
+    if (key === "anyOf" || key === "oneOf") return [key, listOf(value).map(each)];
+    return [key, key === "items" ? each(value) : value];
+  });
+  return Object.fromEntries(entries) as Fields;
+}
+
+const KEYS_OF_TYPE: Fields = {
+  properties: "object",
+  required: "object",
+  additionalProperties: "object",
+  items: "array",
+};
+
+function ofType(schema: Fields, type: unknown): Fields {
+  const entries = Object.entries(schema).filter(([key]) => (KEYS_OF_TYPE[key] ?? type) === type);
+  return { ...Object.fromEntries(entries), type };
+}
