@@ -189,7 +189,7 @@ async function attack({
     names: [...(workflow === EVERYTHING ? PUBLISHED : spreadOf(PUBLISHED, 30)), ...UNHEARD_OF],
     schemas: SCHEMAS,
     batch: 60,
-    texts: LONG ? "all" : (texts ?? "share"),
+    texts: texts ?? (LONG ? "all" : "share"),
     ...(route ? { route } : {}),
   });
   const model = await startChat((body, index) => reply?.(body, index) ?? evil(body));
@@ -357,8 +357,6 @@ describe("a compromised model with every skill", () => {
       }
       expect(leaks(attacked)).toEqual([]);
       expect(attacked.events.some(({ type }) => /^operation:(begun|ended|resolved)$/.test(type))).toBe(false);
-      const unknown = "${op-1.url} names no earlier operation";
-      if (mode === "plan" && LONG) expect(JSON.stringify(attacked.events)).toContain(unknown);
     },
     longer(120_000),
   );
