@@ -34,7 +34,7 @@ export default defineConfig({
     ],
   },
   test: {
-    testTimeout: longer(30_000),
+    testTimeout: longer(60_000),
     hookTimeout: 30_000,
     // One more than there are processors on the smallest machine: much of the work is done by the processes that tests start.
     maxWorkers: 3,
