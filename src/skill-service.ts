@@ -1,9 +1,10 @@
 import type * as z from "zod";
-import { SkillflowError } from "./core/errors.ts";
+import { messageOf, SkillflowError } from "./core/errors.ts";
 import { createRedactor } from "./core/redact/redact.ts";
 import type { ToolContext } from "./core/skill.ts";
 import type { Json } from "./core/values.ts";
 import { clip, patiently, retryAfter, trim, untoldPause } from "./skill-http.ts";
+import { requestsOf } from "./skill-requests.ts";
 
 /** A service that a skill asks over HTTP: what it is, how it is reached, and by what it lets in. */
 export interface Service {
@@ -56,14 +57,15 @@ export class ServiceFault extends Error {
     readonly status?: number,
     /** How long until it may be asked again, in milliseconds; undefined where it should not be. */
     readonly pause?: (attempt: number) => number,
+    cause?: unknown,
   ) {
-    super(message);
+    super(message, { cause });
   }
 }
 
 /**
- * Does a tool's work on a service: what goes wrong is told in words that say what to change, without a secret; what comes
- * out is trimmed.
+ * Does a tool's work on a service and trims its result. Errors state what to change, without a secret. A write whose
+ * request was refused, or was never sent, fails with `NothingDone`: the work must write through `ask` alone.
  */
 export async function withService(
   service: Service,
@@ -77,7 +79,7 @@ export async function withService(
     if (error instanceof SkillflowError) throw error;
     const told = service.keys.map((name) => ({ name, value: context.config[name]?.trim() ?? "" }));
     const secrets = [...told, ...(service.secrets ?? []).map((value) => ({ name: service.address, value }))];
-    throw new Error(createRedactor(secrets).text(error instanceof Error ? error.message : String(error)));
+    throw requestsOf(context).failure(error, createRedactor(secrets).text(messageOf(error)));
   }
 }
 
@@ -134,8 +136,9 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
   for (const [key, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])
       if (one !== undefined) url.searchParams.append(key, String(one));
-  const { status, headers, text } = await send(service, asking, context, url, {
-    method: methodOf(asking),
+  const method = methodOf(asking);
+  const init: RequestInit = {
+    method,
     // Not followed: it would take the key along, or lose it.
     redirect: "manual",
     headers: {
@@ -146,9 +149,15 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  // A request that is not declared to read may write, unless it is a GET.
+  const { effect = method === "GET" ? "read" : "write" } = asking;
+  return requestsOf(context).send(effect, async () => {
+    const answered = await send(service, asking, context, url, init);
+    const { status, text } = answered;
+    if (status < 200 || status > 299) throw refusal(service, asking, context, answered);
+    return asking.isText ? text : parse(service, asking, text);
   });
-  if (status < 200 || status > 299) throw refusal(service, asking, context, { status, headers, text });
-  return asking.isText ? text : parse(service, asking, text);
 }
 
 interface Answered {
@@ -177,7 +186,7 @@ async function send(
     context.signal.throwIfAborted();
     if (error instanceof ServiceFault || error instanceof SkillflowError) throw error;
     if (ending.signal.aborted) throw new ServiceFault(tooSlow(service, asking));
-    throw new ServiceFault(silence(service, asking, error), undefined, untoldPause);
+    throw new ServiceFault(silence(service, asking, error), undefined, untoldPause, error);
   } finally {
     clearTimeout(timer);
   }

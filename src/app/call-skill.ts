@@ -2,7 +2,7 @@ import type { Blobs } from "../core/blobs.ts";
 import { callCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import { TOOL_MAKER } from "../core/own/tool-maker.ts";
 import { createRedactor } from "../core/redact/redact.ts";
-import { describeTools, type Logger, type Outcome, type ToolDescriptor } from "../core/skill.ts";
+import { describeTools, type Logger, type Outcome, refusedCall, type ToolDescriptor } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import type { Invocation } from "../loaders/folder/host.ts";
 import { handlerConfig, recordSkill } from "../loaders/registry/entry.ts";
@@ -67,7 +67,7 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
     const chosen = { ...(await chooseTool({ find }, call)), input: call.arguments };
     return await callTool(workspace, chosen, { ...options, redactor });
   } catch (error) {
-    return { error: redactor.text(messageOf(error)), code: callCodeOf(error) };
+    return refusedCall(redactor.text(messageOf(error)), callCodeOf(error));
   } finally {
     for (const servers of opened) await servers.close();
   }
@@ -92,9 +92,9 @@ async function callTool(
   { entry, tool, misfit, input }: Chosen & { readonly input: Json },
   { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
 ): Promise<Outcome> {
-  if (misfit !== undefined) return { error: options.redactor.text(misfit), code: "input.invalid" };
+  if (misfit !== undefined) return refusedCall(options.redactor.text(misfit), "input.invalid");
   const [descriptor] = describeTools(entry.skill, [tool]);
-  if (!descriptor) return { error: `skill ${entry.skill.id} has no tool to call`, code: "tool.unknown" };
+  if (!descriptor) return refusedCall(`skill ${entry.skill.id} has no tool to call`, "tool.unknown");
   const call = createCall({
     run: "invoke",
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
@@ -151,10 +151,10 @@ export async function readOn(
 ): Promise<Outcome> {
   try {
     const read = BLOB_READERS[name];
-    if (!read) return { error: `skillflow itself has no tool ${name}`, code: "tool.unknown" };
+    if (!read) return refusedCall(`skillflow itself has no tool ${name}`, "tool.unknown");
     return { output: await inTurn(() => read(blobs, input), signal) };
   } catch (error) {
     if (error instanceof SkillflowError && error.code === "calls.full") throw error;
-    return { error: messageOf(error), code: callCodeOf(error) };
+    return refusedCall(messageOf(error), callCodeOf(error));
   }
 }

@@ -1,5 +1,5 @@
 import { createRedactor } from "../core/redact/redact.ts";
-import { describeTools, type Outcome, type Tool, type ToolContext } from "../core/skill.ts";
+import { describeTools, type Outcome, refusedCall, type Tool, type ToolContext } from "../core/skill.ts";
 import { handlerConfig } from "../loaders/registry/entry.ts";
 import type { SkillEntry } from "../loaders/registry/skill-set.ts";
 import { createCall } from "../run/call.ts";
@@ -34,7 +34,7 @@ async function probeServer({ host }: Workspace, entry: SkillEntry): Promise<Outc
   });
   await close();
   const reached = entries.get(skill.id);
-  if (reached?.unavailable !== undefined) return { error: reached.unavailable, code: "server.failed" };
+  if (reached?.unavailable !== undefined) return refusedCall(reached.unavailable, "server.failed");
   const count = (reached?.skill.tools.length ?? 0) - skill.tools.length;
   return { output: [`tools of its MCP server: ${count}`, ...warnings].join("; ") };
 }

@@ -91,6 +91,88 @@ export const CALL_CODES = [
 
 export type CallCode = (typeof CALL_CODES)[number];
 
+/** What a failed call did to the outside world: nothing, or possibly all that it was asked. */
+export type Acted = "no" | "unknown";
+
+/** Codes of calls that were refused before any work began. */
+const NEVER_BEGUN: ReadonlySet<string> = new Set<CallCode>([
+  "tool.unknown",
+  "input.invalid",
+  "call.refused",
+  "calls.full",
+  "offline.refused",
+  "sandbox.missing",
+]);
+
+/** What a code alone says about a failed write: the only source in records that do not hold `acted`. */
+export function actedByCode(code: string | undefined): Acted {
+  return code !== undefined && NEVER_BEGUN.has(code) ? "no" : "unknown";
+}
+
+/** What a thrown value says about the write that it ended. Any error with the property `acted: "no"` counts. */
+export function actedOf(error: unknown): Acted {
+  return propertyOf(error, "acted") === "no" ? "no" : "unknown";
+}
+
+/**
+ * Why a request had no effect: the same request would be refused again (`lasting`), or may succeed later (`passing`).
+ * Undefined if it may have had one, as after a server error, a lost connection or an answer that cannot be read.
+ */
+export function refusalOf(error: unknown): "lasting" | "passing" | undefined {
+  const acted = propertyOf(error, "acted");
+  if (acted === "unknown") return undefined;
+  if (acted === "no") return propertyOf(error, "passing") === false ? "lasting" : "passing";
+  const status = propertyOf(error, "status");
+  if (status === 429) return "passing";
+  if (typeof status === "number" && status >= 400 && status < 500 && status !== 408) return "lasting";
+  return isUnsent(error) ? "passing" : undefined;
+}
+
+/** Whether the connection failed before a request could be sent over it. */
+function isUnsent(error: unknown, depth = 0): boolean {
+  if (typeof error !== "object" || error === null || depth > 5) return false;
+  if (["connect", "getaddrinfo"].includes(String(propertyOf(error, "syscall")))) return true;
+  return UNSENT.has(String(propertyOf(error, "code"))) || isUnsent(propertyOf(error, "cause"), depth + 1);
+}
+
+/** Failures of undici and Node.js while they connect. ECONNREFUSED is one even where several addresses were tried. */
+const UNSENT: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+]);
+
+/** Reads a property of any thrown value, even of one that throws when it is read. */
+function propertyOf(thrown: unknown, name: string): unknown {
+  try {
+    return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Thrown by the handler of a tool that writes, to state that nothing was written: the service refused, or the request
+ * was never sent. Any other error of a write leaves its outcome unknown.
+ */
+export class NothingDone extends Error {
+  readonly acted = "no";
+  /** Whether the same call may succeed later, as after a rate limit or while the service is not reachable. */
+  readonly passing: boolean;
+
+  constructor(message: string, { passing = false }: { readonly passing?: boolean } = {}) {
+    super(message);
+    this.passing = passing;
+  }
+}
+
 /** Of what was thrown while a call was carried out: what says nothing else is the tool's own failure. */
 export function callCodeOf(error: unknown): CallCode {
   const code = error instanceof SkillflowError ? error.code : undefined;
@@ -109,6 +191,8 @@ interface ErrorDetails {
   /** Present when the same call may succeed later. */
   readonly repeatable?: Repeatable;
   readonly diagnostics?: readonly Diagnostic[];
+  /** For a call that failed: whether it may have written. By default, its code decides. */
+  readonly acted?: Acted;
 }
 
 /** The one error class: "we cannot go on". `message` says what happened with what, `hint` what to do about it. */
@@ -121,6 +205,8 @@ export class SkillflowError extends Error {
   readonly repeatable: Repeatable | undefined;
   /** What is wrong with a workflow, an input or a skill, where that is the reason; else empty. */
   readonly diagnostics: readonly Diagnostic[];
+  /** For a call that failed: whether it may have written. */
+  readonly acted: Acted;
 
   constructor(
     readonly code: ErrorCode,
@@ -132,6 +218,7 @@ export class SkillflowError extends Error {
     this.repeatable = details.repeatable;
     this.diagnostics = (details.diagnostics ?? []).map(withField);
     this.exitCode = exitCodeOf(code);
+    this.acted = details.acted ?? actedByCode(code);
   }
 }
 

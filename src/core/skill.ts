@@ -1,6 +1,6 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "./blobs.ts";
-import type { CallCode } from "./errors.ts";
+import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "./errors.ts";
 import { sha256 } from "./sha256.ts";
 import type { InferredInput, Json, JsonSchema } from "./values.ts";
 
@@ -136,7 +136,8 @@ export interface Tool extends Omit<ToolReach, "audience"> {
   readonly dialect?: InputDialect;
   /**
    * Gets input that fits `input_schema`. A throw becomes the call's error, shown to the model; that of a SkillflowError with
-   * a code that calls have (`CALL_CODES`) has that code.
+   * a code that calls have (`CALL_CODES`) has that code. A write that throws may have happened, unless the error has
+   * `acted: "no"`, as `NothingDone` does.
    */
   readonly handler: (input: never, context: ToolContext) => unknown;
 }
@@ -222,7 +223,8 @@ export interface AnyToolDefinition extends Omit<Tool, "input_schema" | "effect" 
   readonly audience?: Audience | ((input: any, context: ToolContext) => Audience | Promise<Audience>);
   /**
    * Gets input that fits `input_schema`; what it returns is the result, as JSON. A throw becomes the call's error, which the
-   * model reads. Only `defineTool` infers the input's type.
+   * model reads; if the tool writes, the outcome is unknown unless it throws `NothingDone`. Only `defineTool` infers the
+   * input's type.
    */
   // biome-ignore lint/suspicious/noExplicitAny: what the schema says, which no type of the whole list can
   readonly handler: (input: any, context: ToolContext) => unknown;
@@ -360,4 +362,16 @@ export type Outcome = { readonly output: Json; readonly blobs?: BlobInfo[] } | F
 export interface Failure {
   readonly error: string;
   readonly code: CallCode;
+  /** Whether the call may have written. Always `no` for a tool that reads. */
+  readonly acted: Acted;
+}
+
+/** The failure of a call that was refused before its tool began. */
+export function refusedCall(error: string, code: CallCode): Failure {
+  return { error, code, acted: "no" };
+}
+
+/** The failure that a thrown value means for a call of this tool. */
+export function failureOf({ effect }: Pick<Tool, "effect">, error: unknown): Failure {
+  return { error: messageOf(error), code: callCodeOf(error), acted: effect === "read" ? "no" : actedOf(error) };
 }

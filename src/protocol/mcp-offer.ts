@@ -9,7 +9,7 @@ import { nameTools } from "../core/own/disclosure.ts";
 import type { Observer } from "../core/ports.ts";
 import { createRedactor, type Redactor } from "../core/redact/redact.ts";
 import { schemaProblems } from "../core/schema/schema.ts";
-import { describeTools, numberNames, type Outcome, type ToolDescriptor } from "../core/skill.ts";
+import { describeTools, numberNames, type Outcome, refusedCall, type ToolDescriptor } from "../core/skill.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { linkTo } from "./mcp-resources.ts";
 import {
@@ -192,7 +192,7 @@ function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
     definition: describeTool("Large results", tool),
     async call(input, { signal }) {
       const problems = schemaProblems(tool.input_schema, input);
-      const misfit: Outcome = { error: describeMisfit("invalid_input", problems), code: "input.invalid" };
+      const misfit = refusedCall(describeMisfit("invalid_input", problems), "input.invalid");
       const outcome = problems.length > 0 ? misfit : await readOn({ name: tool.name, input }, { blobs, signal });
       return describeOutcome(outcome, undefined);
     },

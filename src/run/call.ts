@@ -11,8 +11,10 @@ import {
   audienceOf,
   callHandler,
   type Failure,
+  failureOf,
   type Logger,
   type Outcome,
+  refusedCall,
   type Tool,
   type ToolContext,
 } from "../core/skill.ts";
@@ -53,13 +55,14 @@ export function createCall(options: CallOptions): CallTool {
   const means = { ...options, shared: sharedParts(options) };
   return async (call, stopping, onBegin) => {
     const handler = options.findHandler(call);
-    if (!handler) return { error: `the skill ${call.tool.skill} is no longer available`, code: "tool.unknown" };
+    if (!handler) return refusedCall(`the skill ${call.tool.skill} is no longer available`, "tool.unknown");
     const carryOut = () => {
       onBegin?.();
       return runHandler(means, handler, call, stopping);
     };
+    // The handler's own failures are outcomes: what is thrown here kept it from starting.
     const outcome = await inTurn(carryOut, stopping).catch((error: unknown) => {
-      return stopping.aborted ? stopped(stopping.reason) : failureOf(error);
+      return refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
     });
     return settle(options, outcome);
   };
@@ -108,13 +111,16 @@ interface Means extends CallOptions {
 /** The one place where a handler's code runs, and where its failures end. */
 async function runHandler(means: Means, handler: Handler, call: Call, outer: Stopping): Promise<Outcome> {
   const ending = openEnding(means.timeoutMs, outer);
+  const acted = call.tool.effect === "write" ? "unknown" : "no";
   try {
     const input = copyJson(call.input);
     const work = () => callHandler(handler.tool, input, contextOf(means, handler, call, ending));
     const given = await ending.orFailure(suspected(ending, work));
-    return checked(given, call.tool.output_schema);
+    const outcome = checked(given, call.tool.output_schema);
+    return typeof outcome === "string" ? { error: outcome, code: "output.invalid", acted } : outcome;
   } catch (error) {
-    return ending.failure() ?? failureOf(error);
+    const ended = ending.failure();
+    return ended ? { ...ended, acted } : failureOf(call.tool, error);
   } finally {
     ending.close();
   }
@@ -147,15 +153,17 @@ interface Ending extends Suspect {
   /** What the work comes to; rejects where something else ends the call first. */
   orFailure<Value>(work: Promise<Value>): Promise<Value>;
   /** What it ended by; undefined while it is under way. */
-  failure(): Failure | undefined;
+  failure(): Ended | undefined;
   close(): void;
 }
 
+type Ended = Pick<Failure, "error" | "code">;
+
 function openEnding(timeoutMs: number, outer: Stopping): Ending {
   const stop = new Stop();
-  let failure: Failure | undefined;
+  let failure: Ended | undefined;
   let fail: (error: unknown) => void = () => undefined;
-  const end = (reason: unknown, how: Failure) => {
+  const end = (reason: unknown, how: Ended) => {
     failure ??= how;
     stop.abort(() => reason);
     fail(reason);
@@ -163,7 +171,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
   const onStopped = () => end(outer.reason, stopped(outer.reason));
   const onLate = () => {
     const reason = new SkillflowError("tool.timeout", `the call took longer than ${timeoutMs / 1000} s`);
-    end(reason, failureOf(reason));
+    end(reason, { error: reason.message, code: "tool.timeout" });
   };
   const timer = setTimeout(onLate, timeoutMs);
   if (outer.aborted) onStopped();
@@ -192,26 +200,22 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
   };
 }
 
-function failureOf(error: unknown): Failure {
-  return { error: messageOf(error), code: callCodeOf(error) };
-}
-
 /** By whoever made the call. */
-function stopped(reason: unknown): Failure {
+function stopped(reason: unknown): Ended {
   return { error: messageOf(reason), code: "run.interrupted" };
 }
 
-function checked(given: unknown, schema: JsonSchema | undefined): Outcome {
-  const misfit = (error: string): Failure => ({ error, code: "output.invalid" });
+/** The result, or why it is not valid. */
+function checked(given: unknown, schema: JsonSchema | undefined): { readonly output: Json } | string {
   let output: Json;
   try {
     output = toJson(given);
   } catch (error) {
-    return misfit(messageOf(error));
+    return messageOf(error);
   }
   const problems = schema ? compileSchema(schema)(output) : [];
   if (problems.length === 0) return { output };
-  return misfit(`the result does not fit the tool's output schema: ${problems.join("; ")}`);
+  return `the result does not fit the tool's output schema: ${problems.join("; ")}`;
 }
 
 const MOST_ERROR = 8192;

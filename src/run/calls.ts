@@ -66,7 +66,8 @@ export async function performCalls(
     // What was announced and not begun is not in doubt.
     const isSettled = endsNode || (!isBegun && !call.tool.idempotent);
     const error = `was ${isBegun ? "cut off" : "not begun"}: ${budget.reason()}`;
-    if (isSettled) bodies.push(...callEvents(step.node, call, { error, code }));
+    const acted = isBegun && call.tool.effect === "write" ? "unknown" : "no";
+    if (isSettled) bodies.push(...callEvents(step.node, call, { error, code, acted }));
   }
   Object.assign(running, noCalls());
   return [...bodies, ending];

@@ -28,6 +28,7 @@ const PRINTED = [
   /^workflow\.invalid 2 absent\.yml cannot be run there is no file absent\.yml\n$/,
   /^$/,
   /^$/,
+  /^$/,
 ];
 
 const pages = { "docs/library.md": examplesOf("docs/library.md"), "README.md": examplesOf("README.md") };

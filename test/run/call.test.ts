@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type CallCode, SkillflowError } from "../../src/core/errors.ts";
+import { type CallCode, NothingDone, SkillflowError } from "../../src/core/errors.ts";
 import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
 import { type CallOptions, createCall } from "../../src/run/call.ts";
 import { MOST_RESULT } from "../../src/run/large.ts";
+import { requestsOf } from "../../src/skill-requests.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { toolContext } from "../../src/testing.ts";
 import { toolOf } from "../harness.ts";
@@ -41,9 +42,69 @@ describe("a failure", () => {
     ["with a code that calls have", new SkillflowError("input.invalid", "no"), "input.invalid"],
     ["of what carries it out", new SkillflowError("sandbox.missing", "no"), "sandbox.missing"],
     ["with a code that no call has", new SkillflowError("run.finished", "no"), "tool.failed"],
-    ["with what passes for a code", Object.assign(new Error("no"), { code: "sandbox.missing" }), "tool.failed"],
+    [
+      "with what passes for a code",
+      Object.assign(new Error("no"), { code: "sandbox.missing", acted: "no" }),
+      "tool.failed",
+    ],
   ])("%s says so by its code", async (_, error, code) => {
-    expect(await thrown(error)).toEqual({ error: "no", code });
+    expect(await thrown(error)).toEqual({ error: "no", code, acted: "no" });
+  });
+});
+
+describe("a failed write", () => {
+  const acted = async (handler: Handler, options: Partial<CallOptions> = {}) => {
+    const outcome = await caller(handler, options, { effect: "write" })();
+    return "acted" in outcome ? outcome.acted : undefined;
+  };
+  const connecting = Object.assign(new Error("connect"), { code: "ECONNREFUSED", syscall: "connect" });
+  const refused = (error: unknown) => (_: unknown, context: ToolContext) =>
+    requestsOf(context)
+      .send("write", () => Promise.reject(error))
+      .catch((thrown: unknown) => Promise.reject(requestsOf(context).failure(thrown, "no")));
+
+  test.each<[string, unknown, "no" | "unknown"]>([
+    ["a plain error", new Error("400 Bad Request: the limit is 512 characters"), "unknown"],
+    ["NothingDone", new NothingDone("timeout 503"), "no"],
+    ["the same from another copy of the library", Object.assign(new Error("no"), { acted: "no" }), "no"],
+    ["a code of calls that never begin", new SkillflowError("call.refused", "no"), "no"],
+    ["a code of calls that may have begun", new SkillflowError("server.failed", "no"), "unknown"],
+    ["the same where it was refused", new SkillflowError("server.failed", "no", { acted: "no" }), "no"],
+    ["a value that is no error", "no", "unknown"],
+  ])("by %s", async (_, error, expected) => {
+    expect(await acted(() => Promise.reject(error))).toBe(expected);
+  });
+
+  test.each<[string, unknown, "no" | "unknown"]>([
+    ["refused with a 4xx", Object.assign(new Error("no"), { status: 422 }), "no"],
+    ["timed out at the server (408)", Object.assign(new Error("no"), { status: 408 }), "unknown"],
+    ["answered with a 5xx", Object.assign(new Error("no"), { status: 503 }), "unknown"],
+    ["not connected", new TypeError("fetch failed", { cause: connecting }), "no"],
+    ["cut off", new TypeError("fetch failed", { cause: new Error("other side closed") }), "unknown"],
+  ])("whose request was %s", async (_, error, expected) => {
+    expect(await acted(refused(error))).toBe(expected);
+  });
+
+  test("is unknown once an earlier request of the call succeeded", async () => {
+    const both: Handler = async (input, context) => {
+      await requestsOf(context).send("write", async () => "done");
+      return refused(Object.assign(new Error("no"), { status: 404 }))(input, context);
+    };
+    expect(await acted(both)).toBe("unknown");
+  });
+
+  test("is unknown after its time limit, or if its result is not valid", async () => {
+    expect(await acted(() => new Promise(() => undefined), { timeoutMs: 1 })).toBe("unknown");
+    const value = {
+      get x() {
+        throw new Error("no x");
+      },
+    };
+    expect(await acted(() => value)).toBe("unknown");
+  });
+
+  test("is no if its skill is gone", async () => {
+    expect(await acted(() => 1, { findHandler: () => undefined })).toBe("no");
   });
 });
 
@@ -63,7 +124,11 @@ describe("a result", () => {
   test("that refers to itself is a failed call", async () => {
     const value: Record<string, unknown> = {};
     value["self"] = value;
-    expect(await returning(value)).toEqual({ error: "the value refers to itself at .self", code: "output.invalid" });
+    expect(await returning(value)).toEqual({
+      error: "the value refers to itself at .self",
+      code: "output.invalid",
+      acted: "no",
+    });
   });
 
   test.each([1_000, 4_000, 100_000])("nested %i levels deep is a failed call", async (depth) => {
@@ -80,7 +145,7 @@ describe("a result", () => {
         throw new Error("no x");
       },
     };
-    expect(await returning(value)).toEqual({ error: "no x", code: "output.invalid" });
+    expect(await returning(value)).toEqual({ error: "no x", code: "output.invalid", acted: "no" });
   });
 
   /** Blobs that take nothing: what is too large is cut then. */
@@ -157,6 +222,7 @@ describe("a result", () => {
     expect(await caller(() => ({ id: 7 }), {}, { output_schema })()).toEqual({
       error: "the result does not fit the tool's output schema: id must be string",
       code: "output.invalid",
+      acted: "no",
     });
     expect(await caller(() => ({ id: "7" }), {}, { output_schema })()).toEqual({ output: { id: "7" } });
   });
@@ -191,8 +257,8 @@ describe("a handler that fails (S7)", () => {
       await caller(() => {
         throw thrown;
       })(),
-    ).toEqual({ error, code: "tool.failed" });
-    expect(await caller(() => Promise.reject(thrown))()).toEqual({ error, code: "tool.failed" });
+    ).toEqual({ error, code: "tool.failed", acted: "no" });
+    expect(await caller(() => Promise.reject(thrown))()).toEqual({ error, code: "tool.failed", acted: "no" });
   });
 
   test("with a very long message: the error is cut", async () => {
@@ -213,7 +279,7 @@ describe("a handler that fails (S7)", () => {
       },
       { timeoutMs: 1 },
     );
-    expect(await call()).toEqual({ error: "the call took longer than 0.001 s", code: "tool.timeout" });
+    expect(await call()).toEqual({ error: "the call took longer than 0.001 s", code: "tool.timeout", acted: "no" });
     expect(aborted).toBe(true);
   });
 
@@ -233,7 +299,7 @@ describe("a handler that fails (S7)", () => {
 
   test("by being gone is told", async () => {
     const call = caller(() => 1, { findHandler: () => undefined });
-    expect(await call()).toEqual({ error: "the skill ops is no longer available", code: "tool.unknown" });
+    expect(await call()).toEqual({ error: "the skill ops is no longer available", code: "tool.unknown", acted: "no" });
   });
 });
 
@@ -242,13 +308,14 @@ describe("an abort", () => {
     const stop = new AbortController();
     const called = caller(() => new Promise(() => undefined))({}, stop.signal);
     stop.abort(new Error("the run stopped"));
-    expect(await called).toEqual({ error: "the run stopped", code: "run.interrupted" });
+    expect(await called).toEqual({ error: "the run stopped", code: "run.interrupted", acted: "no" });
   });
 
   test("from before the call ends it too", async () => {
     expect(await caller(() => new Promise(() => undefined))({}, AbortSignal.abort(new Error("too late")))).toEqual({
       error: "too late",
       code: "run.interrupted",
+      acted: "no",
     });
   });
 
@@ -260,7 +327,7 @@ describe("an abort", () => {
     });
     const called = call({}, stop.signal);
     stop.abort(new Error("the run stopped"));
-    expect(await called).toEqual({ error: "the run stopped", code: "run.interrupted" });
+    expect(await called).toEqual({ error: "the run stopped", code: "run.interrupted", acted: "no" });
   });
 });
 
@@ -307,7 +374,7 @@ describe("secrets", () => {
         },
         { redactor },
       )(),
-    ).toEqual({ error: "bad [redacted:TOKEN]", code: "tool.failed" });
+    ).toEqual({ error: "bad [redacted:TOKEN]", code: "tool.failed", acted: "no" });
   });
 
   test("are redacted before a result is cut, so that no half of one is left", async () => {

@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { holdToReview } from "../../core/applying/approval.ts";
-import { isUnclear } from "../../core/applying/outcome.ts";
 import type { PlannedOperation } from "../../core/engine/past/state.ts";
 import { misfitOf } from "../../core/engine/tool-input.ts";
-import { callCodeOf, messageOf } from "../../core/errors.ts";
 import type { EventBody } from "../../core/event/event.ts";
 import type { Operation } from "../../core/operation.ts";
 import { runScriptTool } from "../../core/own/disclosure.ts";
@@ -12,7 +10,7 @@ import { fillReferences } from "../../core/plan/reference.ts";
 import { standAfter } from "../../core/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/ports.ts";
 import { recordedSettings } from "../../core/settings/settings.ts";
-import { EXECUTOR, type Outcome, type ToolDescriptor } from "../../core/skill.ts";
+import { EXECUTOR, failureOf, type Outcome, type ToolDescriptor } from "../../core/skill.ts";
 import { defined, isObject, type Json } from "../../core/values.ts";
 import { handlerConfig, offeredTools, recordSkill } from "../../loaders/registry/entry.ts";
 import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
@@ -134,10 +132,10 @@ function callId({ digest, marker }: Operation, { reviewed }: PreparedApply, { ag
 async function endOf(one: PlannedOperation, ledger: Ledger, tool: ToolDescriptor, outcome: Outcome): Promise<Told> {
   const { id: operation, digest } = one.operation;
   if ("error" in outcome) {
-    const { error, code } = outcome;
-    const isInDoubt = !tool.idempotent && isUnclear(outcome);
+    const { error, code, acted } = outcome;
+    const isInDoubt = acted === "unknown" && !tool.idempotent;
     const doubt = isInDoubt ? { in_doubt: true as const } : {};
-    await ledger.note(one, { type: "operation:ended", operation, digest, error, code, ...doubt });
+    await ledger.note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
     return { status: isInDoubt ? "in_doubt" : "failed", error };
   }
   const { output } = outcome;
@@ -183,7 +181,7 @@ function callerOf(
   const pace = openPace(workspace);
   const paced = (options: CallOptions) => pace?.callTool(createCall(options)) ?? createCall(options);
   return async ({ tool, input, name, operation }) => {
-    if (isStatePut(tool)) return attempted(() => applyPut(workspace, record, { operation, input }));
+    if (isStatePut(tool)) return attempted(tool, () => applyPut(workspace, record, { operation, input }));
     const { id } = operation;
     callTool ??= paced({
       run: record.run,
@@ -206,11 +204,11 @@ function callerOf(
   };
 }
 
-async function attempted(work: () => Promise<Json>): Promise<Outcome> {
+async function attempted(tool: ToolDescriptor, work: () => Promise<Json>): Promise<Outcome> {
   try {
     return { output: await work() };
   } catch (error) {
-    return { error: messageOf(error), code: callCodeOf(error) };
+    return failureOf(tool, error);
   }
 }
 

@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/errors.ts";
 import type { Rate, Turns } from "../../core/ports.ts";
 import { declaredRates, describeRate } from "../../core/settings/rates.ts";
+import { refusedCall } from "../../core/skill.ts";
 import type { AskOptions } from "../../run/ask.ts";
 import type { CallTool } from "../../run/call.ts";
 import type { Stopping } from "../../run/stop.ts";
@@ -55,7 +56,7 @@ export function openPace(workspace: Rated, told: Told = () => undefined): Pace |
         return await inTurns(asking, () => call(wanted, stopping, onBegin));
       } catch (error) {
         if (!stopping.aborted) throw error;
-        return { error: messageOf(error), code: "run.interrupted" };
+        return refusedCall(messageOf(error), "run.interrupted");
       }
     },
     async run(signal, work) {

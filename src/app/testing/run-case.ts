@@ -202,7 +202,7 @@ function recallOf({ fixtures, isLive }: Props, { redactor }: PreparedRun, past: 
     const row = call?.type === "tool:call" ? findFixture(fixtures[body.tool] ?? [], call.input) : undefined;
     if (!row) return body;
     const { planned: _planned, output: _output, ...rest } = body;
-    if (row.error !== undefined) return { ...rest, error: redactor.text(row.error), code: "tool.failed" };
+    if (row.error !== undefined) return { ...rest, error: redactor.text(row.error), code: "tool.failed", acted: "no" };
     return { ...rest, output: redactor.value(row.output ?? null) };
   };
   const bodies = (step: SingleStep): readonly Entry[] | undefined => {

@@ -1,3 +1,4 @@
+import { NothingDone } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";
 import { TOOL_MAKER } from "../../core/own/tool-maker.ts";
@@ -116,6 +117,6 @@ function withAnswers(tool: Tool, exposed: string, { fixtures, isLive }: Props): 
 function answer(exposed: string, rows: NonNullable<Fixtures[string]>, input: Json): Json {
   const row = findFixture(rows, input);
   if (!row) throw new Error(noFixture(exposed));
-  if (row.error !== undefined) throw new Error(row.error);
+  if (row.error !== undefined) throw new NothingDone(row.error);
   return row.output ?? null;
 }

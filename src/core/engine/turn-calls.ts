@@ -4,7 +4,7 @@ import { answerFromAbove, instructionRead, isReadSkill, readingProblem } from ".
 import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../own/results.ts";
 import { isStateTool, puttingProblem, recall } from "../own/state.ts";
 import { madeFor, makingEvents, makingProblem } from "../own/tool-maker.ts";
-import type { Failure, Outcome, ToolDescriptor } from "../skill.ts";
+import { type Failure, type Outcome, refusedCall, type ToolDescriptor } from "../skill.ts";
 import { checkedAs, deepEqual, defined, type Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
 import type { PendingCall, Visit } from "./past/visit.ts";
@@ -20,6 +20,7 @@ const IN_DOUBT: Failure = {
   error:
     "in doubt: the run was interrupted while this call was under way, so it may have been carried out. It was not repeated. Check before you do it again.",
   code: "call.in_doubt",
+  acted: "unknown",
 };
 
 /** Calls that one turn may ask for (workflow-format D66). */
@@ -33,7 +34,7 @@ export function carryOut(scene: Scene): SingleStep {
   if (visit.replies >= most && visit.pending.every((call) => call.announced === undefined)) {
     const message = `the limit of ${most} turns was reached`;
     if (visit.replies > most) return leaveFailed(visit, node, { message });
-    const failure: Failure = { error: `${message}: this call was not carried out`, code: "limit.reached" };
+    const failure = refusedCall(`${message}: this call was not carried out`, "limit.reached");
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
     return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };
   }
@@ -139,7 +140,7 @@ function readAgain({ state }: Scene, call: PendingCall, tools: ToolSet): Recorde
 
 function unknownRef({ state }: Scene, input: Json): Failure {
   const { ref } = checkedAs<ReadResult>(input);
-  return { error: `no result is called ${ref}: there are r1 to r${state.run.calls.size}`, code: "input.invalid" };
+  return refusedCall(`no result is called ${ref}: there are r1 to r${state.run.calls.size}`, "input.invalid");
 }
 
 interface Asked {
@@ -166,10 +167,10 @@ function sameAs({ visit }: Scene, { name, tool, input }: Asked, sound: readonly 
   return undefined;
 }
 
-const BEYOND_MOST: Failure = {
-  error: `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`,
-  code: "limit.reached",
-};
+const BEYOND_MOST = refusedCall(
+  `one turn carries out at most ${MOST_CALLS} calls: this one was not carried out`,
+  "limit.reached",
+);
 
 /** What a call would bring that the model has before it already, answered without a handler. */
 function seenAbove(
@@ -186,7 +187,7 @@ function rejectionAt(scene: Scene, call: PendingCall, tool: ToolDescriptor | und
   if (call.index >= MOST_CALLS) return BEYOND_MOST;
   if (!tool || call.broken || !holdOf(scene, call, tool)) return rejection(call, tool, tools);
   const error = referenceProblem(scene.state, call.input);
-  if (error !== undefined) return { error, code: "input.invalid" } satisfies Failure;
+  if (error !== undefined) return refusedCall(error, "input.invalid");
   return rejection(call, admitsReferences(tool, call.input), tools);
 }
 
@@ -198,10 +199,10 @@ function rejection(
   if (!tool) {
     const names = offered.map((other) => other.exposed).join(", ");
     const others = names ? `the tools here are ${names}` : "there are no tools here";
-    return { error: `no tool is named ${call.tool}; ${others}`, code: "tool.unknown" };
+    return refusedCall(`no tool is named ${call.tool}; ${others}`, "tool.unknown");
   }
   const error = call.broken ? "the arguments were no JSON" : inputProblem(tool, call.input, all);
-  return error === undefined ? undefined : { error, code: "input.invalid" };
+  return error === undefined ? undefined : refusedCall(error, "input.invalid");
 }
 
 function inputProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]): string | undefined {

@@ -14,6 +14,13 @@ import { toolDescriptorSchema } from "./tool.ts";
 const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
 const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
 
+const acted = lazy(() =>
+  z
+    .enum(["no", "unknown"])
+    .optional()
+    .describe("with an error: whether the call may have written; absent in older records"),
+);
+
 /** Every event, by type. The format's own first (workflow-format "Events"), then ours in the same shape. */
 const bodies = lazy(
   () =>
@@ -41,6 +48,7 @@ const bodies = lazy(
         output: json().optional(),
         error: z.string().optional().describe("instead of output, when the call failed"),
         code: z.enum(CALL_CODES).optional().describe("beside an error: why, for programs"),
+        acted: acted(),
         planned: z.literal(true).optional().describe("not carried out: the output names an operation of the plan"),
         blobs: z.array(blobInfoSchema()).optional().describe("what of the output is kept as blobs, beside the run"),
         ref: ref().optional().describe("absent where no tool:call went before"),
@@ -207,6 +215,7 @@ const bodies = lazy(
         output: json().optional(),
         error: z.string().optional().describe("instead of output, when it failed"),
         code: z.enum(CALL_CODES).optional(),
+        acted: acted(),
         existing: z.literal(true).optional().describe("the sink had it already"),
         in_doubt: z.literal(true).optional().describe("it may have been carried out although it failed"),
       }),

@@ -1,4 +1,5 @@
-import type { RunEvent } from "../event/event.ts";
+import { actedByCode } from "../errors.ts";
+import type { EventOf, RunEvent } from "../event/event.ts";
 import { defined, type Json } from "../values.ts";
 
 /** How an operation of a plan stands now, as the run's events tell it. */
@@ -44,8 +45,8 @@ export function standAfter(before: Application, event: RunEvent): Application {
     case "operation:begun":
       return { standing: "in_doubt", at, by: event.by, call: event.call };
     case "operation:ended": {
-      const { error, output, existing, in_doubt } = event;
-      const standing = error === undefined ? "applied" : in_doubt ? "in_doubt" : "failed";
+      const { error, output, existing } = event;
+      const standing = error === undefined ? "applied" : isInDoubt(event) ? "in_doubt" : "failed";
       const told = { ...defined("output", output), ...defined("existing", existing), ...defined("error", error) };
       return { standing, at, ...defined("by", before.by), ...defined("call", before.call), ...told };
     }
@@ -54,4 +55,9 @@ export function standAfter(before: Application, event: RunEvent): Application {
     default:
       return before;
   }
+}
+
+/** Older records do not state whether the call may have written: there, its code decides. */
+function isInDoubt({ in_doubt, acted, code }: EventOf<"operation:ended">): boolean {
+  return in_doubt === true || (acted === undefined && actedByCode(code) === "unknown");
 }

@@ -53,7 +53,7 @@ function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOpti
   return play(recordOf(workflow, { skills: [OPS], input: { alert: "the disk of db-7 is full" } }), {
     answers: [calls("ops_logs", "ops_show", ["ops_logs", { q: 1 }]), "seen", gives({ claims }), gives({ claims })],
     tools: ({ tool, input }) => {
-      if (JSON.stringify(input) === '{"q":1}') return { error: "boom at once", code: "tool.failed" };
+      if (JSON.stringify(input) === '{"q":1}') return { error: "boom at once", code: "tool.failed", acted: "no" };
       return { output: tool.name === "show" ? SHOW : LOG };
     },
     ...options,

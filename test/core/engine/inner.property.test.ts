@@ -107,7 +107,7 @@ function behaviour(seed: number): Pick<PlayOptions, "answers" | "tools"> {
       return answers[number % answers.length] ?? "done";
     },
     tools: ({ key }): Outcome =>
-      hash(key, seed) % 4 === 0 ? { error: "no", code: "tool.failed" } : { output: `seen by ${key}` },
+      hash(key, seed) % 4 === 0 ? { error: "no", code: "tool.failed", acted: "no" } : { output: `seen by ${key}` },
   };
 }
 

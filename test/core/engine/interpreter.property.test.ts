@@ -233,7 +233,7 @@ const tools =
   (seed: number) =>
   ({ key }: { readonly key: string }): Outcome => {
     const number = hash(key, seed);
-    if (number % 3 === 0) return { error: "no", code: "tool.failed" };
+    if (number % 3 === 0) return { error: "no", code: "tool.failed", acted: "no" };
     if (number % 3 === 1) return { output: { ...KEPT }, blobs: [KEPT] };
     return { output: `result number ${number % 10} of many` };
   };

@@ -231,7 +231,7 @@ describe("tool calls", () => {
   });
 
   test("a failed call is data: the node goes on (S7, X9, D41, D49)", () => {
-    const played = one({}, { answers: [calls("ops_look")], tools: () => ({ error: "boom", code: "tool.failed" }) });
+    const played = one({}, { answers: [calls("ops_look")], tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }) });
     const [event] = eventsOf(played.events, "tool:result");
     expect(event).toMatchObject({ error: "boom" });
     expect(event).not.toHaveProperty("output");
@@ -756,7 +756,7 @@ describe("retry (N33-N38)", () => {
   test("a failing tool does not trigger it by itself (N33)", () => {
     const played = one(
       { retry: { max: 3 } },
-      { answers: [calls("ops_look")], tools: () => ({ error: "x", code: "tool.failed" }) },
+      { answers: [calls("ops_look")], tools: () => ({ error: "x", code: "tool.failed", acted: "no" }) },
     );
     expect(eventsOf(played.events, "node:retry")).toEqual([]);
   });

@@ -277,7 +277,7 @@ describe("the tools that a run defines", () => {
   test("are not there when the call that should define them failed", () => {
     const played = playAt(node, "full", {
       answers: [define("x")],
-      tools: () => ({ error: "no", code: "tool.failed" }),
+      tools: () => ({ error: "no", code: "tool.failed", acted: "no" }),
     });
     expect(eventsOf(played.events, "tool:defined")).toEqual([]);
     expect(played.state.run.made).toEqual([]);

@@ -27,7 +27,7 @@ describe("references (G10)", () => {
   test("count the run's calls in the order in which they are announced, over all nodes, whatever comes of them", () => {
     const played = playFlow({
       answers: [calls("ops_look", "nope"), calls(["ops_strict", {}]), "a", calls("ops_act"), "b"],
-      tools: () => ({ error: "boom", code: "tool.failed" }),
+      tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }),
     });
     expect(refs(played)).toEqual(["r1", "r2", "r3", "r4"]);
     expect(eventsOf(played.events, "tool:result").map(({ ref, tool }) => [ref, tool])).toEqual([
@@ -87,7 +87,7 @@ describe("the same call again (D66)", () => {
   });
 
   test.each<[string, PlayOptions, number]>([
-    ["the first failed", { tools: () => ({ error: "boom", code: "tool.failed" }) }, 2],
+    ["the first failed", { tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }) }, 2],
     ["its input differs", { answers: [calls("ops_look"), calls(["ops_look", { q: 1 }]), "done"] }, 2],
     ["it writes", { answers: [calls("ops_act"), calls("ops_act"), "done"] }, 2],
     ["something was written since", { answers: [calls("ops_look"), calls("ops_act"), calls("ops_look"), "done"] }, 3],

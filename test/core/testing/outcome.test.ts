@@ -12,7 +12,7 @@ function played(node: object, answers: readonly ReturnType<typeof says>[]) {
     { from: "a", to: "b", if: "a.error exists" },
   ]);
   const record = recordOf(workflow, { skills: [OPS] });
-  const tools = () => ({ error: "no fixture for ops_look", code: "tool.failed" }) as const;
+  const tools = () => ({ error: "no fixture for ops_look", code: "tool.failed", acted: "no" }) as const;
   const { events, state } = play(record, { answers, tools });
   const exposed = (skill: string, tool: string) => `${skill}_${tool}`;
   return outcomeOf({ events, result: describeResult(record, state), exposed, changedPrompts: undefined });

@@ -19,9 +19,8 @@ export function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): 
 
 export function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
   const { visit } = state;
-  const { ref, output = null, error, blobs, planned = false } = event;
+  const { ref, output = null, error, acted, blobs, planned = false } = event;
   if (blobs?.some((blob) => !isImage(blob))) state.run.holdsBlobs = true;
-  const outcome = error === undefined ? { output } : { error };
   const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
   if (recorded) state.run.hasResults = true;
   if (recorded && planned) recorded.planned = planned;
@@ -31,7 +30,7 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   const call = pendingOf(visit, event.id);
   if (!visit || !call) return;
   if (!call.outcome) visit.unanswered -= 1;
-  call.outcome = outcome;
+  call.outcome = error === undefined ? { output } : { error, ...(acted === "unknown" ? { acted } : {}) };
   call.planned = planned;
   const images = blobs?.filter(isImage) ?? [];
   if (images.length > 0) call.images = images;
@@ -49,7 +48,7 @@ function pendingOf(visit: Visit | undefined, key: string): PendingCall | undefin
 
 function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
   const named = { id, ...defined("ref", ref) };
-  if (outcome && "error" in outcome) return { ...named, output: { error: outcome.error }, failed: true };
+  if (outcome && "error" in outcome) return { ...named, output: { ...outcome }, failed: true };
   return { ...named, output: outcome?.output ?? null, ...defined("images", images), failed: false };
 }
 

@@ -120,7 +120,7 @@ export interface PendingCall {
   planned: boolean;
   /** Who would read what it writes, once that was asked. */
   audience: Audience | undefined;
-  outcome: { readonly output: Json } | { readonly error: string } | undefined;
+  outcome: { readonly output: Json } | { readonly error: string; readonly acted?: "unknown" } | undefined;
   /** Of its output. */
   images?: readonly ShownImage[];
 }
@@ -148,5 +148,6 @@ export interface Leaving {
 
 export function toolCallOf({ ref, tool, input, announced, planned, outcome }: PendingCall): ToolCall {
   const error = announced === undefined ? "was not carried out" : "was cut off, so it may have been carried out";
-  return { ...defined("ref", ref), tool, input, ...(outcome ?? { error }), ...(planned ? { planned } : {}) };
+  const given = outcome && "error" in outcome ? { error: outcome.error } : (outcome ?? { error });
+  return { ...defined("ref", ref), tool, input, ...given, ...(planned ? { planned } : {}) };
 }
