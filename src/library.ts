@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import type { Project, ProjectOptions } from "./app/library/project.ts";
+import { markedAsOurs } from "./app/runs/stray.ts";
 import { lackingFields, missingConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import type { SkillDefinition } from "./core/skill.ts";
 import { isObject } from "./core/values.ts";
-import { processDefaults, processHost } from "./process-host.ts";
+import { holdStrays, processDefaults, processHost } from "./process-host.ts";
 
 /** The program as a library: what it takes of its process is taken here, once, when a project is opened. */
 
@@ -23,9 +24,10 @@ export type {
 /** Opens a directory to run workflows in. Rejects with a SkillflowError where a config file or an option is wrong. */
 export async function openProject(options: ProjectOptions = {}): Promise<Project> {
   const { env, cwd } = processDefaults(options);
+  holdStrays();
   try {
     const { createProject } = await import("./app/library/project.ts");
-    return await createProject({ ...processHost(), env, cwd: resolve(cwd) }, options);
+    return await markedAsOurs(() => createProject({ ...processHost(), env, cwd: resolve(cwd) }, options));
   } catch (error) {
     if (error instanceof SkillflowError) throw error;
     throw new SkillflowError("usage.invalid", `the project cannot be opened: ${messageOf(error)}`, { cause: error });

@@ -17,6 +17,7 @@ import { recordedReport } from "../runs/inspect.ts";
 import { newRunId, prepareRun } from "../runs/prepare.ts";
 import { failChanged, prepareReplay } from "../runs/replay.ts";
 import { checkResumable, prepareResume } from "../runs/resume.ts";
+import { markedAsOurs } from "../runs/stray.ts";
 import { secretsOf } from "../secrets.ts";
 import { NO_FLAGS } from "../skills/choices.ts";
 import { type SkillState, skillStates } from "../skills/states.ts";
@@ -124,13 +125,14 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     run: (workflow, given) => beginRun(() => runCourse(workspace, workflow, given ?? {}), given ?? {}, clean),
     resume: (run, given) => beginRun(() => resumeCourse(workspace, run, given ?? {}), given ?? {}, clean),
     replay: (run, given) => beginRun(() => replayCourse(workspace, run, given ?? {}), given ?? {}, clean),
-    async validate(workflow) {
-      const document = documentOf(workflow);
-      const found = "fault" in document ? [document.fault] : await findProblems(workspace, [document.document], {});
-      return found.filter(isDiagnostic).map((each) => cleanTold(withField(each), clean));
-    },
-    skills: () => skillStates(workspace).catch(refuseIn(clean)),
-    report: (given, kind) => reportOf(workspace, given, kind).catch(refuseIn(clean)),
+    validate: (workflow) =>
+      markedAsOurs(async () => {
+        const document = documentOf(workflow);
+        const found = "fault" in document ? [document.fault] : await findProblems(workspace, [document.document], {});
+        return found.filter(isDiagnostic).map((each) => cleanTold(withField(each), clean));
+      }),
+    skills: () => markedAsOurs(() => skillStates(workspace).catch(refuseIn(clean))),
+    report: (given, kind) => markedAsOurs(() => reportOf(workspace, given, kind).catch(refuseIn(clean))),
   };
 }
 

@@ -9,6 +9,7 @@ import { deepEqual, isObject } from "../../core/values.ts";
 import { tellLog, tellWarning } from "../../run/drive.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
+import { markedAsOurs } from "../runs/stray.ts";
 import { onAbort } from "./abort.ts";
 import { createEventLog } from "./events.ts";
 import { hintOfOptions } from "./wording.ts";
@@ -74,7 +75,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
     opened = resolve;
   });
   const keep: Observer = { onEvent: (event) => log.push(structuredClone(event)) };
-  const result = begin()
+  const result = markedAsOurs(begin)
     .catch(refuseIn(clean))
     .finally(() => unhear());
   result.then(

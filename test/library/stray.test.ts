@@ -1,0 +1,109 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { installation, makeProject, runAt } from "../cli/program.ts";
+
+/** A program that uses the built library. Its run calls one tool, and `parts` adds code that forgets promises. */
+
+interface Parts {
+  /** Body of the tool's handler. */
+  readonly handler?: string;
+  readonly observer?: string;
+  readonly model?: string;
+  /** Runs before the run begins. */
+  readonly before?: string;
+  /** Runs after the run has ended. */
+  readonly after?: string;
+}
+
+const FORGET = 'Promise.reject(new Error("forgotten"));';
+
+async function runHost({ handler = "", observer = "", model = "", before = "", after = "" }: Parts) {
+  const cwd = makeProject();
+  const entry = (name: string) =>
+    JSON.stringify(pathToFileURL(join(installation().directory, "dist", `${name}.js`)).href);
+  const program = `
+    import { openProject, defineSkill, memoryStore } from ${entry("index")};
+    import { scriptedModel } from ${entry("testing")};
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const skill = defineSkill({
+      id: "pager", name: "Pager", description: "pages", category: "general", config: {},
+      tools: [{
+        name: "page", description: "pages", effect: "read", input_schema: { type: "object" },
+        async handler() { ${handler} await turn(); return "paged"; },
+      }],
+    });
+    const scripted = scriptedModel([{ calls: [{ tool: "pager_page", input: {} }] }, { text: "done" }]);
+    const answers = { ...scripted, async reply(...given) { ${model} return scripted.reply(...given); } };
+    const project = await openProject({ directory: ${JSON.stringify(cwd)}, env: {}, skills: [skill], models: { test: answers }, store: memoryStore() });
+    ${before}
+    const flow = { id: "w", name: "W", entry: "a", nodes: { a: { name: "A", instruction: "Page.", skills: ["pager"] } }, edges: [] };
+    const { status, results } = await project.run(flow, {
+      model: "test:m",
+      observers: [{ onEvent(event) { ${observer} } }],
+    }).result;
+    console.log(JSON.stringify({ status, calls: results.a?.toolCalls }));
+    ${after}
+    await turn();
+    console.log("still here", process.listenerCount("unhandledRejection"), process.listenerCount("uncaughtException"));
+  `;
+  writeFileSync(join(cwd, "host.mjs"), program);
+  return runAt(join(cwd, "host.mjs"), [], { cwd });
+}
+
+const paged = { status: "succeeded", calls: [{ tool: "pager_page", output: "paged" }] };
+const outcomeOf = (stdout: string) => JSON.parse(stdout.split("\n", 1)[0] ?? "");
+
+describe("a promise that a run's code forgets", () => {
+  it.each<[string, string]>([
+    ["rejects", FORGET],
+    ["rejects later", 'setImmediate(() => Promise.reject(new Error("forgotten"))); await new Promise(() => {});'],
+    ["is a timer that throws", 'setTimeout(() => { throw new Error("forgotten"); }); await new Promise(() => {});'],
+  ])("in a handler, and that %s, fails that call and not the host's process", async (_, handler) => {
+    const { code, stdout, stderr } = await runHost({ handler });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(outcomeOf(stdout)).toMatchObject({
+      status: "succeeded",
+      calls: [{ error: "forgotten" }],
+    });
+    expect(stdout).toContain("still here 0 0");
+  });
+
+  it.each<Parts>([{ observer: FORGET }, { model: FORGET }])("in %o is no end of the host's process", async (parts) => {
+    const { code, stdout } = await runHost(parts);
+    expect(code).toBe(0);
+    expect(outcomeOf(stdout)).toMatchObject(paged);
+    expect(stdout).toContain("still here 0 0");
+  });
+
+  it("that rejects after the run has ended is a warning of the process", async () => {
+    const handler =
+      'const { AsyncResource } = await import("node:async_hooks"); globalThis.fail = AsyncResource.bind(() => { Promise.reject(new Error("forgotten")); });';
+    const { code, stdout, stderr } = await runHost({ handler, after: "globalThis.fail();" });
+    expect(code).toBe(0);
+    expect(outcomeOf(stdout)).toMatchObject(paged);
+    expect(stderr).toContain("SkillflowWarning: no caller waited for this error: forgotten");
+  });
+});
+
+describe("a promise that the host forgets itself", () => {
+  it.each<[string, Parts]>([
+    [
+      "while a run is active",
+      { before: `setTimeout(() => { ${FORGET} });`, handler: "await new Promise((r) => setTimeout(r, 50));" },
+    ],
+    ["after a run", { after: FORGET }],
+  ])("%s ends its process as without the library", async (_, parts) => {
+    const { code, stdout, stderr } = await runHost(parts);
+    expect(code).toBe(1);
+    expect(stdout).not.toContain("still here");
+    expect(stderr).toContain("Error: forgotten");
+  });
+
+  it("reaches the host's own listener", async () => {
+    const before = 'process.on("unhandledRejection", (error) => console.log("heard", error.message));';
+    const { code, stdout } = await runHost({ before, after: FORGET });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("heard forgotten\nstill here 1 0") });
+  });
+});
