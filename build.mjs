@@ -90,11 +90,13 @@ function digestOf(code) {
 function parts() {
   return `
     const commandLine = () => import("./src/command-line.ts").then(({ commandLine }) => commandLine());
+    const endProcess = (code) => require("./src/process-host.ts").endProcess(code);
     const main = (...given) => import("./src/cli/main.ts").then(({ main }) => main(...given));
     const skill = (id) => SKILLS[id]();
     const SKILLS = { ${skills.map((id) => `"${id}": () => require("./skills/${id}/skill.ts").default`).join(", ")} };
     module.exports = {
       commandLine,
+      endProcess,
       main,
       skill,
       get COMMANDS() { return require("./src/cli/table/commands.ts").COMMANDS; },

@@ -29,10 +29,11 @@ function words(): string {
 async function work(): Promise<void> {
   const { keepCompiled, loadProgram } = await import("./load.ts");
   const use = __COMMANDS__.find((command) => command === argv[0]) ?? "none";
-  const code = await loadProgram(use).commandLine();
+  const { commandLine, endProcess } = loadProgram(use);
+  const code = await commandLine();
   keepCompiled({ pid: process.pid, uid: process.geteuid?.() });
   // What a tool left running must not keep us.
-  process.exit(code);
+  endProcess(code);
 }
 
 declare const __COMMANDS__: readonly string[];

@@ -1,5 +1,5 @@
 import type { Terminal } from "./cli/main.ts";
-import { processHost } from "./process-host.ts";
+import { endProcess, holdExits, processHost } from "./process-host.ts";
 
 /** What the command line takes of its process: arguments, environment, streams, signals. */
 
@@ -20,6 +20,7 @@ export async function commandLine(call?: Call): Promise<number> {
     await write(printErr, "error: the working directory is gone\n  change into one that is there\n");
     return 4;
   }
+  holdExits();
   const { main } = await import("./cli/main.ts");
   const code = await main(call?.argv ?? process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
@@ -71,7 +72,7 @@ async function readInput(): Promise<string> {
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  lines.on("SIGINT", () => process.exit(130));
+  lines.on("SIGINT", () => endProcess(130));
   const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
     return await Promise.race([lines.question(question), ended]);
@@ -85,7 +86,7 @@ function onInterrupt(stop: (reason: string) => void): void {
   let asked = false;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
-      if (asked) process.exit(130);
+      if (asked) endProcess(130);
       asked = true;
       stop(signal === "SIGINT" ? "interrupted (Ctrl-C)" : "interrupted (terminated)");
     });

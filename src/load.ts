@@ -24,6 +24,7 @@ import { Script } from "node:vm";
 export interface Program {
   /** Works on the process's arguments, and gives the exit code. */
   commandLine(): Promise<number>;
+  endProcess(code: number): never;
 }
 
 const FILE = join(__dirname, "program.js");

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { hostname } from "node:os";
 import type { Host } from "./app/host.ts";
+import { claimStray } from "./app/runs/stray.ts";
+import { messageOf, SkillflowError } from "./core/errors.ts";
 
 /** What the program and the library take of their process: with bin.ts and command-line.ts the only file that touches it. */
 
@@ -51,4 +54,67 @@ function startOf(pid: number): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The code that the program ends with; undefined while it runs. */
+let ending: number | undefined;
+
+/** Ends the program with this exit code, also after `holdExits` and whatever listeners of "exit" do. */
+export function endProcess(code: number): never {
+  ending = code;
+  try {
+    return exit(code);
+  } finally {
+    node.reallyExit(code); // a listener threw
+  }
+}
+
+/** Makes `process.exit` and the like throw, so that a plug-in fails its own call or import instead of ending the program. */
+export function holdExits(): void {
+  const { reallyExit } = node;
+  process.exit = refusing("exit") as typeof process.exit;
+  process.abort = refusing("abort") as typeof process.abort;
+  node.reallyExit = refusing("reallyExit", () => reallyExit.call(process, ending));
+  syncBuiltinESMExports();
+}
+
+const exit = process.exit.bind(process);
+/** With the last step of `process.exit`, which the types leave out. */
+const node = process as NodeJS.Process & { reallyExit(code?: unknown): void };
+
+/** Throws while the program runs, and then does what `atEnd` does. */
+function refusing(name: string, atEnd?: () => void) {
+  return function refuse(code?: unknown): void {
+    if (ending !== undefined) {
+      atEnd?.();
+      return;
+    }
+    const told: { stack?: string } = {};
+    Error.captureStackTrace(told, refuse);
+    const place = told.stack?.split("\n", 2)[1]?.trim() ?? "in an unknown place";
+    const call = `process.${name}(${code === undefined ? "" : String(code)})`;
+    throw new SkillflowError("internal.fault", `${call} was called ${place}; only skillflow may end its process`);
+  };
+}
+
+let holdsStrays = false;
+
+/**
+ * Keeps errors that a run's code throws where no caller waits from ending the host's process. The process's other errors
+ * take their usual way: no listener is added, because one alone would change what Node does with them.
+ */
+export function holdStrays(): void {
+  if (holdsStrays) return;
+  holdsStrays = true;
+  const { emit } = process;
+  process.emit = (...given: readonly unknown[]) => {
+    const [event, error] = given;
+    if (event !== "unhandledRejection" && event !== "uncaughtException") return Reflect.apply(emit, process, given);
+    const claim = claimStray(error);
+    if (claim === "late") {
+      const detail = error instanceof Error ? error.stack : undefined;
+      process.emitWarning(`no caller waited for this error: ${messageOf(error)}`, { type: "SkillflowWarning", detail });
+    }
+    return claim !== undefined || Reflect.apply(emit, process, given);
+  };
 }

@@ -52,8 +52,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   load: [],
   "command-line": ["cli", "process-host"],
   // The program for a step of GitHub Actions: it stands where bin.ts stands, and is bundled apart.
-  action: ["command-line", "cli", "reports", "core"],
-  "process-host": ["app"],
+  action: ["command-line", "process-host", "cli", "reports", "core"],
+  "process-host": ["app", "core"],
   cli: ["protocol", "app", "reports", "files", "own-files", "core"],
   protocol: ["app", "core"],
   app: ["run", "loaders", "models", "stores", "sandbox", "reports", "own-files", "core"],

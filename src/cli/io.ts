@@ -38,7 +38,7 @@ export interface Io {
   /** Asks the person at the terminal; an empty answer where they gave none. Undefined where there is nobody to ask. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;
-  /** Told of what is thrown where nobody waits for it; what it does not take ends the program. */
+  /** Receives errors thrown where no caller waits, instead of the runs. One that it does not take ends the program. */
   onStray(take: (error: unknown) => boolean): void;
 }
 

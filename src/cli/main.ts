@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { blameStray } from "../app/runs/stray.ts";
 import type { Environment } from "../core/config.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
 import { defined } from "../core/values.ts";
@@ -108,7 +109,7 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
     return before;
   };
   const stops: ((reason: string) => void)[] = [];
-  let take: (error: unknown) => boolean = () => false;
+  let take = blameStray;
   const io: Io = {
     ...terminal,
     host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },

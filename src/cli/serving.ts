@@ -1,5 +1,5 @@
 import type { Workspace } from "../app/host.ts";
-import { blameStray } from "../app/runs/drive.ts";
+import { blameStray } from "../app/runs/stray.ts";
 import { environmentRedactor } from "../app/secrets.ts";
 import { configFindings, openWorkspace, unknownSkills } from "../app/workspace.ts";
 import type { Diagnostic } from "../core/diagnostic.ts";

@@ -25,3 +25,18 @@ export function blameStray(error: unknown): boolean {
   const named = contextNow().suspects;
   return [...named, ...(only && others.length === 0 ? [only] : [])].some((suspect) => suspect.take(error));
 }
+
+/** Does work of the library: a stray error of it that no run takes counts as late, and none of the host's own does. */
+export function markedAsOurs<Value>(work: () => Value): Value {
+  return contextNow().suspects.length > 0 ? work() : within({ suspects: [{ take: () => false }] }, work);
+}
+
+/**
+ * Gives a stray error to the work whose context the process is in; `late` where that work is over. Undefined where the
+ * error is none of a run's: a host's own errors must not be taken.
+ */
+export function claimStray(error: unknown): "taken" | "late" | undefined {
+  const { suspects } = contextNow();
+  if (suspects.length === 0) return undefined;
+  return suspects.some((suspect) => suspect.take(error)) ? "taken" : "late";
+}

@@ -33,7 +33,6 @@ import { exportEnded } from "../telemetry/otlp.ts";
 import { configFiles } from "../workspace.ts";
 
 export { holdLarge } from "../../run/large.ts";
-export { blameStray } from "../../run/stray.ts";
 
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";

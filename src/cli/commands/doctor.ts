@@ -19,7 +19,7 @@ import { chooseBounds } from "../../core/settings/bounds.ts";
 import { defined } from "../../core/values.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { projectOptions, text } from "../flags.ts";
-import type { Action, Flags, Io } from "../io.ts";
+import type { Action, Flags } from "../io.ts";
 import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } from "../terminal.ts";
 
 export const doctor: Action = async (io, [file], flags) => {
@@ -29,7 +29,7 @@ export const doctor: Action = async (io, [file], flags) => {
     ? await skillsOfRun(workspace, workflow, documents)
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
-  const skills = flags.live === true ? await probeAll(io, workspace, entries, examined) : examined;
+  const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
   const models = modelAvailability(io.host.env).map(({ id, missing }): SkillState => {
     if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
     return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
@@ -132,16 +132,11 @@ const PROBE_TIMEOUT_MS = 5000;
 
 /** Side by side: what a configured skill's own probe says. */
 async function probeAll(
-  io: Io,
   workspace: Workspace,
   entries: SkillEntries,
   findings: readonly SkillState[],
 ): Promise<SkillState[]> {
-  const [{ blameStray }, { probeSkill }] = await Promise.all([
-    import("../../app/runs/drive.ts"),
-    import("../../app/probe.ts"),
-  ]);
-  io.onStray(blameStray);
+  const { probeSkill } = await import("../../app/probe.ts");
   return Promise.all(
     findings.map(async (finding): Promise<SkillState> => {
       const entry = entries.get(finding.id);

@@ -1,15 +1,7 @@
 import { readWorkflow, recordedSkills } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { completeReport } from "../../app/reports.ts";
-import {
-  blameStray,
-  type FinishedRun,
-  recordResume,
-  recordWord,
-  resumeRun,
-  startRun,
-  type Watch,
-} from "../../app/runs/drive.ts";
+import { type FinishedRun, recordResume, recordWord, resumeRun, startRun, type Watch } from "../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
 import { failChanged, prepareReplay } from "../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../app/runs/resume.ts";
@@ -225,7 +217,6 @@ async function watchPrepared(
 ): Promise<number> {
   const { outputs, prepared, workspace, beginning, signal, allowsChanges = true } = watched;
   checkPlaces(io, outputs);
-  io.onStray(blameStray);
   const github = githubActions(io);
   const { redactor, secrets } = prepared;
   await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));

@@ -234,7 +234,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Explanation>> = {
     mend: "Review what the run holds now, `skillflow apply RUN`, and find out who changed it.",
   },
   "internal.fault": {
-    what: "This is a fault of skillflow itself.",
+    what: "A fault of skillflow itself, or of a plug-in's code outside of a call: the message names a plug-in that calls `process.exit`.",
     mend: "Run it again with `--verbose` and report what it prints. A run that was recorded can be resumed.",
   },
 

@@ -1,0 +1,1 @@
+export { blameStray, claimStray, markedAsOurs } from "../../run/stray.ts";

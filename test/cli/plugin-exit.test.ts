@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { scriptOf } from "./flows.ts";
+import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+
+/** Plug-ins that try to end the program. */
+
+const skillOf = (handler: string, top = "") => `
+import { defineSkill, defineTool } from "skillflow";
+${top}
+export default defineSkill({
+  id: "pager", name: "Pager", description: "Pages", category: "notification", config: {},
+  tools: [defineTool({
+    name: "page", description: "Pages", input_schema: { type: "object" }, effect: "write",
+    handler: async () => { ${handler} },
+  })],
+});`;
+const FLOW =
+  "id: flow\nname: Flow\nentry: only\nnodes:\n  only: { name: Only, instruction: Page., skills: [pager] }\nedges: []\n";
+const script = scriptOf({ node: "only", calls: [{ tool: "pager_page", input: {} }] }, { node: "only", text: "done" });
+
+function run(skill: string) {
+  const cwd = makeProject({ "flow.yml": FLOW, "script.json": script, "skills/pager/skill.mjs": skill });
+  const args = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json", "--writes", "allow"];
+  return runProgram([...args, "--trust-skill", "pager"], { cwd }).then((ended) => ({ ...ended, cwd }));
+}
+
+describe("a plug-in that ends the process", () => {
+  it.each([
+    ["by exit", "process.exit(7);", "process.exit(7)"],
+    ["by an imported exit", 'const { exit } = await import("node:process"); exit(7);', "process.exit(7)"],
+    ["by reallyExit", "process.reallyExit(7);", "process.reallyExit(7)"],
+    ["by abort", "process.abort();", "process.abort()"],
+    ["in a timer", "setTimeout(() => process.exit(7)); await new Promise(() => {});", "process.exit(7)"],
+    [
+      "in a promise that it forgets",
+      "Promise.resolve().then(() => process.exit(7)); await new Promise(() => {});",
+      "process.exit(7)",
+    ],
+  ])("%s in a call fails that call", async (_, handler, says) => {
+    const ended = await run(skillOf(handler));
+    expect(ended.code, ended.stderr).toBe(0);
+    const events = readEvents(ended.cwd, "r");
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: "tool:result", code: "tool.failed", error: expect.stringContaining(says) }),
+    );
+    expect(events.at(-1)).toMatchObject({ type: "workflow:end" });
+  });
+
+  it("while it is imported is not loaded", async () => {
+    const ended = await run(skillOf("", "process.exit(7);"));
+    expect(ended.code).toBe(3);
+    expect(ended.stdout + ended.stderr).toMatch(
+      /skill\.mjs cannot be loaded: process\.exit\(7\) was called at .*skill\.mjs:3/,
+    );
+  });
+
+  it("in a timer of its own, outside of a run, ends the command as a fault that names the place", async () => {
+    const cwd = makeProject({
+      "skills/pager/skill.mjs": skillOf("", "setTimeout(() => process.exit(7)); await new Promise(() => {});"),
+    });
+    const ended = await runProgram(["skills", "show", "pager", "--trust-skill", "pager"], { cwd });
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toMatch(/error: process\.exit\(7\) was called at .*skill\.mjs:3/);
+  });
+
+  it.each([
+    ["process.exitCode", "process.exitCode = 7; return 'paged';"],
+    ["a listener of its end", "process.on('exit', () => process.exit(7)); return 'paged';"],
+    ["a listener that sets the code", "process.on('exit', () => { process.exitCode = 7; }); return 'paged';"],
+    ["a listener that throws", "process.on('exit', () => { throw new Error('no'); }); return 'paged';"],
+  ])("does not choose the exit code by %s", async (_, handler) => {
+    const ended = await run(skillOf(handler));
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(resultOf(ended).results.only?.toolCalls).toMatchObject([{ output: "paged" }]);
+  });
+});
