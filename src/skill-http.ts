@@ -209,7 +209,7 @@ function isOperation(callId: string): boolean {
 }
 
 export function withoutMarkers(text: string): string {
-  return text.replace(/\n*<!-- skillflow:[^\s>]+ -->|\s*\(skillflow call [0-9a-f]{24}\)/g, "");
+  return text.replace(/(?<!\n)\n*<!-- skillflow:[^\s>]+ -->|(?<!\s)\s*\(skillflow call [0-9a-f]{24}\)/g, "");
 }
 
 function digest(value: unknown, length: number): string {

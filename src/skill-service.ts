@@ -107,7 +107,7 @@ export function serviceUrl({ name, address, usual, url }: Service, config: ToolC
   const { username, password, search, hash } = new URL(text);
   if (username || password) throw new Error(`${address} holds a user or a password: they have variables of their own.`);
   if (search || hash) throw new Error(`${address} is an address without ? and #.`);
-  return text.replace(/\/+$/, "");
+  return text.replace(/(?<!\/)\/+$/, "");
 }
 
 /** Answers above this are not read to their end. */

@@ -73,6 +73,6 @@ async function send(url: URL, body: unknown, { config, fetch, signal }: ToolCont
 function apiUrl(product: "uptime" | "telemetry", config: ToolContext["config"]): string {
   const url = config["BETTERSTACK_API_URL"];
   if (!url) return `https://${product}.betterstack.com`;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, "");
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/(?<!\/)\/+$/, "");
   throw new Error("BETTERSTACK_API_URL is not an http or https address.");
 }

@@ -102,7 +102,7 @@ const TOO_MUCH: readonly number[] = [158, 159, 160, 162, 167, 191, 241, 307, 396
 function clickhouseWords(text: string): string {
   const words = /DB::(?:Exception|NetException): ([\s\S]*)/.exec(text)?.[1] ?? "";
   const short = words
-    .replace(/\(version [^)]*\)+/g, "")
+    .replace(/\(version [^)]*(?:\)+|$)/g, "")
     .replace(/\s+/g, " ")
     .trim();
   return `${short.slice(0, 500).replace(/\.$/, "")}.`;

@@ -46,7 +46,7 @@ export const respondTools = [
       requester_email: z
         .string()
         .max(200)
-        .regex(/^[^\s@<>"]+@[^\s@<>"]+\.[^\s@<>"]+$/)
+        .regex(/^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/)
         .describe("Of a member of the team."),
       name: z.string().min(1).max(150).optional().describe("Such as the service's."),
       summary: z.string().min(1).max(220).describe("One line: what a call or message says."),

@@ -166,6 +166,7 @@ function timeOf(seconds: number | null | undefined): string | undefined {
 
 /** Of the JSON that is kept of a change, the sentence for people. */
 function reasonOf(data: string | null | undefined): string | undefined {
-  const told = /"newState"\s*:.*?"stateReason"\s*:\s*("(?:[^"\\]|\\.)*")/s.exec(data ?? "")?.[1];
-  return told === undefined ? undefined : clip(String(JSON.parse(told)), 500);
+  const [, state = ""] = (data ?? "").split(/"newState"\s*:/, 2);
+  const [, reason, end] = /"stateReason"\s*:\s*"((?:[^"\\]|\\.)*)("?)/s.exec(state) ?? [];
+  return end ? clip(String(JSON.parse(`"${reason}"`)), 500) : undefined;
 }

@@ -7,7 +7,7 @@ const SITE = /^(?:[a-z0-9]{2,8}\.)?(?:datadoghq\.com|datadoghq\.eu|ddog-gov\.com
 export function apiUrl(config: ToolContext["config"]): string {
   const url = config["DD_API_URL"];
   if (!url) return `https://api.${siteOf(config)}`;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, "");
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/(?<!\/)\/+$/, "");
   throw new Error("DD_API_URL is not an http or https address.");
 }
 

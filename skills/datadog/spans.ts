@@ -141,7 +141,7 @@ export const spanTools = [
       service: z
         .string()
         .max(100)
-        .regex(/^[A-Za-z0-9_.:-]*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/)
+        .regex(/^\.*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/)
         .optional(),
       from,
       to,

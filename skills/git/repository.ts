@@ -46,7 +46,7 @@ export async function lacksRepository({ config, workDir, texts }: RunOutlook): P
   if (config["GIT_REPOSITORY"]) return undefined;
   const words = texts.flatMap((text) => [
     text,
-    ...text.split(/[\s"'`()<>,;]+/).map((word) => word.replace(/[.:]+$/, "")),
+    ...text.split(/[\s"'`()<>,;]+/).map((word) => word.replace(/(?<![.:])[.:]+$/, "")),
   ]);
   const names = [".", ...new Set(words)].filter((name) => name !== "" && name.length <= 500).slice(0, MOST_NAMES);
   for (const name of names) if (await isRepository(workDir, name)) return undefined;

@@ -46,7 +46,7 @@ export interface Ref {
 
 /** A path in the repository, without a leading `./`. Throws an Error for one that is none. */
 export function checkPath(path: string): string {
-  const tidy = path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+  const tidy = path.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, "");
   const isBad = /[\0\\\n]/.test(tidy) || tidy.startsWith("-") || tidy.startsWith("/") || tidy.split("/").includes("..");
   if (isBad || tidy === "")
     throw new Error(`${path} is no path in the repository; write it relative to its root, like src/app/runs.ts`);

@@ -109,7 +109,7 @@ function baseUrl(text: string | undefined): { baseUrl?: string } {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new Error("GITHUB_API_URL is not an http or https address.");
   }
-  return { baseUrl: text.replace(/\/+$/, "") };
+  return { baseUrl: text.replace(/(?<!\/)\/+$/, "") };
 }
 
 function parseRepository(name: string | undefined): RepositoryClient["at"] {

@@ -64,7 +64,7 @@ export function paging(input: { readonly limit?: number | undefined; readonly pa
 
 /** Refuses what a URL parser would take for a step to another folder: encoding does not protect `..`. */
 export function safePath(text: string): string {
-  const path = text.replace(/^\/+|\/+$/g, "");
+  const path = text.replace(/^\/+|(?<!\/)\/+$/g, "");
   const steps = path.split("/");
   if (steps.includes("..") || steps.includes(".")) throw new Error(`"${text}" must not contain "." or ".." as a step.`);
   return path;

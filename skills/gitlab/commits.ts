@@ -171,6 +171,6 @@ export function changeOf(one: z.infer<typeof diff>) {
 }
 
 function isBelow(path: string, folder: string | undefined): boolean {
-  const start = folder?.replace(/^\/+|\/+$/g, "");
+  const start = folder?.replace(/^\/+|(?<!\/)\/+$/g, "");
   return !start || path === start || path.startsWith(`${start}/`);
 }

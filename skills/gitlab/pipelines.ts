@@ -138,10 +138,10 @@ function noteOf(log: string, shown: readonly string[]): string | undefined {
 function readable(log: string): string {
   const esc = String.fromCharCode(27);
   return log
-    .replaceAll(/section_(start|end):\d+:[^\r\n]*\r/g, "")
+    .replaceAll(/section_(start|end):\d+:[^\r\n]{0,500}\r/g, "")
     .replaceAll(new RegExp(`${esc}\\[[0-9;]*[A-Za-z]`, "g"), "")
     .replaceAll("\r\n", "\n")
-    .replaceAll(/[^\r\n]*\r(?=[^\n])/g, "")
+    .replaceAll(/(?<![^\r\n])[^\r\n]*\r(?=[^\n])/g, "")
     .trimEnd();
 }
 

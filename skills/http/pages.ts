@@ -142,8 +142,8 @@ function linesWith(text: string, words: string): readonly string[] {
 /** What a person would read of a page. */
 function withoutMarkup(html: string): string {
   return html
-    .replace(/<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, " ")
-    .replace(/<[^>]*>/g, " ")
+    .replace(/<(script|style)\b[^>]*(?:>[\s\S]*?(?:<\/\1\s*>|$)|$)/gi, " ")
+    .replace(/<[^>]*(?:>|$)/g, " ")
     .replace(/[^\S\n]+/g, " ")
     .replace(/ ?\n\s*/g, "\n")
     .trim();

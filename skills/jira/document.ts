@@ -103,5 +103,8 @@ function linkOf(href: string) {
 
 /** Text as Data Center takes it: its own blocks of code, and no calls of people. */
 export function markupOf(text: string): string {
-  return text.replace(/^```.*\n([\s\S]*?)^```$/gm, "{code}\n$1{code}").replaceAll("[~", "[\\~");
+  const fenced = text.replace(/^```.*\n([\s\S]*?)(?:^(```)$|(?![\s\S]))/gm, (whole, code, end) =>
+    end ? `{code}\n${code}{code}` : whole,
+  );
+  return fenced.replaceAll("[~", "[\\~");
 }

@@ -21,7 +21,8 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /** In cores or bytes; undefined for what is none. */
 export function amountOf(text: string | number | null | undefined): number | undefined {
-  const [, digits, unit = ""] = /^([+-]?\d*\.?\d+(?:[eE][+-]?\d+)?)([a-zA-Z]{0,2})$/.exec(String(text ?? "")) ?? [];
+  const [, digits, unit = ""] =
+    /^([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]{0,2})$/.exec(String(text ?? "")) ?? [];
   const factor = UNITS[unit];
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }

@@ -140,7 +140,7 @@ function stepTold({ time, before, after }: Step, label: (time: number) => string
 function numberOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value !== "string") return undefined;
-  const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s?[a-zµ%]{0,3}\s*$/i.exec(value);
+  const match = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s?[a-zµ%]{0,3}\s*$/i.exec(value);
   return match ? Number(match[1]) : undefined;
 }
 

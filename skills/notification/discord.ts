@@ -75,7 +75,7 @@ function inert(text: string): string {
 
 /** Characters of an address that Discord's Markdown would take for its own. */
 function encodeMarks(address: string): string {
-  const punctuation = /[.,;:!?)\]}*_~]+$/.exec(address)?.[0] ?? "";
+  const punctuation = /(?<![.,;:!?)\]}*_~])[.,;:!?)\]}*_~]+$/.exec(address)?.[0] ?? "";
   const target = address.slice(0, address.length - punctuation.length);
   return target.replace(/[[\]()*~@]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`) + punctuation;
 }

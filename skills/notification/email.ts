@@ -130,7 +130,7 @@ function parseAddresses(field: string, text: string): readonly Address[] {
     const address = framed ?? bare;
     if (!address)
       throw new Error(`${field} is not a list of addresses, such as ops@example.com or Ops <ops@example.com>.`);
-    return { name, address };
+    return { name: name.trimEnd(), address };
   });
   if (addresses.length > MOST_RECIPIENTS) throw new Error(`${field} holds more than ${MOST_RECIPIENTS} addresses.`);
   return addresses;
@@ -138,4 +138,4 @@ function parseAddresses(field: string, text: string): readonly Address[] {
 
 /** `Name <address>` or an address; on one line, with nothing that begins another header or another mailbox. */
 const MAILBOX =
-  /^(?:"?([^"<>()@,;:\\\p{Cc}]*?)"?\s*<([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+)>|([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+))$/u;
+  /^(?:"?([^"<>()@,;:\\\p{Cc}]*)(?:"\s*)?<([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+)>|([^\s<>()"@,;:\\]+@[A-Za-z0-9.-]+))$/u;

@@ -25,7 +25,7 @@ export const teamsChannel: Channel = {
 
 /** An incoming webhook tells failures with 200: "… Microsoft Teams endpoint returned HTTP error 429 …". */
 function statusOf({ status, text }: Answer): number {
-  const told = /delivery failed with error[\s\S]*?HTTP error (\d{3})/i.exec(text.slice(0, 4000))?.[1];
+  const told = /delivery failed with error[\s\S]{0,500}?HTTP error (\d{3})/i.exec(text.slice(0, 4000))?.[1];
   if (status !== 200) return status;
   if (told) return Number(told);
   return /delivery failed/i.test(text) ? 502 : status;
@@ -61,7 +61,7 @@ function messageWith(notice: Notice, cap: number) {
 const MOST_LINES = 80;
 
 function linesOf(text: string): readonly string[] {
-  const lines = text.split(/\s*\n\s*/);
+  const lines = text.split(/(?<!\s)\s*\n\s*/);
   if (lines.length <= MOST_LINES) return lines;
   return [...lines.slice(0, MOST_LINES), `… [${lines.length - MOST_LINES} more lines]`];
 }

@@ -13,7 +13,7 @@ export function baseUrl(context: ToolContext): string {
   const configured = context.config["SENTRY_BASE_URL"]?.trim();
   const told = aboutToken(tokenOf(context));
   const text = configured || told.region_url || told.url || "https://sentry.io";
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, "");
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/(?<!\/)\/+$/, "");
   throw new Error(
     `${configured ? "SENTRY_BASE_URL" : "The address in SENTRY_AUTH_TOKEN"} is not an http or https address.`,
   );

@@ -18,7 +18,7 @@ export function escaped(text: string): string {
 }
 
 function link(address: string): string {
-  const punctuation = /[.,;:!?)\]}*_~]+$/.exec(address)?.[0] ?? "";
+  const punctuation = /(?<![.,;:!?)\]}*_~])[.,;:!?)\]}*_~]+$/.exec(address)?.[0] ?? "";
   const target = address.slice(0, address.length - punctuation.length);
   return `<${escaped(target)}>${punctuation}`;
 }

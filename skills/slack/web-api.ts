@@ -91,7 +91,7 @@ const NOT_SLACK = "The answer is not of Slack's form: check SLACK_API_URL, and a
 
 function baseUrl({ config }: ToolContext): string {
   const url = config["SLACK_API_URL"] || "https://slack.com/api";
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, "");
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/(?<!\/)\/+$/, "");
   throw new Error("SLACK_API_URL is not an http or https address.");
 }
 

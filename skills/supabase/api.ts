@@ -76,7 +76,7 @@ export function parseApi(body: unknown): Api | undefined {
 
 function columnOf(name: string, found: Property, required: boolean): ApiColumn {
   const [, table, column] = /<fk table='([^']*)' column='([^']*)'\/>/.exec(found.description ?? "") ?? [];
-  const description = found.description?.replace(/\s*Note:\nThis is a (Primary|Foreign) Key[\s\S]*$/, "");
+  const description = found.description?.replace(/(?<!\s)\s*Note:\nThis is a (Primary|Foreign) Key[\s\S]*$/, "");
   return {
     name,
     type: typeOf(found),

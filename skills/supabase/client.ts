@@ -105,7 +105,7 @@ async function openSupabase(context: ToolContext, redacted: Redact): Promise<Sup
     ask: (request) => ask(request, wire, redacted),
     describe: async (of) => {
       const headers = { accept: "application/openapi+json", "accept-profile": of, ...bearer(key) };
-      const response = await wire.fetch(`${address.replace(/\/+$/, "")}/rest/v1/`, { headers });
+      const response = await wire.fetch(`${address.replace(/(?<!\/)\/+$/, "")}/rest/v1/`, { headers });
       return readApi(response, redacted);
     },
   };

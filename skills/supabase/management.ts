@@ -222,7 +222,7 @@ function wordsOf(body: unknown): string {
 
 function managementUrl({ config }: ToolContext): string {
   const url = config["SUPABASE_MANAGEMENT_URL"]?.trim() || "https://api.supabase.com";
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, "");
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/(?<!\/)\/+$/, "");
   throw new Error("SUPABASE_MANAGEMENT_URL is not an http or https address.");
 }
 

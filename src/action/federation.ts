@@ -59,7 +59,7 @@ function anthropicExchange(inputs: Inputs, env: Environment): Exchange | undefin
     vendor: "Anthropic",
     variable: "ANTHROPIC_API_KEY",
     audience: inputs["anthropic-audience"] || "https://api.anthropic.com",
-    url: `${(env.ANTHROPIC_BASE_URL || "https://api.anthropic.com").replace(/\/+$/, "")}/v1/oauth/token`,
+    url: `${(env.ANTHROPIC_BASE_URL || "https://api.anthropic.com").replace(/(?<!\/)\/+$/, "")}/v1/oauth/token`,
     headers: { "anthropic-beta": "oauth-2025-04-20,oidc-federation-2026-04-01" },
     body: (assertion) => ({
       grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",

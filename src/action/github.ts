@@ -15,7 +15,7 @@ interface Answer {
 }
 
 export function openGitHub(env: Environment, token: string, fetch: typeof globalThis.fetch): GitHub {
-  const api = (env.GITHUB_API_URL || "https://api.github.com").replace(/\/+$/, "");
+  const api = (env.GITHUB_API_URL || "https://api.github.com").replace(/(?<!\/)\/+$/, "");
   const graphql = env.GITHUB_GRAPHQL_URL || `${api}/graphql`;
   const headers = {
     accept: "application/vnd.github+json",

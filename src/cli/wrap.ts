@@ -14,7 +14,7 @@ function wrapLine(line: string, columns: number): string {
   const margin = " ".repeat(Math.min(indent.length + 2, Math.floor(columns / 2)));
   const lines = [""];
   let used = 0;
-  for (const word of line.match(/ *[^ ]+/g) ?? []) {
+  for (const word of line.match(/(?<! ) *[^ ]+/g) ?? []) {
     const width = widthOf(word);
     const isFirst = used === 0 || lines.at(-1) === margin;
     if (used + width > columns && !isFirst) {

@@ -35,12 +35,12 @@ function gitCredentials(folder: string, home: string | undefined): Secret[] {
     seen.add(path);
     const text = readSmall(path) ?? "";
     found.push(...userParts(text).map((value) => ({ name: "git-config", value })));
-    for (const [, header = ""] of text.matchAll(/^\s*extraheader\s*=\s*(.+?)\s*$/gim)) {
+    for (const [, header = ""] of text.matchAll(/^[ \t]*extraheader[ \t]*=[ \t]*(\S.*)/gim)) {
       const value = unquoted(header);
       const credential = value.replace(/^[\w-]+:\s*(?:(?:basic|bearer|token)\s+)?/i, "");
       found.push({ name: "git-config", value }, { name: "git-config", value: credential });
     }
-    for (const [, name = ""] of text.matchAll(/^\s*path\s*=\s*(.+?)\s*$/gim)) {
+    for (const [, name = ""] of text.matchAll(/^[ \t]*path[ \t]*=[ \t]*(\S.*)/gim)) {
       const given = unquoted(name);
       open.push(given.startsWith("~/") && home ? join(home, given.slice(2)) : resolve(dirname(path), given));
     }
@@ -51,7 +51,7 @@ function gitCredentials(folder: string, home: string | undefined): Secret[] {
 /** In a linked worktree `.git` is a file that names where the repository is. */
 function gitConfigs(folder: string): string[] {
   const own = join(folder, ".git");
-  const pointer = /^gitdir:\s*(.+?)\s*$/m.exec(readSmall(own) ?? "")?.[1];
+  const pointer = /^gitdir:[ \t]*(\S.*)/m.exec(readSmall(own) ?? "")?.[1]?.trimEnd();
   if (pointer === undefined) return [join(own, "config")];
   const directory = resolve(folder, pointer);
   const common = readSmall(join(directory, "commondir"))?.trim();
@@ -63,12 +63,12 @@ function gitConfigs(folder: string): string[] {
 }
 
 function unquoted(text: string): string {
-  return text.replace(/^"(.*)"$/, "$1");
+  return text.trimEnd().replace(/^"(.*)"$/, "$1");
 }
 
 /** `user:password` of addresses, and the password by itself. */
 export function userParts(text: string): string[] {
-  return [...text.matchAll(/[a-z][a-z\d+.-]*:\/\/([^\s/?#@"'<>]+)@/gi)].flatMap(([, user = ""]) => {
+  return [...text.matchAll(/[a-z\d+.-]:\/\/([^\s/?#@"'<>]+)@/gi)].flatMap(([, user = ""]) => {
     const password = user.slice(user.indexOf(":") + 1);
     return [...new Set([user, password].flatMap((part) => [part, decoded(part)]))];
   });
@@ -84,7 +84,7 @@ function decoded(part: string): string {
 
 function npmCredentials(folder: string): Secret[] {
   const text = readSmall(join(folder, ".npmrc")) ?? "";
-  return [...text.matchAll(/^[^#;\n]*?(_authToken|_auth|_password)\s*=\s*(.+?)\s*$/gm)].map(
+  return [...text.matchAll(/^[^#;\r\n\u2028\u2029]*?(_authToken|_auth|_password)[ \t]*=[ \t]*(\S.*)/gm)].map(
     ([, name = "", value = ""]) => ({
       name: `npmrc${name}`,
       value: unquoted(value),

@@ -105,7 +105,7 @@ export function commandProperty(text: string): string {
 
 /** For a log that is read for workflow commands: none begins in it, indented or not. Colours stay. */
 export function logText(text: string): string {
-  return withoutOldCommands(text).replace(/^(\s*):(?=:)/gm, "$1: ");
+  return withoutOldCommands(text).replace(/^([^\S\n\r\u2028\u2029]*):(?=:)/gm, "$1: ");
 }
 
 /** For JSON that is printed: the same value, without what looks like a command, steers a terminal or hides text. */

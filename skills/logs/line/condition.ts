@@ -64,7 +64,7 @@ interface Test {
 
 /** What follows an operator must be a number or a time: `<none>` is a value like any other. */
 function compileTest(text: string): Test {
-  const range = /^(.+?)\.\.(.+)$/.exec(text);
+  const range = /^(.+?)\.\.(.+)$/s.exec(text);
   const low = orderOf(range?.[1]);
   const high = orderOf(range?.[2]);
   if (low && high) return { test: (value) => compare(value, low) >= 0 && compare(value, high) <= 0 };
@@ -91,7 +91,7 @@ interface Order {
 
 function orderOf(text: string | undefined): Order | undefined {
   if (text === undefined) return undefined;
-  const number = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?) ?([a-zµ%]{0,3})\s*$/i.exec(text);
+  const number = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?) ?([a-zµ%]{0,3})\s*$/i.exec(text);
   if (number) return { amount: Number(number[1]), unit: number[2] ?? "", isTime: false };
   const time = parseInstant(text.trim());
   return time === undefined ? undefined : { amount: time, unit: "", isTime: true };

@@ -128,7 +128,7 @@ function listsIn(value: unknown, path: string, depth: number): readonly { path: 
 function* rowsOf(raw: string, element: unknown): Generator<string> {
   const rows = element === undefined ? undefined : elementRows(element);
   if (rows) for (const row of rows) yield JSON.stringify(row);
-  else yield raw.replace(/\s*\n\s*/g, "");
+  else yield raw.replace(/(?<!\s)\s*\n\s*/g, "");
 }
 
 interface Walker {

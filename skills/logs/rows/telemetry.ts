@@ -187,7 +187,7 @@ function nanoTime(value: unknown): string | undefined {
   const millis = Number(nanos / 1_000_000n);
   if (millis > 8.64e15) return undefined;
   const below = String(nanos % 1_000_000n).padStart(6, "0");
-  return isoText(millis).replace("Z", `${below.replace(/0+$/, "")}Z`);
+  return isoText(millis).replace("Z", `${below.replace(/(?<!0)0+$/, "")}Z`);
 }
 
 /** The rows of one element of a list: of a series its points, of a query's result its fields, else itself. */

@@ -95,5 +95,5 @@ async function inTurns<Value>({ turns, bounds, signal, onWait }: Asking, work: (
 
 /** `2:look/1/1`, inside another node's run too. */
 function nodeOf(key: string): string {
-  return [...key.matchAll(/\d+:([^/]+)/g)].at(-1)?.[1] ?? key;
+  return [...key.matchAll(/(?<!\d)\d+:([^/]+)/g)].at(-1)?.[1] ?? key;
 }

@@ -97,11 +97,11 @@ function optionOf(reading: Reading, name: string): OptionSpec | undefined {
 
 /** `-i <key=value>`: `-i`. */
 export function namesOf([flags]: OptionSpec): readonly string[] {
-  return flags.replace(/ *[<[].*$/, "").split(", ");
+  return flags.replace(/ ?[<[].*/s, "").split(", ");
 }
 
 function placeholderOf([flags]: OptionSpec): string | undefined {
-  return /[<[](.+)[>\]]$/.exec(flags)?.[1];
+  return /^[^<[]*[<[](.+)[>\]]$/.exec(flags)?.[1];
 }
 
 /** A flag whose value may be left out takes no other flag for it. */
@@ -125,7 +125,7 @@ function wantedWord(reading: Reading): Wanted {
 }
 
 function wantedArgument({ spec, args }: Reading): Wanted {
-  const places = [...(spec?.usage ?? "").matchAll(/[<[]([^>\]]+?)(\.\.\.)?[>\]]/g)];
+  const places = [...(spec?.usage ?? "").matchAll(/[<[]([^<>[\]]+?)(\.\.\.)?[>\]]/g)];
   const place = places[args.length] ?? (places.at(-1)?.[2] ? places.at(-1) : undefined);
   return place ? { kind: "value", name: place[1] ?? "", choices: [] } : { kind: "nothing" };
 }

@@ -13,7 +13,7 @@ export function isRefusedAddress(text: string): boolean {
 
 /** Whether a host name means this machine by itself, whatever a resolver says. */
 export function isLocalName(host: string): boolean {
-  const name = host.toLowerCase().replace(/\.+$/, "");
+  const name = host.toLowerCase().replace(/(?<!\.)\.+$/, "");
   return LOCAL_NAMES.has(name) || name.endsWith(".localhost") || name.endsWith(".localdomain");
 }
 
@@ -83,9 +83,9 @@ function parseIPv6(text: string): readonly number[] | undefined {
 
 /** `::ffff:1.2.3.4` written as `::ffff:102:304`. */
 function withoutDots(text: string): string {
-  return text.replace(/[^:]*\.[^:]*$/, (dotted) => {
-    const address = parseIPv4(dotted);
-    if (address === undefined) return dotted;
-    return `${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}`;
-  });
+  const start = text.lastIndexOf(":") + 1;
+  const dotted = text.slice(start);
+  const address = dotted.includes(".") ? parseIPv4(dotted) : undefined;
+  if (address === undefined) return text;
+  return `${text.slice(0, start)}${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}`;
 }

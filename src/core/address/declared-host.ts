@@ -35,7 +35,7 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   const port = digits === undefined ? undefined : Number(digits);
   if (written === "" || !URL.canParse(`http://${written}/`) || port === 0 || (port ?? 0) > 65_535) return undefined;
   const { hostname } = new URL(`http://${written}/`);
-  const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.+$/, "");
+  const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/(?<!\.)\.+$/, "");
   const isAddress = hostname.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
   return host === "" || host.length > LONGEST_NAME ? undefined : { host, isAddress, port };
 }

@@ -143,7 +143,7 @@ function numberOf(written: string): string {
   if (written.length < 16 && !/[.eE]/.test(written)) return String(Number(written));
   const [, whole = "", fraction = "", exponent = "0"] = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
-  const kept = digits.replace(/0+$/, "");
+  const kept = digits.replace(/(?<!0)0+$/, "");
   if (kept === "") return "0";
   const power = Number(exponent) - fraction.length + (digits.length - kept.length);
   if (power === 0) return kept;

@@ -13,7 +13,7 @@ export function encodeKey(key: string): string {
 
 /** The nodes of a place without its keys: what tells which document an inner run is of. `top/each` */
 export function documentOf(place: string): string {
-  return place.replace(/\[[^\]]*\]/g, "");
+  return place.replace(/\[[^\]]*(?:\]|$)/g, "");
 }
 
 /** A node as people and `signal` name it: `look`, `each[fp-81]/look`. */

@@ -106,26 +106,29 @@ function toolName(text: string): string {
   return (
     words
       .replace(/[^a-z0-9]+/g, "_")
-      .replace(/^_+|_+$/g, "")
+      .replace(/^_|_$/g, "")
       .slice(0, 50)
-      .replace(/_+$/, "") || "operation"
+      .replace(/_$/, "") || "operation"
   );
 }
 
 function distinct(operations: readonly ApiOperation[]): ApiOperation[] {
-  const taken = new Set<string>();
-  return operations.map((operation) => {
-    const name = freeName(operation.name, taken);
-    taken.add(name);
-    return { ...operation, name };
-  });
+  const taken: Names = new Map();
+  return operations.map((operation) => ({ ...operation, name: freeName(operation.name, taken) }));
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  for (let n = 1; ; n++) {
-    const tried = n === 1 ? name : `${name}_${n}`;
-    if (!taken.has(tried)) return tried;
+/** The names taken, each with the number from which to look for a free one. */
+type Names = Map<string, number>;
+
+/** Takes `name`, or the first free one of `name_2`, `name_3`, … */
+function freeName(name: string, taken: Names): string {
+  let free = name;
+  for (let n = taken.get(name) ?? 1; taken.has(free); n++) {
+    free = `${name}_${n + 1}`;
+    taken.set(name, n + 1);
   }
+  taken.set(free, 1);
+  return free;
 }
 
 // ---- parameters
@@ -139,7 +142,7 @@ function parametersOf(document: Fields, given: readonly unknown[]): (ApiParamete
     if (parameter && typeof parameter.name === "string") found.set(`${parameter.in} ${parameter.name}`, parameter);
     else lost = "a parameter of it stands in another document, or nowhere";
   }
-  const keys = new Set<string>();
+  const keys: Names = new Map();
   const read = [...found.values()].flatMap((parameter) => parameterOf(document, parameter, keys) ?? []);
   return lost === undefined ? read : [...read, lost];
 }
@@ -147,7 +150,7 @@ function parametersOf(document: Fields, given: readonly unknown[]): (ApiParamete
 /** What every request has anyway. */
 const NOT_ASKED = /^(?:accept|content-type|authorization|user-agent|cookie)$/i;
 
-function parameterOf(document: Fields, parameter: Fields, keys: Set<string>): ApiParameter | string | undefined {
+function parameterOf(document: Fields, parameter: Fields, keys: Names): ApiParameter | string | undefined {
   const { name, in: place, required } = parameter;
   const isRequired = required === true || place === "path";
   if (typeof name !== "string" || (place === "header" && NOT_ASKED.test(name))) return undefined;
@@ -156,11 +159,10 @@ function parameterOf(document: Fields, parameter: Fields, keys: Set<string>): Ap
   const key = freeName(
     name
       .replace(/[^\w-]+/g, "_")
-      .replace(/^_+|_+$/g, "")
+      .replace(/^_+|(?<!_)_+$/g, "")
       .slice(0, 60) || "value",
     keys,
   );
-  keys.add(key);
   const schema = plainSchema(document, parameter.schema ?? parameter);
   const described = said(parameter.description);
   const whole = described === "" || schema.description !== undefined ? schema : { ...schema, description: described };
@@ -206,7 +208,7 @@ function oldAddress({ host, basePath, schemes }: Fields): string | undefined {
 function wholeAddress(text: string): string | undefined {
   if (!/^https?:\/\/[^\s{}]+$/i.test(text) || !URL.canParse(text)) return undefined;
   const { origin, pathname, username } = new URL(text);
-  return username === "" ? `${origin}${pathname}`.replace(/\/+$/, "") : undefined;
+  return username === "" ? `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "") : undefined;
 }
 
 /** The first way in that can be sent, as most operations have it. */

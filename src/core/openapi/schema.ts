@@ -40,7 +40,7 @@ export function said(text: unknown, most = MOST_SAID): string {
   return typeof text === "string"
     ? shorten(
         text
-          .replace(/<[^>]*>/g, " ")
+          .replace(/<[^<>]*>/g, " ")
           .replace(/\s+/g, " ")
           .trim(),
         most,

@@ -14,10 +14,26 @@ export function createEdgeSearch(forms: readonly Form[]): EdgeSearch {
   const ends = groupBy(forms, ({ text }) => text.slice(-LEAST));
   return (text) => {
     const found: Found[] = [];
+    const heads = createWindow((start) => begins.has(text.slice(start, start + LEAST)));
+    const tails = createWindow((end) => ends.has(text.slice(end - LEAST, end)));
     for (const { index, 0: cut } of text.matchAll(CUT)) {
-      found.push(...headBefore(text, index, begins), ...tailAfter(text, index + cut.length, ends));
+      const after = index + cut.length;
+      const starts = heads(Math.max(0, index - LONGEST), index - LEAST);
+      const stops = tails(after + LEAST, Math.min(text.length, after + LONGEST));
+      found.push(...headBefore(text, index, starts, begins), ...tailAfter(text, after, stops, ends));
     }
     return found;
+  };
+}
+
+/** Lists the places of a window that moves forward which pass a test. Each place is tested once. */
+function createWindow(passes: (place: number) => boolean): (from: number, to: number) => readonly number[] {
+  let kept: number[] = [];
+  let next = 0;
+  return (from, to) => {
+    kept = kept.filter((place) => place >= from);
+    for (next = Math.max(next, from); next <= to; next++) if (passes(next)) kept.push(next);
+    return kept;
   };
 }
 
@@ -36,8 +52,8 @@ function groupBy(forms: readonly Form[], keyOf: (form: Form) => string): Groups 
   return groups;
 }
 
-function headBefore(text: string, end: number, begins: Groups): Found[] {
-  for (let start = Math.max(0, end - LONGEST); start <= end - LEAST; start++) {
+function headBefore(text: string, end: number, starts: readonly number[], begins: Groups): Found[] {
+  for (const start of starts) {
     const form = begins
       .get(text.slice(start, start + LEAST))
       ?.find((candidate) => candidate.text.startsWith(text.slice(start, end)));
@@ -46,8 +62,8 @@ function headBefore(text: string, end: number, begins: Groups): Found[] {
   return [];
 }
 
-function tailAfter(text: string, start: number, ends: Groups): Found[] {
-  for (let end = Math.min(text.length, start + LONGEST); end >= start + LEAST; end--) {
+function tailAfter(text: string, start: number, stops: readonly number[], ends: Groups): Found[] {
+  for (const end of stops.toReversed()) {
     const form = ends
       .get(text.slice(end - LEAST, end))
       ?.find((candidate) => candidate.text.endsWith(text.slice(start, end)));

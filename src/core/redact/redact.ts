@@ -102,7 +102,7 @@ export function wordsOf(document: object): ReadonlySet<string> {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}\-_./:]+/gu;
-const EDGES = /^[-_./:]+|[-_./:]+$/g;
+const EDGES = /^[-_./:]+|(?<![-_./:])[-_./:]+$/g;
 
 /** A stretch of text covered by one form or by several that overlap. */
 interface Stain {

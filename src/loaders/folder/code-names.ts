@@ -86,7 +86,7 @@ function namesInPython(text: string): CodeNames {
   return { ...NOTHING, paths: unique(captured(text, QUOTED_FILE)), modules: unique(modules), folders: unique(folders) };
 }
 
-const SHELL_FILE = /(?:(?:\.{1,2}|[\w-]+)\/)*[\w.-]+\.(?:[mc]?[jt]s|py|sh|bash)\b/g;
+const SHELL_FILE = /^.+\.(?:[mc]?[jt]s|py|sh|bash)\b/;
 const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec)\s{1,9}["']{0,2}([\w./-]+)/gm;
 
 /** What a path begins with that only running would tell: mostly the script's own folder. */
@@ -94,9 +94,23 @@ const VARIABLE = /\$\{[^}]{0,99}\}|\$\([^)]{0,99}\)|\$\w{1,99}/g;
 
 function namesInShell(script: string): CodeNames {
   const text = script.replace(VARIABLE, ".");
-  const files = text.match(SHELL_FILE) ?? [];
+  const files = (text.match(/[\w./-]+/g) ?? []).flatMap(filesIn);
   const sourced = [...text.matchAll(SOURCED)].map(([, path = ""]) => path);
   return { ...NOTHING, paths: unique([...files, ...sourced]) };
+}
+
+/** Finds the files that a path names. Each part of it may be one; of a folder with a dot counts what follows the dot. */
+function filesIn(path: string): readonly string[] {
+  const files: string[] = [];
+  let folders: string[] = [];
+  for (const part of path.split("/")) {
+    const file = SHELL_FILE.exec(part)?.[0] ?? "";
+    if (file) files.push([...folders, file].join("/"));
+    const folder = /(?:\.{1,2}|(?<![\w-])[\w-]+)$/.exec(part.slice(file.length))?.[0];
+    if (folder !== part) folders = [];
+    if (folder) folders.push(folder);
+  }
+  return files;
 }
 
 /** The files that a package is entered by, its scripts, and once it is installed the packages that it needs. */

@@ -41,7 +41,7 @@ function realpathOf(file: string): string | undefined {
 
 /** With the beginning of what it holds: a header alone, or with dots below, shows where a key goes. */
 const PRIVATE_KEY =
-  /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----(?:\s|\\[nr]|["'+,])*(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/]{40}/;
+  /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----(?:\s|\\[nr]|["'+,])*(?:[A-Za-z-]{1,40}: [^\n]{0,200}\n\s{0,40}){0,9}[A-Za-z0-9+/]{40}/;
 
 const SECRETS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}/, "an API key"],

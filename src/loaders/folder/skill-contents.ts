@@ -261,7 +261,7 @@ const ENDINGS = ["ts", "mts", "cts", "js", "mjs", "cjs", "json", "tsx", "jsx", "
 function candidates(from: string, written: string): string[] {
   const path = written.startsWith("file:")
     ? textOf(() => fileURLToPath(written))
-    : resolve(from, written.replace(/[?#].*$/, ""));
+    : resolve(from, written.replace(/[?#].*/s, ""));
   if (path === "") return [];
   const stem = path.replace(/\.([cm]?)js$/, ".$1ts");
   const all = [path, stem, ...ENDINGS.map((ending) => `${path}.${ending}`)].filter(existsSync);

@@ -32,7 +32,9 @@ const MODULES = ".gitmodules";
 function submodules(root: string): readonly string[] {
   const file = join(root, MODULES);
   const text = lstatSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, "utf8") : "";
-  return [...text.matchAll(/^\s*path\s*=\s*"?(.+?)"?\s*$/gm)].map(([, path = ""]) => join(root, path));
+  return [...text.matchAll(/^[ \t]*path[ \t]*=[ \t]*(\S.*)/gm)].map(([, path = ""]) =>
+    join(root, path.trimEnd().replace(/^"|"$/g, "")),
+  );
 }
 
 /** Where it is, and where a link on the way leads. */

@@ -112,7 +112,7 @@ function keepTail() {
       kept = (kept + text).slice(-KEPT_WORDS);
     },
     text() {
-      const lines = kept.trim().split(/\s*\n\s*/);
+      const lines = kept.trim().split(/(?<!\s)\s*\n\s*/);
       // The first line of what is left of much may be the end of one.
       return lines
         .slice(tail.count > KEPT_WORDS ? 1 : 0)

@@ -226,8 +226,8 @@ function manifestsAt(path: string): string[] {
 }
 
 function saysId(file: string, id: string): boolean {
-  const lines = readFileSync(file, "utf8").matchAll(/^[\s{]*["']?(?:id|name)["']?\s*[:=]\s*(.+?)\s*,?\s*$/gm);
-  return [...lines].some(([, value = ""]) => value.replace(/^(["'])(.*)\1$/, "$2") === id);
+  const lines = readFileSync(file, "utf8").matchAll(/^[ \t{]*["']?(?:id|name)["']?[ \t]*[:=](.+)/gm);
+  return [...lines].some(([, value = ""]) => value.replace(/^[\s"']+|(?<![\s"',])[\s"',]+$/g, "") === id);
 }
 
 function inlineShadows(id: string, inline: InlineSkills | undefined, ids: ReadonlySet<string>): Diagnostic[] {

@@ -10,7 +10,7 @@ export function embedSvg(svg: string): string {
   const start = svg.indexOf("<svg");
   return svg
     .slice(Math.max(0, start))
-    .replace(/<!--[^>]*-->\n?/g, "")
+    .replace(/<!--[^<>]*-->\n?/g, "")
     .replace(/<title>[^<]*<\/title>\n?/g, "")
     .replace(
       /^<svg width="(\d+)pt" height="(\d+)pt"/,

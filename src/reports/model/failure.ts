@@ -64,7 +64,7 @@ function firstFailed(visits: readonly Visit[]): Visit | undefined {
 
 /** `fp-81: Look at the issue` */
 function placedName({ name, at }: Visit): string {
-  const key = at === undefined ? undefined : /\[([^\]]*)\]$/.exec(at)?.[1];
+  const key = at === undefined ? undefined : /(?:^|\])[^[\]]*\[([^\]]*)\]$/.exec(at)?.[1];
   return key === undefined ? name : `${key}: ${name}`;
 }
 

@@ -19,7 +19,7 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
     : undefined;
   // Without anything found, the headline is how the run ended, which it has not.
   const told = isUnderWay ? drawn.replace(/: interrupted(?=<\/(?:h1|title)>)/g, ": under way") : drawn;
-  const [head = "", rest = ""] = served(told).split(/(?=<body[^>]*>)/);
+  const [head = "", rest = ""] = served(told).split(/(?=<body[ >])/);
   const [open = "<body>"] = /^<body[^>]*>/.exec(rest) ?? [];
   const top = html`<a class="ui-back" href="/">← All runs</a>${bar}`;
   return (nonce) => {
@@ -30,7 +30,7 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
 
 /** What the page may load is said by the server, which a page's own word could only narrow. */
 function served(drawn: string): string {
-  const head = /<meta http-equiv="Content-Security-Policy"[^>]*>\n?/.exec(drawn)?.[0] ?? "";
+  const head = /<meta http-equiv="Content-Security-Policy"[^<>]*>\n?/.exec(drawn)?.[0] ?? "";
   return drawn
     .replace(head, "")
     .replace("</head>", () => `<link rel="icon" href="data:,">\n<style>${LIVE_STYLE}</style>\n</head>`);

@@ -78,9 +78,10 @@ function variablesOf(config: Config): Variable[] {
 function remoteOf(root: string): string | undefined {
   const file = join(root, ".git", "config");
   if (!existsSync(file)) return undefined;
-  const section = /^\s*\[remote "origin"\]\s*\n([^[]*)/m.exec(readFileSync(file, "utf8"))?.[1] ?? "";
-  const url = /^\s*url\s*=\s*(\S+)/m.exec(section)?.[1] ?? "";
-  const [, host, path] = /^(?:\w+:\/\/)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?[:/]+([\w./-]+?)(?:\.git)?\/?$/.exec(url) ?? [];
+  const section = /^[ \t]*\[remote "origin"\][ \t]*\r?\n([^[]*)/m.exec(readFileSync(file, "utf8"))?.[1] ?? "";
+  const url = /^[ \t]*url[ \t]*=[ \t]*(\S+)/m.exec(section)?.[1] ?? "";
+  const [, host, path] =
+    /^(?:\w+:\/\/)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?[:/]+([\w.-][\w./-]*?)(?:\.git)?\/?$/.exec(url) ?? [];
   return host === undefined || path === undefined ? undefined : plainLine(`${host}/${path}`);
 }
 

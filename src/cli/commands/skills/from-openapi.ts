@@ -27,7 +27,7 @@ export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Want
     api.title
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-+|-+$/g, "")
+      .replace(/^-|-$/g, "")
       .slice(0, 40);
   const skill: ApiSkill = { id, api, operations: choose(api.operations, chosen, file) };
   const variables = apiSkillVariables(skill).map(({ name, needed }) => (needed ? name : `${name} (optional)`));

@@ -98,7 +98,7 @@ function nameSkill(given: string, format: Format): { readonly id: string; readon
   const suggestion = given
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
+    .replace(/^-|-$/g, "")
     .slice(0, 64);
   const alphabet = isDotted
     ? "lowercase letters, digits, and single dots or hyphens"

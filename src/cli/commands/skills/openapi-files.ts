@@ -91,7 +91,7 @@ function endOf(name: string): string {
     name
       .toUpperCase()
       .replace(/[^A-Z0-9]+/g, "_")
-      .replace(/^_+|_+$/g, "") || "KEY"
+      .replace(/^_|_$/g, "") || "KEY"
   );
 }
 

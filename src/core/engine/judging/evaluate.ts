@@ -58,7 +58,7 @@ export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefine
   const word = /^[ \t*_#>-]*VERDICT[*_]*[ \t]*:[ \t*_]*(\S+)/im.exec(text)?.[1];
   if (word === undefined) return undefined;
   const plain = (value: string) => value.toLowerCase();
-  const trimmed = (value: string) => plain(value).replace(/[\p{P}\p{S}]+$/u, "");
+  const trimmed = (value: string) => plain(value).replace(/(?<![\p{P}\p{S}])[\p{P}\p{S}]+$/u, "");
   const pass = plain(word) === plain(passWhen) || trimmed(word) === plain(passWhen);
   const reasoning = /REASONING[*_]*\s*:[\s*_]*([\s\S]*)/i.exec(text)?.[1]?.trim();
   return { pass, reasoning: reasoning || `verdict ${word}` };

@@ -322,7 +322,7 @@ function referencesIn(body: string) {
 /** Undefined for addresses, anchors and patterns. */
 function fileNamed(reference: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:|^#|^\/\//i.test(reference) || /[*{}$]/.test(reference)) return undefined;
-  const path = reference.replace(/[#?].*$/, "").replace(/^(?:\.\/)+/, "");
+  const path = reference.replace(/[#?].*/s, "").replace(/^(?:\.\/)+/, "");
   try {
     return path === "" ? undefined : decodeURIComponent(path);
   } catch {
@@ -332,7 +332,7 @@ function fileNamed(reference: string): string | undefined {
 
 function faultOfReference(folder: SkillFolder, path: string) {
   const fault = faultOfFile(folder, path.replace(/\/$/, ""));
-  return fault === "missing" && folder.names.has(path.replace(/\/.*$/, "")) && isFolder(folder, path)
+  return fault === "missing" && folder.names.has(path.replace(/\/.*/s, "")) && isFolder(folder, path)
     ? undefined
     : fault;
 }

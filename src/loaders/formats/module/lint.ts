@@ -25,7 +25,7 @@ export function checkModule(folder: SkillFolder): Diagnostic[] {
   try {
     const text = folder.read(name) ?? "";
     const hint = "export default defineSkill({ id, name, description, category, config, tools })";
-    if (!/\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\b|\bexport\s*\{[^}]*\bdefault\b/.test(text)) {
+    if (!/\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\b|\bexport\s*\{[^{}]*\bdefault\b/.test(text)) {
       return [refuse("MODULE_EXPORT", `${name} exports nothing by default`, hint)];
     }
     const told = readDefinition(text);
