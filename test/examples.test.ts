@@ -150,6 +150,9 @@ describe("the example of two jobs", () => {
       const secrets = { ...world.places, GITHUB_TOKEN: TOKEN, SLACK_WEBHOOK_URL: world.webhook };
       const written = () => [world.issues("github").length, world.messages.length];
       const second = step(apply, values);
+      const unverified = Object.entries(second.inputs).filter(([name]) => name !== "record-digest");
+      const without = await stepHere({ ...second, inputs: Object.fromEntries(unverified), env: secrets });
+      expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("record-digest is missing")]);
       const changed = { ...second.inputs, "plan-digest": "0".repeat(64) };
       const named = { "allow-actors": "maria" };
       const refused = await stepHere({ ...second, github: undefined, inputs: { ...changed, ...named }, env: secrets });
@@ -179,7 +182,7 @@ describe("the example of GitLab", () => {
 
   it("names commands and flags that the program has, and quotes what comes from variables", () => {
     const commands = lines.filter((line) => line.startsWith(PROGRAM));
-    expect(commands).toHaveLength(2);
+    expect(commands).toHaveLength(3);
     for (const line of commands) expectKnown(line.slice(PROGRAM.length).split(" "));
     for (const line of lines) expect(line.replace(/"\$[A-Z_]+"/g, "")).not.toContain("$");
   });
@@ -189,6 +192,7 @@ describe("the example of GitLab", () => {
       environment: "skillflow-writes",
       rules: [{ when: "manual" }],
     });
+    expect(lines.at(-2)).toContain('runs verify "$CI_PIPELINE_ID" --digest "$RECORD_DIGEST"');
     expect(lines.at(-1)).toContain('--plan-digest "$PLAN_DIGEST"');
   });
 });

@@ -68,8 +68,12 @@ export function errandOf(inputs: Inputs): Errand {
   const shared = [...store, ...listOf(inputs.trust).map((id) => `--trust-skill=${id}`), ...splitWords(inputs.args)];
   if (plan !== "") {
     for (const name of OF_RUN) if (inputs[name] !== "") throw wrong(`${name} says nothing of a plan that is applied`);
-    if (inputs["plan-digest"] === "") {
-      throw wrong("a plan is applied by its digest", "plan-digest: the output plan-digest of the job that planned it");
+    for (const name of OF_APPLY) {
+      if (inputs[name] !== "") continue;
+      throw wrong(
+        `${name} is missing: a plan is applied by both digests`,
+        `${name}: the output ${name} of the job that planned it`,
+      );
     }
     const argv = ["apply", "--yes", ...flag("--plan-digest", inputs["plan-digest"]), ...shared, "--", plan];
     return { kind: "apply", argv, plan, recordDigest: inputs["record-digest"], store };

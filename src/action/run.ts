@@ -75,7 +75,6 @@ async function verifyRecord(
   { plan, recordDigest, store }: Errand & { readonly kind: "apply" },
   call: Omit<Call, "argv">,
 ): Promise<void> {
-  if (recordDigest === "") return;
   const { planAt } = await import("../cli/commands/apply.ts");
   const run = planAt(call.cwd, plan)?.run;
   if (run === undefined) {

@@ -45,9 +45,9 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
   return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
 }
 
-/** What a recorded run brings along: whoever wrote it down, it counts as the checkout's (workflow-format D64). */
+/** The skills that a record brings along. A record may be forged, so a bare skill id does not trust them. */
 export function recordedSkills({ skills }: Workflow): InlineSkills {
-  return { skills, trusted: false };
+  return { skills, trusted: false, recorded: true };
 }
 
 function pathOf(host: Host, document: WorkflowDocument): string | undefined {

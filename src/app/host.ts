@@ -15,6 +15,8 @@ export interface DocumentsAt {
   readonly commit: string;
   /** Why this one: `--from-ref main`, `the base of pull_request`. */
   readonly by: string;
+  /** True if only a record names the commit, and the history that decides does not have it. */
+  readonly isForeign: boolean;
   remove(): void;
 }
 

@@ -5,21 +5,33 @@ import type { Environment } from "../core/config.ts";
 import { SkillflowError } from "../core/errors.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { isObject, parseJson } from "../core/values.ts";
-import { resolveCommit, writeCommit } from "../loaders/commit-files.ts";
+import { isPast, resolveCommit, writeCommit } from "../loaders/commit-files.ts";
 import { projectRoot } from "../loaders/project-config.ts";
 import type { DocumentsAt, Host } from "./host.ts";
 
 /** The commit that decides in place of the checkout: its workflow, config, skills and instructions (trust 14). */
 
-/** What was asked for, else what the event of GitHub Actions calls for; undefined where the checkout counts. */
-export function openReference(host: Host, given: string | undefined): DocumentsAt | undefined {
-  const wanted = given === undefined ? baseOfEvent(host.env) : { refs: [given], by: `--from-ref ${given}` };
+/** Whatever names the commit: the flag, the record of the run that continues, or the event of GitHub Actions. */
+interface Named {
+  readonly given: string | undefined;
+  readonly recorded: string | undefined;
+}
+
+/** Opens the documents of the commit that decides. Undefined if the checkout decides. */
+export function openReference(host: Host, { given, recorded }: Named): DocumentsAt | undefined {
+  const named = given ?? recorded;
+  const event = baseOfEvent(host.env);
+  const by = given === undefined ? "as the run recorded" : `--from-ref ${given}`;
+  const wanted = named === undefined ? event : { refs: [named], by };
   if (!wanted) return undefined;
-  const { refs, by } = wanted;
   const root = realpathSync(projectRoot(host.cwd));
   const repository = { root, env: host.env };
-  const commit = refs.map((ref) => resolveCommit(repository, ref)).find((id) => id !== undefined);
-  if (commit === undefined) throw missing(refs, by, given === undefined);
+  const find = ({ refs }: Wanted) => refs.map((ref) => resolveCommit(repository, ref)).find((id) => id !== undefined);
+  const commit = find(wanted);
+  if (commit === undefined) throw missing(wanted.refs, wanted.by, named === undefined);
+  // A record may name any commit that is here, such as the head of a pull request.
+  const tip = event ? find(event) : "HEAD";
+  const isKnown = given !== undefined || recorded === undefined || (tip && isPast(repository, commit, tip));
   const folder = mkdtempSync(join(tmpdir(), temporaryName("ref", host.self)));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
@@ -28,7 +40,7 @@ export function openReference(host: Host, given: string | undefined): DocumentsA
     writeFileSync(join(folder, ".git"), "", { mode: 0o600 });
     const within = join(folder, relative(root, realpathSync(host.cwd)));
     mkdirSync(within, { recursive: true, mode: 0o700 });
-    return { folder: within, commit, by, remove };
+    return { folder: within, commit, by: wanted.by, isForeign: !isKnown, remove };
   } catch (error) {
     remove();
     throw error;

@@ -45,6 +45,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     user,
     memory: readMemory(host),
     trustsUser,
+    onlyPinned: host.documents?.isForeign === true,
   });
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const opened = openStore(host, options.store);
@@ -95,6 +96,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
     env: host.env,
     host: {
       cwd: host.cwd,
+      documents: host.documents?.folder,
       self: host.self,
       options: choices.formats,
       ...openRunners(host),

@@ -38,6 +38,16 @@ interface GithubActions {
   refused(error: unknown): Promise<void>;
 }
 
+/** Whether a CI system runs the program, as far as the environment shows it. */
+export function isCi(env: Io["host"]["env"]): boolean {
+  return CI_VARIABLES.some((name) => env[name] && env[name] !== "false" && env[name] !== "0");
+}
+
+const CI_VARIABLES =
+  "CI GITHUB_ACTIONS GITLAB_CI BUILDKITE CIRCLECI TRAVIS DRONE JENKINS_URL TEAMCITY_VERSION TF_BUILD CODEBUILD_BUILD_ID BITBUCKET_BUILD_NUMBER".split(
+    " ",
+  );
+
 /** Undefined where nothing says that this is GitHub Actions. */
 export function githubActions({
   host: { env },

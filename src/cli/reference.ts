@@ -25,10 +25,10 @@ export interface Ground {
 export async function openGround(io: Io, flags: Flags, named: Continued | undefined): Promise<Ground> {
   const continued = named && (await readContinued(io, flags, named));
   const recorded = continued?.record.commit;
-  const documents = openReference(io.host, text(flags, "fromRef") ?? recorded);
+  const documents = openReference(io.host, { given: text(flags, "fromRef"), recorded });
   if (documents && flags.quiet !== true) {
-    const by = recorded === documents.commit ? "as the run recorded" : documents.by;
-    const line = `workflow, config and skills as of ${documents.commit.slice(0, 12)} (${by}); the checkout is data`;
+    const { commit, by } = documents;
+    const line = `workflow, config and skills as of ${commit.slice(0, 12)} (${by}); the checkout is data`;
     await io.err(`${painter(io, flags)("dim", line)}\n`);
   }
   return { documents, continued };

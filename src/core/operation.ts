@@ -48,7 +48,9 @@ export const planSchema = lazy(() =>
     run: z.string(),
     workflow: z.string(),
     created: z.string().describe("ISO 8601"),
-    digest: hex().describe("sha256 over the operations' digests in order"),
+    digest: hex().describe(
+      "sha256 over the operations' digests in order, and over the servers that the workflow defines for their skills",
+    ),
     operations: z.array(operationSchema()),
   }),
 );
@@ -59,8 +61,34 @@ export function operationDigest({ skill, tool, input }: Pick<Operation, "skill" 
   return sha256(canonicalJson({ skill, tool, input }));
 }
 
-export function planDigest(operations: readonly Pick<Operation, "digest">[]): string {
-  return sha256(operations.map(({ digest }) => digest).join(""));
+/** The digest of a plan. `servers` are those that the recorded workflows define for the skills of the operations. */
+export function planDigest(operations: readonly Pick<Operation, "digest">[], servers: readonly Json[] = []): string {
+  const defined = servers.length === 0 ? "" : canonicalJson([...servers]);
+  return sha256(operations.map(({ digest }) => digest).join("") + defined);
+}
+
+interface Defining {
+  readonly skills?: Readonly<Record<string, { readonly mcp?: unknown }>> | undefined;
+}
+
+/** The parts of a run's record in which a workflow can define servers. */
+interface Recorded {
+  readonly workflow: Defining;
+  readonly inner?: Readonly<Record<string, { readonly workflow: Defining }>> | undefined;
+}
+
+/** The digest of a recorded run's plan: another server for a skill that writes makes it another plan. */
+export function recordedPlanDigest(
+  { workflow, inner = {} }: Recorded,
+  operations: readonly Pick<Operation, "digest" | "skill">[],
+): string {
+  const writing = new Set(operations.map(({ skill }) => skill));
+  const inside = Object.entries(inner).map(([at, each]) => ({ at, skills: each.workflow.skills }));
+  const servers = [{ at: "", skills: workflow.skills }, ...inside].flatMap(({ at, skills = {} }) =>
+    Object.entries(skills).flatMap(([id, { mcp }]) => (mcp && writing.has(id) ? [{ at, id, mcp }] : [])),
+  );
+  // As it is read from the record again: without fields that are undefined.
+  return planDigest(operations, JSON.parse(JSON.stringify(servers)));
 }
 
 /** Names a finding at the sink, however it is worded (extensions G42). */

@@ -24,6 +24,11 @@ export function resolveCommit(repository: Repository, ref: string): string | und
   return status === 0 && OBJECT_ID.test(id) ? id : undefined;
 }
 
+/** Whether a commit belongs to the history of another one. */
+export function isPast(repository: Repository, commit: string, tip: string): boolean {
+  return git(repository, ["merge-base", "--is-ancestor", commit, tip]).status === 0;
+}
+
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /** What is larger is no document, and no part of a skill. */

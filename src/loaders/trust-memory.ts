@@ -17,9 +17,14 @@ export interface TrustEntry {
   readonly at: string;
 }
 
-/** Whose code the operator lets run: skills by id, wherever they are, and what an answer was given to. */
+/** Code that the operator lets run: skills by id, by id and digest, and by an answer on a terminal. */
 export interface Trust {
+  /** Ids of skills that the project or the user has installed. */
   readonly ids: ReadonlySet<string>;
+  /** `ID@DIGEST`: exactly this content, wherever it comes from. */
+  readonly pinned?: ReadonlySet<string>;
+  /** True if ids do not count, because only a record names the commit that the project's skills come from. */
+  readonly onlyPinned?: boolean;
   readonly remembered: readonly TrustEntry[];
 }
 

@@ -86,7 +86,12 @@ describe("a step", () => {
   it.each([
     [{}, 2, /workflow to run one, or plan/],
     [{ workflow: "w.yml", plan: "plan.json" }, 2, /one of both/],
-    [{ plan: "plan.json" }, 2, /by its digest/],
+    [{ plan: "plan.json" }, 2, /plan-digest is missing: a plan is applied by both digests/],
+    [
+      { plan: "plan.json", "plan-digest": "0".repeat(64) },
+      2,
+      /record-digest is missing: a plan is applied by both digests/,
+    ],
     [{ plan: "plan.json", "plan-digest": "00", model: "m" }, 2, /model says nothing of a plan/],
     [{ workflow: "w.yml", "plan-digest": "00" }, 2, /plan-digest says nothing of a workflow/],
     [{ ...RUN, input: "-" }, 2, /no standard input/],
@@ -180,15 +185,18 @@ describe("two jobs", () => {
 
     const plan = { plan: first.outputs["plan-file"] ?? "", store: places.store };
     const digest = { "plan-digest": first.outputs["plan-digest"] ?? "" };
-    const refused = await stepHere({ cwd, inputs: { ...plan, "plan-digest": "0".repeat(64) } });
-    expect(refused).toMatchObject({ code: 2, outputs: { status: "refused" } });
+    const whole = { "record-digest": first.outputs["record-digest"] ?? "" };
+    for (const other of ["0".repeat(64), digest["plan-digest"].slice(0, 63)]) {
+      const refused = await stepHere({ cwd, inputs: { ...plan, ...whole, "plan-digest": other } });
+      expect(refused).toMatchObject({ code: 2, outputs: { status: "refused" } });
+    }
+    expect(await stepHere({ cwd, inputs: { ...plan, ...digest } })).toMatchObject({ code: 2 });
     const record = { "record-digest": "0".repeat(64) };
     const doubted = await stepHere({ cwd, inputs: { ...plan, ...digest, ...record } });
     expect(doubted).toMatchObject({ code: 4, outputs: { status: "refused" } });
     const missing = await stepHere({ cwd, inputs: { ...plan, plan: "other.json", ...digest, ...record } });
     expect(missing).toMatchObject({ code: 2, outputs: { status: "refused" } });
 
-    const whole = { "record-digest": first.outputs["record-digest"] ?? "" };
     const unset = await stepHere({ cwd, inputs: { ...plan, ...digest, ...whole } });
     expect(unset.code, unset.stderr).toBe(3);
     const env = { GITHUB_TOKEN: "wrong-token-of-the-skill", GITHUB_API_URL: github.url };

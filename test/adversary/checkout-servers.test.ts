@@ -149,18 +149,18 @@ describe("a server that a checkout names", () => {
     mkdirSync(join(cwd, "shared"));
     symlinkSync(join(mine, ".skillflow/runs"), join(cwd, "shared/runs"));
     const asked = http.requests.length;
+    let told = "";
     for (const args of [
       ["resume", "r", "--from", "only", ...MODEL],
-      ["replay", "r", "--tools", "live"],
+      ["resume", "r", "--from", "only", ...MODEL, "--trust-skill", "own-run"],
+      ["replay", "r", "--tools", "live", "--trust-skill", "own-run"],
     ]) {
-      await runInside([...args, "--store", "shared/runs"], { cwd, env });
+      told += (await runInside([...args, "--store", "shared/runs"], { cwd, env })).stderr;
     }
     expect(marks(cwd)).toEqual([]);
     expect(http.requests.slice(asked)).toEqual([]);
-    await runInside(["resume", "r", "--from", "only", "--store", "shared/runs", "--trust-skill", "own-run"], {
-      cwd,
-      env,
-    });
+    const pinned = /--trust-skill\s+(own-run@[0-9a-f]{64})/.exec(told)?.[1] ?? told;
+    await runInside(["resume", "r", "--from", "only", "--store", "shared/runs", "--trust-skill", pinned], { cwd, env });
     expect(marks(cwd)).toEqual(["ran-own-run"]);
   });
 });

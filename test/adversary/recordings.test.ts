@@ -34,6 +34,10 @@ function forge(cwd: string, change: (record: RunRecord) => object): void {
   writeFileSync(runFile(cwd, "r"), forgedRecord([JSON.stringify(forged), ...events].join("\n")));
 }
 
+/** What the refusal says to trust. */
+const pinnedIn = (stderr: string) =>
+  /--trust-skill\s+(\S+@[0-9a-f]{64})/.exec(stderr)?.[1] ?? `nothing is pinned in ${stderr}`;
+
 const resultsOf = (cwd: string, run: string) =>
   readEvents(cwd, run).flatMap((event) => (event.type === "tool:result" ? [event.error ?? event.output] : []));
 
@@ -95,7 +99,7 @@ describe("a server that was trusted when the run began", () => {
     expect(resumed.stderr).toContain("served has lost served_look since the run began: its server is not trusted");
     expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; the tools here are read_result"]);
     expect(http.requests.slice(asked)).toEqual([]);
-    const again = await runHere(["resume", "r", "--from", "only", "--trust-skill", "served"], { cwd });
+    const again = await runHere(["resume", "r", "--from", "only", "--trust-skill", pinnedIn(resumed.stderr)], { cwd });
     expect(again.stderr).not.toContain("has lost");
     expect(resultsOf(cwd, "r").at(-1)).toBe("seen");
   });
@@ -108,9 +112,10 @@ describe("a server that was trusted when the run began", () => {
     const ran = await runHere(["run", file, "--run-id", "r", ...MODEL], { cwd, env: { HOME } });
     expect(resultsOf(cwd, "r"), ran.stderr).toEqual(["seen"]);
     const asked = http.requests.length;
-    await runHere(["replay", "r", "--tools", "live", "--run-id", "again"], { cwd, env: { HOME } });
+    const refused = await runHere(["replay", "r", "--tools", "live", "--run-id", "again"], { cwd, env: { HOME } });
     expect(http.requests.slice(asked)).toEqual([]);
-    const trusted = ["replay", "r", "--tools", "live", "--run-id", "trusted", "--trust-skill", "served"];
+    const pinned = pinnedIn(refused.stderr);
+    const trusted = ["replay", "r", "--tools", "live", "--run-id", "trusted", "--trust-skill", pinned];
     await runHere(trusted, { cwd, env: { HOME } });
     expect(resultsOf(cwd, "trusted")).toEqual(["seen"]);
   });

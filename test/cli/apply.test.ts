@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Operation, Plan } from "../../src/core/operation.ts";
+import { type Operation, type Plan, planDigest } from "../../src/core/operation.ts";
 import { runHere } from "./in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "./program.ts";
 import { ENV, linesOf, plannedRun, SINK, scriptOf, statusesOf, toldBy, WORKFLOW } from "./sink.ts";
@@ -49,14 +49,32 @@ describe("apply", () => {
   });
 
   it("takes approvals by operation and by digest, and nothing else", async () => {
-    const { plan, apply, written } = await plannedRun({ title: "one" }, { title: "two" });
+    const { cwd, plan, apply, written } = await plannedRun({ title: "one" }, { title: "two" });
     const digest = plan[1]?.digest ?? "";
-    for (const wrong of ["op-2@ffffffffffff", "op-9", `op-2@${digest.slice(0, 11)}`, "two"]) {
+    for (const wrong of [`op-2@${"f".repeat(32)}`, "op-9", `op-2@${digest.slice(0, 31)}`, `op-2@${digest}0`, "two"]) {
       expect((await apply("--approve", wrong)).code).toBe(2);
     }
     expect((await apply("--yes", "--plan-digest", digest)).code).toBe(2);
+    expect((await apply("--yes", "--plan-digest", planDigest(plan).slice(0, 31))).code).toBe(2);
+    for (const ci of [{ CI: "true" }, { CI: "false", GITLAB_CI: "true" }, { JENKINS_URL: "https://ci.example" }]) {
+      for (const args of [
+        ["--approve", `op-2@${digest.slice(0, 63)}`],
+        ["--yes", "--plan-digest", planDigest(plan).slice(0, 63)],
+      ]) {
+        const short = await runHere(["apply", "r", ...args], { cwd, env: { ...ENV, ...(ci as object) } });
+        expect([short.code, short.stderr]).toEqual([
+          2,
+          expect.stringContaining("is not a digest with 64 hexadecimal digits"),
+        ]);
+      }
+    }
     expect(written()).toEqual([]);
-    const { told } = await apply("--approve", `op-2@${digest.slice(0, 12)}`);
+    const { told } = await apply(
+      "--approve",
+      `op-2@${digest.slice(0, 32)}`,
+      "--plan-digest",
+      planDigest(plan).slice(0, 32),
+    );
     expect(statusesOf(told)).toEqual(["not_approved", "applied"]);
     expect(written()).toHaveLength(1);
   });

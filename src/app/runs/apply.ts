@@ -121,13 +121,11 @@ export async function prepareApply(
 ): Promise<PreparedApply> {
   refuseDenied(workspace);
   const { stored, operations, planned } = reviewed;
-  const approved = approvedIn(operations, request.approved, request.planDigest);
+  const approved = approvedIn({ record: stored.record, operations }, request.approved, request.planDigest);
   checkResolved(planned, request.resolved);
   const wanted = planned.filter((one) => approved.has(one.operation.id) && !isApplied(one));
   const { host, skills } = workspace;
-  const inline = recordedSkills(stored.record.workflow);
-  const ids = new Set(wanted.flatMap(({ operation }) => (isStatePut(bareOf(operation)) ? [] : skillOf(operation))));
-  const found = new Map(await Promise.all([...ids].map(async (id) => [id, await skills.find(id, inline)] as const)));
+  const found = await skillsFor(workspace, stored, wanted);
   const secrets = secretsOf(host.env, await reachedSkills(skills, found), workspace);
   const redactor = runRedactor(secrets, stored.record.workflow);
   refuseMissing(found, wanted);
@@ -148,6 +146,27 @@ export async function prepareApply(
     await servers.close();
     throw error;
   }
+}
+
+/**
+ * The skills of the operations. An installed skill counts first. Only if it cannot have the tools does the one that the
+ * recorded workflow defines count.
+ */
+async function skillsFor(
+  { skills }: Workspace,
+  { record }: StoredRun,
+  wanted: readonly PlannedOperation[],
+): Promise<SkillEntries> {
+  const operations = wanted.map(({ operation }) => operation).filter((operation) => !isStatePut(bareOf(operation)));
+  const inline = recordedSkills(record.workflow);
+  const findOne = async (id: string) => {
+    const installed = await skills.find(id);
+    const tools = new Set(installed?.skill.tools.map(({ name }) => name));
+    const hasAll = operations.every(({ skill, tool }) => skill !== id || tools.has(tool));
+    return installed && (hasAll || installed.isUnopened) ? installed : skills.find(id, inline);
+  };
+  const ids = [...new Set(operations.map(skillOf))];
+  return new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
 }
 
 /** The skill whose code an operation runs. */

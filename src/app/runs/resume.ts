@@ -34,10 +34,17 @@ export async function prepareResume(
   const prepared = await prepareRecorded(workspace, stored, request);
   const { record, entries, warnings } = prepared;
   const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
+  const lost = taken.flatMap((each) => each.lost);
+  // The user trusts the id, which does not count for what a record brings.
+  const unmet = taken.flatMap(({ skill: { id }, lost }) => {
+    const entry = entries.get(id);
+    if (lost.length > 0 || !entry?.withheld || !workspace.choices.trust.ids.has(entry.skill.id)) return [];
+    return [`${id}: ${entry.withheld}`];
+  });
   return {
     ...prepared,
     record: { ...record, skills: taken.map(({ skill }) => skill) },
-    warnings: [...unchainedWarnings(stored), ...warnings, ...taken.flatMap(({ lost }) => lost)],
+    warnings: [...unchainedWarnings(stored), ...warnings, ...lost, ...unmet],
   };
 }
 

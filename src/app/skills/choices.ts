@@ -73,14 +73,17 @@ interface Files {
   readonly memory: TrustMemory;
   /** False where the user's own file lies in the checkout: it counts as the project's then. */
   readonly trustsUser: boolean;
+  /** True if a bare skill id trusts nothing. */
+  readonly onlyPinned?: boolean;
 }
 
 export function chooseSkills(flags: SkillFlags, env: Environment, files: Files): SkillChoices {
-  const { project, user, memory, trustsUser } = files;
+  const { project, user, memory, trustsUser, onlyPinned = false } = files;
   const own = user?.config.skills ?? {};
   const trusting = trustsUser ? own : {};
   const untrusted = [project, trustsUser ? undefined : user];
   const shared = project?.config.skills ?? {};
+  const trusted = [...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(trusting.trust ?? [])];
   return {
     order: oneOf(
       "order",
@@ -93,7 +96,9 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       flags.contextMode ?? env.SKILLFLOW_CONTEXT_MODE ?? shared.contextMode ?? own.contextMode,
     ),
     trust: {
-      ids: new Set([...flags.trust, ...listed(env.SKILLFLOW_TRUST_SKILL), ...(trusting.trust ?? [])]),
+      ids: new Set(trusted.filter((name) => !PINNED.test(name))),
+      pinned: new Set(trusted.filter((name) => PINNED.test(name))),
+      onlyPinned,
       remembered: [...memory.entries, ...(flags.allowed ?? [])],
     },
     defineTool: flags.allowDefineTool || isOn(env.SKILLFLOW_ALLOW_DEFINE_TOOL) || trusting.defineTool === true,
@@ -111,13 +116,16 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
   };
 }
 
+/** A skill's id with the digest of its content. */
+const PINNED = /@[0-9a-f]{64}$/;
+
 function effectOf(place: string, effect: string): Effect {
   if ((effect === "read" || effect === "write") && /^[^.]+\../.test(place)) return effect;
   throw new SkillflowError("usage.invalid", `--effect takes ID.TOOL=read or ID.TOOL=write, not "${place}=${effect}"`);
 }
 
 function namedSkills({ trust, variables, effects }: SkillFlags, env: Environment): NamedSkill[] {
-  const named = (by: string, ids: readonly string[]) => ids.map((id) => ({ by, id }));
+  const named = (by: string, ids: readonly string[]) => ids.map((id) => ({ by, id: id.replace(PINNED, "") }));
   return [
     ...named("--trust-skill", trust),
     ...named("SKILLFLOW_TRUST_SKILL", listed(env.SKILLFLOW_TRUST_SKILL)),

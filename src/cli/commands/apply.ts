@@ -14,14 +14,14 @@ import {
 import { applyPlan } from "../../app/runs/apply-operations.ts";
 import { environmentRedactor, secretsOf } from "../../app/secrets.ts";
 import { openWorkspace } from "../../app/workspace.ts";
-import { type Approved, approvedByWord, parseApprovals } from "../../core/applying/approval.ts";
+import { type Approved, approvedByWord, checkDigest, parseApprovals } from "../../core/applying/approval.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
-import { type Operation, type Plan, planDigest } from "../../core/operation.ts";
+import type { Operation, Plan } from "../../core/operation.ts";
 import { isObject, parseJson } from "../../core/values.ts";
 import { openPlainNow } from "../../files.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { type PlanView, viewPlan } from "../../reports/model/plan.ts";
-import { githubActions } from "../ci.ts";
+import { githubActions, isCi } from "../ci.ts";
 import { list, projectOptions, text } from "../flags.ts";
 import { continuedRun, type Flags, type Io } from "../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../outputs.ts";
@@ -34,16 +34,19 @@ import { skillLogger } from "./run.ts";
 
 /** Shows what a run planned, asks, and carries out what was approved (trust 2). */
 export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) => {
-  const said = approvalOf(flags);
+  const isWhole = isCi(io.host.env);
+  const said = approvalOf(flags, isWhole);
+  const digest = text(flags, "planDigest");
+  if (digest !== undefined) checkDigest(digest, isWhole);
   const reports = chooseReports(flags, PLAN_REPORTS);
   checkPlaces(io, { out: undefined, reports });
   if (reports.length > 0 && said === undefined) return reportPlan(io, given, flags, reports);
   const paint = painter(io, flags);
   const resolved = resolutions(flags);
   let reviewed: ReviewedPlan | undefined;
-  const workspace = await openTrusted(io, flags, async () => {
+  const workspace = await openTrusted(io, flags, async ({ skills }) => {
     reviewed = review(io, given);
-    return usedBy(reviewed);
+    return usedBy(reviewed, skills.ids);
   });
   const github = githubActions(io);
   await github?.mask(secretsOf(workspace.host.env, [], workspace).map(({ value }) => value));
@@ -66,7 +69,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   const summaries = new Map(operations.map(({ id, summary }) => [id, summary]));
   const request: ApplyRequest = {
     approved,
-    planDigest: text(flags, "planDigest"),
+    planDigest: digest,
     resolved,
     again: flags.again === true,
     frozen: flags.frozen === true,
@@ -96,7 +99,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
       status: exitCode === 130 ? "interrupted" : exitCode === 0 ? "succeeded" : "failed",
       planFile: planAt(io.host.cwd, given) ? given : "",
       planCount: operations.length,
-      planDigest: planDigest(operations),
+      planDigest: plan.digest,
       recordDigest: events.at(-1)?.seal,
       summary: await renderPlan("md", after),
     });
@@ -172,22 +175,24 @@ function noPlan(given: string, why: string): SkillflowError {
   return wrong(`${given} is no plan: ${why}`, "give a run, or the plan.json that it wrote");
 }
 
-/** Those skills alone that the plan needs are asked about. */
-function usedBy({ stored, operations }: ReviewedPlan) {
+/** The skills that the plan needs. What the record says of an installed skill does not count, so no person is asked about it. */
+function usedBy({ stored, operations }: ReviewedPlan, installed: ReadonlySet<string>) {
   const { workflow } = stored.record;
   const needed = new Set(operations.map(skillOf));
   const nodes = Object.entries(workflow.nodes).map(([id, node]) => {
     return [id, { ...node, skills: node.skills?.filter((skill) => needed.has(skill)) ?? [] }] as const;
   });
-  return { workflow: { ...workflow, nodes: Object.fromEntries(nodes) }, inline: recordedSkills(workflow) };
+  const brought = Object.entries(workflow.skills ?? {}).filter(([id]) => !installed.has(id));
+  const inline = recordedSkills({ ...workflow, skills: Object.fromEntries(brought) });
+  return { workflow: { ...workflow, nodes: Object.fromEntries(nodes) }, inline };
 }
 
-function approvalOf(flags: Flags): Approved | undefined {
+function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
   if (flags.yes === true && list(flags, "approve").length > 0)
     throw wrong("--yes and --approve are two answers to one question");
   if (flags.yes === true) return "all";
   const named = list(flags, "approve");
-  return named.length > 0 ? parseApprovals(named) : undefined;
+  return named.length > 0 ? parseApprovals(named, isWhole) : undefined;
 }
 
 function resolutions(flags: Flags): ReadonlyMap<string, boolean> {
@@ -213,7 +218,7 @@ async function askFor(io: Io, open: readonly Operation[], paint: Paint): Promise
     await io.ask(`${paint("yellow", "?")} Apply ${amount(open.length, "write")}? [y/N, or ${ids}] `)
   )?.trim();
   if (/^y(es)?$/i.test(answer ?? "")) return "all";
-  return /^op-/.test(answer ?? "") ? parseApprovals([answer ?? ""]) : [];
+  return /^op-/.test(answer ?? "") ? parseApprovals([answer ?? ""], false) : [];
 }
 
 /** Nobody is there to ask, and nothing was approved (fine-print T13). */

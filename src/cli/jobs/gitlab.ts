@@ -7,13 +7,14 @@ export const GITLAB_FILE = ".gitlab-ci.skillflow.yml";
 
 export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob): string {
   const flags = [
-    "--writes plan --store triage/runs --out triage/out",
+    '--run-id "$CI_PIPELINE_ID" --writes plan --store triage/runs --out triage/out',
     ...(model === undefined ? [] : ['--model "$MODEL"']),
     ...(state === undefined ? [] : [`--state git:${state} --report digest=triage/out/digest.md`]),
   ];
   const lines = [
     "# The first job asks the model and holds nothing that writes. The second is started by hand in the protected environment",
-    "# `skillflow-writes`, with PLAN_DIGEST as the digest of the plan that was read: what has another one is not applied.",
+    "# `skillflow-writes`, with PLAN_DIGEST as the digest of the plan that was read, and RECORD_DIGEST as the digest that the log of the",
+    "# first job ends with: a plan or a record with another digest is not applied.",
     "# Include it in .gitlab-ci.yml: `include: { local: .gitlab-ci.skillflow.yml }`. A pipeline is triggered with the alert as the",
     "# variable ALERT, or scheduled. The variables are masked and protected (Settings, CI/CD, Variables):",
     `#   of skillflow-analyse: ${namesOf([...(key === undefined ? [] : [key]), ...reads])}`,
@@ -58,6 +59,7 @@ export function gitlabJob({ workflow, model, key, reads, writes, state }: CiJob)
     "      when: manual",
     "  environment: skillflow-writes",
     "  script:",
+    '    - npx --no-install skillflow runs verify "$CI_PIPELINE_ID" --digest "$RECORD_DIGEST" --store triage/runs',
     '    - npx --no-install skillflow apply triage/out/plan.json --yes --plan-digest "$PLAN_DIGEST" --store triage/runs',
     "  artifacts:",
     "    when: always",

@@ -15,7 +15,11 @@ export const PROJECT: readonly OptionSpec[] = [
   ],
   ["--skills <dir>", "more skill folders", { repeatable: true }],
   ["--no-discover", "use no skill folders of the project or the user"],
-  ["--trust-skill <id>", "let code of this skill run and its MCP server be connected", { repeatable: true }],
+  [
+    "--trust-skill <id>",
+    "let code of this skill run and its MCP server be connected; ID@DIGEST for what a record defines",
+    { repeatable: true },
+  ],
   ["--skill-env <id=variable>", "hand a variable to a skill that cannot declare it", { repeatable: true }],
   ["--effect <id.tool=effect>", "whether this tool of an MCP server reads or writes", { repeatable: true }],
   [

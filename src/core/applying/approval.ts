@@ -3,7 +3,7 @@ import { planOf } from "../engine/planning.ts";
 import { SkillflowError } from "../errors.ts";
 import type { RunEvent } from "../event/event.ts";
 import type { RunRecord } from "../event/record.ts";
-import { type Operation, operationDigest, type Plan, planDigest } from "../operation.ts";
+import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../operation.ts";
 import { deepEqual, nearest } from "../values.ts";
 
 /** What of a plan a person agreed to (trust 3; fine-print T4). */
@@ -16,23 +16,41 @@ export interface ApprovedOperation {
   readonly digest?: string;
 }
 
-const APPROVED_DIGEST = /^[0-9a-f]{12,64}$/;
-const APPROVAL = /^(op-\d+)(?:@([0-9a-f]{12,64}))?$/;
+const APPROVAL = /^(op-\d+)(?:@([0-9a-f]+))?$/;
 
-/** `op-1,op-3@0123456789ab`. */
-export function parseApprovals(texts: readonly string[]): ApprovedOperation[] {
+/** Digits of a digest that a person may shorten it to: fewer can be matched by another input. */
+const FEWEST_DIGITS = 32;
+const ALL_DIGITS = 64;
+
+/** `op-1,op-3@DIGEST`. `isWhole` demands whole digests. */
+export function parseApprovals(texts: readonly string[], isWhole: boolean): ApprovedOperation[] {
   const words = texts.flatMap((text) => text.split(",")).map((word) => word.trim());
   return words.map((word) => {
     const [, id, digest] = APPROVAL.exec(word) ?? [];
-    if (id !== undefined) return { id, ...(digest === undefined ? {} : { digest }) };
-    throw wrong(`"${word}" names no operation`, "write op-1, or op-1@DIGEST with at least 12 digits of its digest");
+    if (id === undefined) throw wrong(`"${word}" does not name an operation`, "write op-1, or op-1@DIGEST");
+    return { id, ...(digest === undefined ? {} : { digest: checkDigest(digest, isWhole) }) };
   });
 }
 
-/** The ids of those that are approved; throws where what was approved is not what the plan holds. */
-export function approvedIn(operations: readonly Operation[], approved: Approved, digest?: string): ReadonlySet<string> {
-  const whole = planDigest(operations);
-  if (digest !== undefined && !(APPROVED_DIGEST.test(digest) && whole.startsWith(digest))) {
+/** Returns a digest that is long enough to name one content. Throws if it is shorter. */
+export function checkDigest(digest: string, isWhole: boolean): string {
+  const least = isWhole ? ALL_DIGITS : FEWEST_DIGITS;
+  if (/^[0-9a-f]*$/.test(digest) && digest.length >= least && digest.length <= ALL_DIGITS) return digest;
+  const message = `"${digest}" is not a digest with ${isWhole ? "64" : "32 to 64"} hexadecimal digits`;
+  throw wrong(
+    message,
+    isWhole ? "give the whole digest: CI takes no shortened one" : "give at least the first 32 digits",
+  );
+}
+
+/** Returns the ids of the approved operations. Throws if what was approved is not what the plan holds. */
+export function approvedIn(
+  { record, operations }: { readonly record: RunRecord; readonly operations: readonly Operation[] },
+  approved: Approved,
+  digest?: string,
+): ReadonlySet<string> {
+  const whole = recordedPlanDigest(record, operations);
+  if (digest !== undefined && !whole.startsWith(digest)) {
     throw wrong(
       `the plan's digest is ${whole}, not ${digest}`,
       "it has changed since it was reviewed: look at it again",
@@ -86,11 +104,12 @@ export function plannedIn(state: State): readonly Operation[] {
 /** Throws where a plan's file is not what the run's record holds. */
 export function holdToRecord(
   plan: Plan,
-  { workflow }: Pick<RunRecord, "workflow">,
+  record: Pick<RunRecord, "workflow" | "inner">,
   operations: readonly Operation[],
 ): void {
-  const workflowOf = plan.workflow === workflow.id ? undefined : "it names another workflow";
-  const whole = plan.digest === planDigest(operations) ? undefined : "its digest is not that of its operations";
+  const workflowOf = plan.workflow === record.workflow.id ? undefined : "it names another workflow";
+  const isWhole = plan.digest === recordedPlanDigest(record, operations);
+  const whole = isWhole ? undefined : "its digest is not that of its operations and their servers";
   const difference = differenceOf(operations, plan.operations) ?? workflowOf ?? whole;
   if (difference === undefined) return;
   throw new SkillflowError("plan.altered", `the plan file is not what run ${plan.run} planned: ${difference}`, {

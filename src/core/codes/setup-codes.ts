@@ -34,7 +34,7 @@ export const SETUP_CODES = {
   SKILL_NOT_TRUSTED: {
     what: "A skill of the checkout would run code or have its server contacted, and nobody has said that it may. Its instructions still reach the model; its tools do not.",
     why: "The skill is new, or one of its files has changed since it was trusted: a yes counts for these files in this place.",
-    mend: "Read the skill (`skillflow skills show ID` shows where it is and what it holds). Then allow it with `--trust-skill ID`, `SKILLFLOW_TRUST_SKILL=ID`, or `skills.trust` in your own config file; on a terminal `run` asks.",
+    mend: "Read the skill (`skillflow skills show ID` shows where it is and what it holds). Then allow it with `--trust-skill ID`, `SKILLFLOW_TRUST_SKILL=ID`, or `skills.trust` in your own config file; on a terminal `run` asks. A server that a record defines is trusted only by its digest: `--trust-skill ID@DIGEST`, as the message prints it.",
   },
   SKILL_SHADOWED: {
     what: "Two skills have the same id, and one is used in place of the other.",

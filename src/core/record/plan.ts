@@ -2,7 +2,7 @@ import type { State } from "../engine/past/state.ts";
 import { planOf } from "../engine/planning.ts";
 import type { RunEvent } from "../event/event.ts";
 import type { RunRecord } from "../event/record.ts";
-import { type Plan, planDigest } from "../operation.ts";
+import { type Plan, recordedPlanDigest } from "../operation.ts";
 import type { RunResult } from "./result.ts";
 
 interface PlannedRun {
@@ -20,7 +20,7 @@ export function describePlan({ record, state, events }: PlannedRun): Plan | unde
     run: record.run,
     workflow: record.workflow.id,
     created: events.findLast(({ type }) => type === "workflow:end")?.time ?? record.at,
-    digest: planDigest(operations),
+    digest: recordedPlanDigest(record, operations),
     operations,
   };
 }

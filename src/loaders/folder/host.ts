@@ -15,6 +15,8 @@ export interface LoaderHost {
   readonly env: Environment;
   /** Where a skill's own MCP server starts. */
   readonly cwd: string;
+  /** The folder with the files of the commit that decides; undefined if the working directory decides. */
+  readonly documents?: string | undefined;
   readonly options: FormatOptions;
   /** Ours: the names of temporary folders tell it. */
   readonly self: ProcessMark;

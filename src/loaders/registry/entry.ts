@@ -25,6 +25,7 @@ import {
 import { describeAbsence } from "../../core/skill-reference.ts";
 import { defined, isObject } from "../../core/values.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
+import type { Contents } from "../folder/skill-contents.ts";
 import type { SkillScripts } from "../folder/skill-script.ts";
 import { openServerContents } from "../mcp/contents.ts";
 import { leaveOutReserved } from "./discover.ts";
@@ -71,7 +72,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     mcp,
     host: builtin?.host ?? (areTrusted ? own?.host : undefined),
   });
-  const waiting = describeWithheld(id, held);
+  const waiting = describeWithheld(id, held, options.trust);
   const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
   const fields = resolveConfig(skill, options.overrides, options.env);
   const scripts = top && !builtin ? scriptsOf(top) : undefined;
@@ -184,13 +185,21 @@ export function partsOf(layers: Described): Held {
 
 /** The server that would count, and who vouches for it; a built-in skill's own needs nobody (D32). */
 function serverOf({ server, inline, custom: [top], options }: Described): OwnedServer | undefined {
-  const owned = (config: McpServerConfig, trusted: boolean): OwnedServer => {
-    return { config, level: { trusted }, contents: openServerContents(config, realpathSync.native(options.host.cwd)) };
+  const owned = (config: McpServerConfig, trusted: boolean, isRecorded = false): OwnedServer => {
+    const contents = openServerContents(config, realpathSync.native(options.host.cwd));
+    return { config, level: { trusted }, contents, isForeign: isRecorded || differs(config, contents, options) };
   };
   if (server) return owned(server.config, server.trusted);
-  if (inline?.mcp) return owned(inline.mcp, inline.trusted);
+  if (inline?.mcp) return owned(inline.mcp, inline.trusted, inline.recorded);
   const own = top?.loaded.skill.mcp;
-  return top && own ? { config: own, level: top.level, contents: top.contents } : undefined;
+  if (!top || !own) return undefined;
+  return { config: own, level: top.level, contents: top.contents, isForeign: owned(own, false).isForeign ?? false };
+}
+
+/** Whether a server starts files of the working directory that the commit which decides the documents does not have. */
+function differs(config: McpServerConfig, contents: Contents, { host: { documents } }: SkillSetOptions): boolean {
+  if (documents === undefined || config.command === undefined) return false;
+  return openServerContents(config, realpathSync.native(documents)).digest() !== contents.digest();
 }
 
 function sourceOf(id: string, { inline, custom, builtin, server, options }: Layers, held: Held): SkillSource {

@@ -149,7 +149,7 @@ function withheldOf({ options, ids, layers, builtins }: Found, reference: string
     options,
     hasBuiltin: builtins.ids.has(id),
   });
-  return describeWithheld(id, heldOf(id, parts, options.trust));
+  return describeWithheld(id, heldOf(id, parts, options.trust), options.trust);
 }
 
 function findingsAbout({ ids, layers, hidden, builtins, diagnostics }: Found, id: string, inline?: InlineSkills) {
@@ -237,7 +237,7 @@ function inlineShadows(id: string, inline: InlineSkills | undefined, ids: Readon
 }
 
 function inlineOf(id: string, inline: InlineSkills | undefined): OwnedInline | undefined {
-  const { skills = {}, trusted = false } = inline ?? {};
+  const { skills = {}, trusted = false, recorded = false } = inline ?? {};
   const own = Object.hasOwn(skills, id) ? skills[id] : undefined;
-  return own && { ...own, trusted };
+  return own && { ...own, trusted, recorded };
 }

@@ -124,10 +124,13 @@ export interface InlineSkills {
   readonly skills: Workflow["skills"];
   /** Whether the document is the operator's own (workflow-format D64). */
   readonly trusted: boolean;
+  /** True if they come with a record: a bare skill id does not trust them. */
+  readonly recorded?: boolean;
 }
 
 export interface OwnedInline extends InlineSkill {
   readonly trusted: boolean;
+  readonly recorded: boolean;
 }
 
 export interface SkillSource {

@@ -16,6 +16,8 @@ export interface Held {
 interface Trustable {
   readonly level: { readonly trusted: boolean };
   readonly contents: Contents;
+  /** True if a bare id does not count: a record brings it, or the working directory has other files than the commit. */
+  readonly isForeign?: boolean;
 }
 
 export interface OwnedServer extends Trustable {
@@ -37,19 +39,29 @@ export function heldOf(id: string, { code, server }: Held, trust: Trust): Held {
   };
 }
 
-/** By its level, by id, or by an answer that was given to exactly this in this place. */
-export function isTrusted(id: string, { level, contents }: Trustable, { ids, remembered }: Trust): boolean {
-  return level.trusted || ids.has(id) || isRemembered(remembered, id, contents);
+/** Checks the level, the id, the digest, and the answers that were given to exactly this in this place. */
+export function isTrusted(id: string, part: Trustable, trust: Trust): boolean {
+  const { level, contents } = part;
+  if (level.trusted || (trust.ids.has(id) && !needsDigest(part, trust))) return true;
+  const pins = [...(trust.pinned ?? [])].filter((pin) => pin.startsWith(`${id}@`));
+  return pins.some((pin) => pin === `${id}@${contents.digest()}`) || isRemembered(trust.remembered, id, contents);
 }
 
-/** Undefined where nothing is held back. */
-export function describeWithheld(id: string, { code, server }: Held): Withheld | undefined {
-  const parts = [...new Set([code, server].flatMap((part) => (part ? [part.contents] : [])))];
-  if (code !== undefined || server?.config.command !== undefined) {
-    return { reason: "its code is not trusted", remedy: `--trust-skill ${id} lets it run`, parts };
-  }
-  if (server === undefined) return undefined;
-  return { reason: "its server is not trusted", remedy: `--trust-skill ${id} connects it`, parts };
+function needsDigest({ isForeign }: Trustable, { onlyPinned }: Trust): boolean {
+  return isForeign === true || onlyPinned === true;
+}
+
+/** Undefined if nothing is held back. */
+export function describeWithheld(id: string, { code, server }: Held, trust: Trust): Withheld | undefined {
+  const held = [code, server].filter((part) => part !== undefined);
+  if (held.length === 0) return undefined;
+  const parts = [...new Set(held.map(({ contents }) => contents))];
+  const names = held.map((part) => (needsDigest(part, trust) ? `${id}@${part.contents.digest()}` : id));
+  const flags = [...new Set(names)].map((name) => `--trust-skill ${name}`).join(" ");
+  const runs = code !== undefined || server?.config.command !== undefined;
+  return runs
+    ? { reason: "its code is not trusted", remedy: `${flags} lets it run`, parts }
+    : { reason: "its server is not trusted", remedy: `${flags} connects it`, parts };
 }
 
 /** What would happen if nothing were held back, in words. */

@@ -1,5 +1,5 @@
 import type { RunEvent } from "../../core/event/event.ts";
-import { type Operation, planDigest } from "../../core/operation.ts";
+import { type Operation, recordedPlanDigest } from "../../core/operation.ts";
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/plan/standing.ts";
 import { isObject, type Json, type JsonObject } from "../../core/values.ts";
 import { logJson, revealText } from "../inert.ts";
@@ -52,7 +52,7 @@ export function viewPlan({ record, operations, events, outcomes = [] }: Planned)
     return { operation, readAs, now };
   });
   const { run, kind, workflow } = record;
-  return { run, kind, workflow: workflow.name, digest: planDigest(operations), operations: shown };
+  return { run, kind, workflow: workflow.name, digest: recordedPlanDigest(record, operations), operations: shown };
 }
 
 const FEW_SOURCES = 3;
