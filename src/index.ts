@@ -25,6 +25,7 @@ export {
   type ConfigField,
   defineSkill,
   defineTool,
+  type Lack,
   type Logger,
   type RunOutlook,
   type SkillDefinition as Skill,

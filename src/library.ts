@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import type { Project, ProjectOptions } from "./app/library/project.ts";
 import { markedAsOurs } from "./app/runs/stray.ts";
-import { lackingFields, missingConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
+import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import type { SkillDefinition } from "./core/skill.ts";
 import { isObject } from "./core/values.ts";
+import { lookUpIn } from "./loaders/registry/availability.ts";
 import { holdStrays, processDefaults, processHost } from "./process-host.ts";
 
 /** The program as a library: what it takes of its process is taken here, once, when a project is opened. */
@@ -44,6 +45,8 @@ export interface ResolvedSkills<Given> {
     readonly reason: string;
     /** The keys of required config fields without a value; an empty text is none. */
     readonly missing: string[];
+    /** The keys of config fields whose value does not have the declared form. */
+    readonly malformed: string[];
   }[];
 }
 
@@ -65,11 +68,12 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
   );
   const resolved: ResolvedSkills<Given> = { available: [], unavailable: [] };
   for (const skill of skills) {
-    const fields = resolveConfig(skill, overrides, seen);
-    const reason = missingConfig(fields);
-    const lacking = lackingFields(fields);
-    if (reason === undefined) resolved.available.push(skill);
-    else resolved.unavailable.push({ skill, reason, missing: lacking.map(({ key }) => key) });
+    const fields = resolveConfig(skill, overrides, { env: seen, lookUp: lookUpIn(process.cwd()) });
+    const lack = lackOfConfig(fields);
+    const missing = lackingFields(fields).map(({ key }) => key);
+    const malformed = fields.flatMap((field) => (field.malformed ? [field.key] : []));
+    if (!lack) resolved.available.push(skill);
+    else resolved.unavailable.push({ skill, reason: lack.reason, missing, malformed });
   }
   return resolved;
 }

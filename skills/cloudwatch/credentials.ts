@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { keyOf, SkillflowError, type ToolContext } from "skillflow";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { keyOf, type Lack, SkillflowError, type ToolContext } from "skillflow";
 import type { Credentials } from "./signature.ts";
 
 const PACKAGE = "@aws-sdk/credential-providers";
@@ -27,12 +30,53 @@ export async function credentialsOf(
   return providers.fromNodeProviderChain(profile ? { profile } : {})();
 }
 
-const NO_KEYS = `AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and the package ${PACKAGE}, which finds them elsewhere, is not installed beside skillflow`;
+const UNSET = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set";
+const NO_KEYS = `${UNSET}, and the package ${PACKAGE}, which finds credentials elsewhere, is not installed beside skillflow`;
+const SET_KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 
-/** Why nothing can be asked; undefined where it may be. */
-export function lackingCredentials({ config }: Pick<ToolContext, "config">, load = loadProviders): string | undefined {
-  const hasKeys = Boolean(config["AWS_ACCESS_KEY_ID"]?.trim() && config["AWS_SECRET_ACCESS_KEY"]?.trim());
-  return hasKeys || load() ? undefined : NO_KEYS;
+/** Reports why no credentials can be found. Nothing is contacted: a chain of which this machine has a part counts as usable. */
+export function lackingCredentials(
+  { config }: Pick<ToolContext, "config">,
+  { load = loadProviders, env = process.env, exists = existsSync }: Partial<Machine> = {},
+): Lack | undefined {
+  if (config["AWS_ACCESS_KEY_ID"] && config["AWS_SECRET_ACCESS_KEY"]) return undefined;
+  if (!load()) {
+    return { kind: "config_missing", reason: NO_KEYS, fix: `${SET_KEYS}, or npm install ${PACKAGE}` };
+  }
+  if (config["AWS_PROFILE"] || CHAIN.some((name) => env[name])) return undefined;
+  const files = ["config", "credentials"].map((name) => join(env["HOME"] ?? homedir(), ".aws", name));
+  if (files.some(exists) || isInstance(env)) return undefined;
+  const reason = `${UNSET}, and AWS's own chain has no profile, web identity, container or instance to ask`;
+  return { kind: "config_missing", reason, fix: `${SET_KEYS}, or AWS_PROFILE` };
+}
+
+/** What is known of a machine without asking another one. */
+interface Machine {
+  readonly load: () => Providers | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly exists: (path: string) => boolean;
+}
+
+/** Variables by which AWS's own chain finds credentials; it reads them from the process. */
+const CHAIN = [
+  "AWS_PROFILE",
+  "AWS_SHARED_CREDENTIALS_FILE",
+  "AWS_CONFIG_FILE",
+  "AWS_WEB_IDENTITY_TOKEN_FILE",
+  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+  "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+];
+
+/** Reports whether this is an instance of EC2, as its firmware says. */
+function isInstance(env: Machine["env"]): boolean {
+  if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return false;
+  return ["devices/virtual/dmi/id/sys_vendor", "hypervisor/uuid"].some((file) => {
+    try {
+      return /^(?:Amazon EC2|ec2)/i.test(readFileSync(`/sys/${file}`, "utf8"));
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** Beside us, as those who installed us did; never in a checkout. */

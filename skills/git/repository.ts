@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { type Inside, openInside, type RunOutlook, resolveInside, type ToolContext } from "skillflow";
+import { delimiter, join, resolve } from "node:path";
+import { type Inside, type Lack, openInside, type RunOutlook, resolveInside, type ToolContext } from "skillflow";
 import { checkOwn, elsewhere } from "./own-parts.ts";
-import { type Git, type Parts, withGit } from "./run-git.ts";
+import { type Git, type Parts, USUAL_PATH, withGit } from "./run-git.ts";
 
 export interface Repository {
   readonly git: Git;
@@ -41,16 +41,33 @@ async function findParts(wanted: string | undefined, context: ToolContext): Prom
 
 const MOST_NAMES = 5000;
 
-/** Why there is nothing to read in a run: none is configured, the working directory is none, and no text names one. */
-export async function lacksRepository({ config, workDir, texts }: RunOutlook): Promise<string | undefined> {
-  if (config["GIT_REPOSITORY"]) return undefined;
+/** Reports that git is not installed, or that no repository is configured, in the working directory, or named by a text. */
+export async function lacksRepository({ config, workDir, texts }: RunOutlook): Promise<Lack | undefined> {
+  const folders = (config["PATH"] ?? USUAL_PATH).split(delimiter);
+  if (!(await isAny(folders, (folder) => exists(join(folder, "git")))))
+    return { kind: "machine", reason: "the program git is not on the PATH", fix: "install git, or set PATH" };
+  const configured = config["GIT_REPOSITORY"];
+  if (configured) {
+    if (await isRepository(resolve(workDir, configured), ".")) return undefined;
+    const reason = "GIT_REPOSITORY names neither a git repository nor a bundle";
+    return { kind: "config_form", reason, fix: FIX };
+  }
   const words = texts.flatMap((text) => [
     text,
     ...text.split(/[\s"'`()<>,;]+/).map((word) => word.replace(/(?<![.:])[.:]+$/, "")),
   ]);
   const names = [".", ...new Set(words)].filter((name) => name !== "" && name.length <= 500).slice(0, MOST_NAMES);
-  for (const name of names) if (await isRepository(workDir, name)) return undefined;
-  return "the working directory is no git repository, no text of the run names one, and GIT_REPOSITORY is not set";
+  if (await isAny(names, (name) => isRepository(workDir, name))) return undefined;
+  const unnamed = texts.length === 0 ? "" : " no text of the run names one,";
+  const reason = `the working directory is not a git repository,${unnamed} and GIT_REPOSITORY is not set`;
+  return { kind: "machine", reason, fix: FIX };
+}
+
+const FIX = "run in a git repository, or set GIT_REPOSITORY to its directory or a bundle";
+
+async function isAny(texts: readonly string[], fits: (text: string) => Promise<boolean>): Promise<boolean> {
+  for (const text of texts) if (await fits(text)) return true;
+  return false;
 }
 
 async function isRepository(workDir: string, name: string): Promise<boolean> {
@@ -65,7 +82,8 @@ async function isRepository(workDir: string, name: string): Promise<boolean> {
 }
 
 async function checkDirectory(path: string, name: string): Promise<void> {
-  if (!(await exists(join(path, ".git")))) await partsOf(path, name, anyPlace);
+  const inner = join(path, ".git");
+  await partsOf((await exists(inner)) ? await followFile(inner, anyPlace) : path, name, anyPlace);
 }
 
 /** Where a path leads that the repository itself names. */

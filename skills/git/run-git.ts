@@ -25,7 +25,7 @@ export interface GitOptions {
 /** Runs one git command; throws what is wrong when it fails. */
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitOutput>;
 
-const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
+export const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 const USUAL_BYTES = 4 * 1024 * 1024;
 const ERRORS_KEPT = 4096;
 

@@ -37,9 +37,10 @@ export default defineSkill({
       description:
         "The repository's directory or bundle; default: the working directory. The skill is left out of a run that has neither, and whose input and texts name no repository or bundle below the working directory.",
       env: "GIT_REPOSITORY",
+      format: "path",
       secret: false,
     },
-    PATH: { description: "Where the git program is looked for.", env: "PATH", secret: false },
+    PATH: { description: "Where the git program is looked for.", env: "PATH", format: "text", secret: false },
   },
   lacks: lacksRepository,
   tools: [

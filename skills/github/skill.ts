@@ -20,15 +20,18 @@ export default defineSkill({
       description: "A personal access token, or a GitHub App installation token.",
       required: true,
       env: "GITHUB_TOKEN",
+      format: "token",
     },
     GITHUB_API_URL: {
       description: "The REST API's address on GitHub Enterprise Server, such as https://github.example.com/api/v3.",
       env: "GITHUB_API_URL",
+      format: "base_url",
       secret: false,
     },
     GITHUB_REPOSITORY: {
       description: "The repository that is meant when a call names none, as owner/name.",
       env: "GITHUB_REPOSITORY",
+      format: "name",
       secret: false,
     },
   },

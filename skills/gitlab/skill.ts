@@ -21,15 +21,18 @@ export default defineSkill({
         "An access token of a person, a group or a project: the scope read_api reads, the scope api writes issues and comments.",
       required: true,
       env: "GITLAB_TOKEN",
+      format: "token",
     },
     GITLAB_URL: {
       description: "A GitLab of your own, such as https://gitlab.example.com. https://gitlab.com when absent.",
       env: "GITLAB_URL",
+      format: "base_url",
       secret: false,
     },
     GITLAB_PROJECT: {
       description: "The project that is meant when a call names none, as group/name.",
       env: "GITLAB_PROJECT",
+      format: "text",
       secret: false,
     },
   },

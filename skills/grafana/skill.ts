@@ -18,6 +18,7 @@ export default defineSkill({
         "https://example.grafana.net, or where it is served. A Prometheus or Loki behind it answers those skills at /api/datasources/proxy/uid/UID below this address, with this token.",
       required: true,
       env: "GRAFANA_URL",
+      format: "base_url",
       secret: false,
     },
     GRAFANA_TOKEN: {
@@ -25,6 +26,7 @@ export default defineSkill({
         "A service account's token: the role Viewer reads; list_datasources takes the permission datasources:read, get_routing takes alert.notifications:read, silences take alert.silences:create and alert.silences:write.",
       required: true,
       env: "GRAFANA_TOKEN",
+      format: "token",
     },
   },
   probe: describeAccess,

@@ -13,6 +13,7 @@ export default defineSkill({
         "The only hosts that are asked, parted by commas: status.example.com, *.internal.example, 10.0.0.5:8080, https://api.example.com. No key is sent to any.",
       required: true,
       env: "HTTP_HOSTS",
+      format: "host_list",
       secret: false,
     },
   },

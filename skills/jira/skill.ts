@@ -15,6 +15,7 @@ export default defineSkill({
       description: "https://example.atlassian.net, or where your own Jira is.",
       required: true,
       env: "JIRA_BASE_URL",
+      format: "base_url",
       secret: false,
     },
     JIRA_API_TOKEN: {
@@ -22,15 +23,18 @@ export default defineSkill({
         "An API token of the account below (with scopes: read:jira-work, and write:jira-work to write); without an e-mail address a personal access token of a Data Center.",
       required: true,
       env: "JIRA_API_TOKEN",
+      format: "token",
     },
     JIRA_USER_EMAIL: {
       description: "The account's e-mail address, in Atlassian's Cloud; not for a Data Center.",
       env: "JIRA_USER_EMAIL",
+      format: "email",
       secret: false,
     },
     JIRA_PROJECT: {
       description: "The key of the project that a new issue is for when a call names none.",
       env: "JIRA_PROJECT",
+      format: "name",
       secret: false,
     },
   },

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { keyOf, type ToolContext } from "skillflow";
+import { keyOf, type Lack, type ToolContext } from "skillflow";
 import { parse } from "yaml";
 import * as z from "zod";
 
@@ -16,8 +16,26 @@ export interface Place {
 
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-export function isInCluster(): boolean {
+function isInCluster(): boolean {
   return existsSync(`${ACCOUNT}/token`);
+}
+
+/** Reports why no cluster can be reached with this config; nothing is contacted. */
+export function lackingCluster(run: Pick<ToolContext, "config" | "workDir">): Lack | undefined {
+  const isGiven = Boolean(run.config["KUBECONFIG"] || run.config["KUBERNETES_URL"]);
+  if (!isGiven && !isInCluster()) {
+    const reason = "neither KUBECONFIG nor KUBERNETES_URL is set, and this is not a pod";
+    const fix = "set KUBECONFIG to a kubeconfig file, or KUBERNETES_URL and KUBERNETES_TOKEN";
+    return { kind: "config_missing", reason, fix };
+  }
+  try {
+    placeOf(run);
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const fix = run.config["KUBERNETES_URL"] ? "correct KUBERNETES_CA" : "correct the file that KUBECONFIG names";
+    return isGiven ? { kind: "config_form", reason, fix } : { kind: "machine", reason };
+  }
 }
 
 export function placeOf({ config, workDir }: Pick<ToolContext, "config" | "workDir">): Place {

@@ -5,7 +5,7 @@ import { helmTools } from "./helm.ts";
 import { kindTools } from "./kinds.ts";
 import { logTools } from "./logs.ts";
 import { nodeTools } from "./nodes.ts";
-import { isInCluster } from "./place.ts";
+import { lackingCluster } from "./place.ts";
 import { podTools } from "./pods.ts";
 import { usageTools } from "./usage.ts";
 import { workloadTools } from "./workloads.ts";
@@ -21,34 +21,36 @@ export default defineSkill({
       description:
         "The path of a kubeconfig file, whose user has a token or a certificate. Programs that it would run for a token are not run. In a pod its service account is taken without this.",
       env: "KUBECONFIG",
+      format: "file",
       secret: false,
     },
     KUBERNETES_CONTEXT: {
       description: "The context of the kubeconfig file; default its current one.",
       env: "KUBERNETES_CONTEXT",
+      format: "text",
       secret: false,
     },
     KUBERNETES_URL: {
       description: "The API server's address, in place of a kubeconfig file: https://k8s.example.com:6443.",
       env: "KUBERNETES_URL",
+      format: "base_url",
       secret: false,
     },
     KUBERNETES_TOKEN: {
       description:
         "A token of a service account with the cluster role view, and get and list on nodes; list on secrets for Helm's releases alone. In place of the kubeconfig user's where both are given.",
       env: "KUBERNETES_TOKEN",
+      format: "token",
     },
     KUBERNETES_CA: {
       description: "With KUBERNETES_URL: the cluster's certificate authority, as PEM, or the path of such a file.",
       env: "KUBERNETES_CA",
+      format: "text",
       secret: false,
     },
   },
   probe: describeAccess,
-  lacks: async ({ config }) =>
-    config["KUBECONFIG"] || config["KUBERNETES_URL"] || isInCluster()
-      ? undefined
-      : "neither KUBECONFIG nor KUBERNETES_URL is set, and this is no pod",
+  lacks: async (run) => lackingCluster(run),
   tools: [
     ...podTools,
     ...logTools,

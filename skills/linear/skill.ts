@@ -17,10 +17,12 @@ export default defineSkill({
       description: "A personal API key (lin_api_) or an OAuth access token (lin_oauth_).",
       required: true,
       env: "LINEAR_API_KEY",
+      format: "text",
     },
     LINEAR_API_URL: {
       description: "The GraphQL API's address. https://api.linear.app/graphql when absent.",
       env: "LINEAR_API_URL",
+      format: "url",
       secret: false,
     },
   },

@@ -131,6 +131,7 @@ export default defineSkill({
       description:
         "A directory of log files beside the working directory; also one whose name begins with a dot, or a former run's.",
       env: "LOGS_ROOT",
+      format: "directory",
       secret: false,
     },
   },

@@ -15,21 +15,25 @@ export default defineSkill({
       description: "Where /loki/api/v1 is: http://loki:3100, or https://logs-prod-012.grafana.net of Grafana Cloud.",
       required: true,
       env: "LOKI_URL",
+      format: "base_url",
       secret: false,
     },
     LOKI_TOKEN: {
       description: "What lets in, where something is needed: reading is enough, the scope logs:read in Grafana Cloud.",
       env: "LOKI_TOKEN",
+      format: "token",
     },
     LOKI_USERNAME: {
       description:
         "With it the token is the password of basic authentication: in Grafana Cloud the number of the instance.",
       env: "LOKI_USERNAME",
+      format: "token",
       secret: false,
     },
     LOKI_ORG_ID: {
       description: "The tenant, sent as X-Scope-OrgID, where Loki has several.",
       env: "LOKI_ORG_ID",
+      format: "token",
       secret: false,
     },
   },

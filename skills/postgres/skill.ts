@@ -17,10 +17,13 @@ export default defineSkill({
         "postgres://role:password@host:5432/database?sslmode=verify-full, of a role that only reads: SELECT on what it may see, and pg_monitor to see others' statements.",
       required: true,
       env: "POSTGRES_URL",
+      format: "url",
+      schemes: ["postgres", "postgresql"],
     },
     POSTGRES_HIDDEN_COLUMNS: {
       description: "Columns that are never shown, parted by commas: users.email, *.password_hash, audit.events.ip.",
       env: "POSTGRES_HIDDEN_COLUMNS",
+      format: "list",
       secret: false,
     },
   },

@@ -15,22 +15,26 @@ export default defineSkill({
         "Where /api/search is: http://tempo:3200, https://tempo-prod-01.grafana.net/tempo of Grafana Cloud, or below Grafana /api/datasources/proxy/uid/UID.",
       required: true,
       env: "TEMPO_URL",
+      format: "base_url",
       secret: false,
     },
     TEMPO_TOKEN: {
       description:
         "What lets in, where something is needed: reading is enough, the scope traces:read in Grafana Cloud.",
       env: "TEMPO_TOKEN",
+      format: "token",
     },
     TEMPO_USERNAME: {
       description:
         "With it the token is the password of basic authentication: in Grafana Cloud the number of the instance.",
       env: "TEMPO_USERNAME",
+      format: "token",
       secret: false,
     },
     TEMPO_ORG_ID: {
       description: "The tenant, sent as X-Scope-OrgID, where Tempo has several.",
       env: "TEMPO_ORG_ID",
+      format: "token",
       secret: false,
     },
   },

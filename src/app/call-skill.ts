@@ -114,7 +114,7 @@ export interface OfferedSkill {
 
 /**
  * Every available skill, in the order of their ids. Their MCP servers are asked for their tools, and ended again. Warnings
- * tell of servers that cannot be reached, and of code that is not trusted.
+ * report skills that cannot be used, servers that cannot be reached, and code that is not trusted.
  */
 export async function offeredSkills(
   workspace: Workspace,
@@ -134,14 +134,29 @@ export async function offeredSkills(
     signal,
   });
   await close();
-  const lost = [...entries].flatMap(([id, entry]) => (entry?.unavailable ? [`${id}: ${entry.unavailable}`] : []));
+  const lost = [...entries].flatMap(([id, entry]) =>
+    entry?.unavailable ? [`${id}: ${entry.unavailable.reason}`] : [],
+  );
   const offered = [...entries].flatMap(([id, entry]) => {
     return entry && entry.unavailable === undefined
       ? [{ entry, tools: recordSkill(id, entry).tools as readonly ToolDescriptor[] }]
       : [];
   });
   const held = found.flatMap(({ skill, withheld }) => (withheld ? [`${skill.id}: ${withheld}`] : []));
-  return { offered, warnings: [...held, ...warnings, ...lost] };
+  return { offered, warnings: [...held, ...describeOmitted(found), ...warnings, ...lost] };
+}
+
+/** Skills whose variables are simply not set are many, and named together. */
+function describeOmitted(found: readonly SkillEntry[]): string[] {
+  const omitted = found.filter(({ unavailable }) => unavailable && unavailable.kind !== "untrusted");
+  const isUnset = ({ unavailable, isLacking }: SkillEntry) => unavailable?.kind === "config_missing" && !isLacking;
+  const unset = omitted.filter(isUnset).map(({ skill }) => skill.id);
+  return [
+    ...omitted.filter((entry) => !isUnset(entry)).map(({ skill, unavailable: why }) => `${skill.id}: ${why?.reason}`),
+    ...(unset.length > 0
+      ? [`not offered, since config is missing (skillflow doctor shows it): ${unset.join(", ")}`]
+      : []),
+  ];
 }
 
 /** A call of one of the tools for blobs, with input that fits. */

@@ -1,7 +1,7 @@
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isReservedTool } from "../core/own/own-tools.ts";
 import type { Redactor } from "../core/redact/redact.ts";
-import { exposedName, type McpServerConfig, type Skill, type Tool } from "../core/skill.ts";
+import { exposedName, type McpServerConfig, type Skill, type Tool, type Unavailable } from "../core/skill.ts";
 import { cutText, defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection, ServedTool } from "../loaders/mcp/client.ts";
@@ -48,7 +48,7 @@ export interface Connecting {
 export function withoutServers(entries: SkillEntries): SkillEntries {
   const left = [...entries].map(([id, entry]) => {
     const isServed = entry?.skill.mcp !== undefined && entry.unavailable === undefined;
-    return [id, isServed ? withoutServer(entry, UNCONNECTED) : entry] as const;
+    return [id, isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry] as const;
   });
   return new Map(left);
 }
@@ -71,7 +71,7 @@ export async function connectServers(entries: SkillEntries, connecting: Connecti
         void warnings.push(`the MCP server of ${id} ${cutText(connecting.redactor.text(message), MOST_SAID)}`);
       const locked = lockedOf(lock, entry.skill.id);
       const result = await connectSkill(entry, { ...connecting, isLocked: locked !== undefined }, warn);
-      if ("reason" in result) return [id, withoutServer(entry, result.reason)] as const;
+      if ("reason" in result) return [id, withoutServer(entry, { kind: "server", reason: result.reason })] as const;
       connections.push(result);
       const held = locked
         ? holdToLock(result.tools, entry.skill.mcp, locked)
@@ -124,9 +124,9 @@ function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): re
 }
 
 /** Tools of its own stay; a skill that has none is not there. */
-function withoutServer(entry: SkillEntry, reason: string): SkillEntry {
+function withoutServer(entry: SkillEntry, why: Unavailable): SkillEntry {
   const { mcp: _, ...skill } = entry.skill;
-  return skill.tools.length > 0 ? { ...entry, skill, withheld: reason } : { ...entry, unavailable: reason };
+  return skill.tools.length > 0 ? { ...entry, skill, withheld: why.reason } : { ...entry, unavailable: why };
 }
 
 const OFFLINE = "its MCP server is a command, which was not started: the run is offline";

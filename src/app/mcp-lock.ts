@@ -109,5 +109,5 @@ export async function lockServers(
 }
 
 function whyNot({ unavailable, withheld, holdsServer }: SkillEntry): string | undefined {
-  return unavailable ?? (holdsServer ? withheld : undefined);
+  return unavailable?.reason ?? (holdsServer ? withheld : undefined);
 }

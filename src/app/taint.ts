@@ -5,15 +5,20 @@ import { chooseBounds } from "../core/settings/bounds.ts";
 import { findTaint, type Taint } from "../core/taint/taint.ts";
 import { checkToolNames } from "../core/taint/tool-names.ts";
 import type { DeclaredSkill } from "../core/taint/tools.ts";
+import { defined } from "../core/values.ts";
 import { declareSkill } from "../loaders/registry/declared.ts";
 import type { Workspace } from "./host.ts";
 import type { InnerWorkflow, InnerWorkflows } from "./runs/inner.ts";
-import { gatherAll } from "./skills/entries.ts";
+import { gatherAll, type SkillEntries } from "./skills/entries.ts";
 import { configFiles, type InlineSkills } from "./workspace.ts";
 
 /** The taint of a workflow as it would be run here, with the skills that there are; no server is connected for it. */
 export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise<Taint> {
-  return taintWith(workspace, flatWorkflow(read.workflow, read.inner), await declaredSkills(workspace, read));
+  return taintWith(
+    workspace,
+    flatWorkflow(read.workflow, read.inner),
+    declareAll(await gatherAll(workspace.skills, [...read.inner.values(), read])),
+  );
 }
 
 /** A workflow, and those that its nodes run. */
@@ -28,9 +33,14 @@ export async function skillProblems(
   workspace: Workspace,
   read: ReadWorkflow & Pick<InnerWorkflow, "place">,
 ): Promise<readonly Finding[]> {
-  const skills = await declaredSkills(workspace, read);
+  const gathered = await gatherAll(workspace.skills, [...read.inner.values(), read]);
+  const skills = declareAll(gathered);
   const flat = flatWorkflow(read.workflow, read.inner);
-  const found = [...checkToolNames(flat, skills), ...taintWith(workspace, flat, skills).findings];
+  const found = [
+    ...configProblems(flat, gathered),
+    ...checkToolNames(flat, skills),
+    ...taintWith(workspace, flat, skills).findings,
+  ];
   return found.flatMap((finding) => placeInside(read, finding));
 }
 
@@ -47,8 +57,20 @@ function placeInside(read: ReadWorkflow & Pick<InnerWorkflow, "place">, finding:
 
 type DeclaredSkills = ReadonlyMap<string, DeclaredSkill>;
 
-async function declaredSkills({ skills }: Workspace, read: ReadWorkflow): Promise<DeclaredSkills> {
-  const gathered = await gatherAll(skills, [...read.inner.values(), read]);
+/** Reports config values of the wrong form, at the first node that lists their skill. Values may still be missing here. */
+function configProblems({ nodes }: Pick<Workflow, "nodes">, gathered: SkillEntries): Finding[] {
+  return [...gathered].flatMap(([id, entry]): Finding[] => {
+    const { unavailable, fields = [] } = entry ?? {};
+    const isMalformed = unavailable?.kind === "config_form" || fields.some(({ malformed }) => malformed);
+    if (!unavailable || !isMalformed) return [];
+    const [node, listed] = Object.entries(nodes).find(([, { skills = [] }]) => skills.includes(id)) ?? [];
+    const path = node === undefined ? [] : ["nodes", node, "skills", listed?.skills?.indexOf(id) ?? 0];
+    const message = `skill "${id}" cannot be used: ${unavailable.reason}`;
+    return [{ severity: "warning", code: "SKILL_CONFIG_FORM", path, message, ...defined("hint", unavailable.fix) }];
+  });
+}
+
+function declareAll(gathered: SkillEntries): DeclaredSkills {
   return new Map([...gathered].flatMap(([id, entry]) => (entry ? [[id, declareSkill(id, entry)] as const] : [])));
 }
 

@@ -71,6 +71,12 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
   };
 }
 
+const NO_DEFINE_TOOL = {
+  kind: "disabled",
+  reason: "needs --allow-define-tool",
+  fix: "pass --allow-define-tool",
+} as const;
+
 interface Chosen {
   readonly choices: SkillChoices;
   readonly levels: readonly SkillLevel[];
@@ -84,7 +90,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
     given: options.given ?? [],
     own: [
       { skill: codeSkill(() => found), unavailable: undefined },
-      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : "needs --allow-define-tool" },
+      { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : NO_DEFINE_TOOL },
     ],
     levels,
     servers: choices.servers,

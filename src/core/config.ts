@@ -1,8 +1,9 @@
 import * as z from "zod";
+import { hasForm, type LookUp, wantedOf } from "./config-format.ts";
 import { workflowLimitsSchema } from "./document/limits.ts";
 import { mcpServerSchema } from "./document/mcp-server.ts";
 import { SkillflowError } from "./errors.ts";
-import type { ConfigField, Skill, Tool } from "./skill.ts";
+import type { ConfigField, Lack, Skill, Tool } from "./skill.ts";
 import { type Fitting, isObject, lazy } from "./values.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */
@@ -104,25 +105,32 @@ export const BASE_VARIABLES: readonly string[] = ["PATH", "HOME", "LANG", "TMPDI
 export interface ResolvedField {
   readonly key: string;
   readonly field: ConfigField;
-  /** Undefined while unresolved; an empty string is unresolved (D26). */
+  /** Undefined while unresolved; an empty string is unresolved. */
   readonly value: string | undefined;
   readonly from: "override" | "environment" | undefined;
-  /** Something was given, and it was empty. */
+  /** A value was given, and it was empty, or of a declared form and only white space. */
   readonly empty: boolean;
+  /** The value does not have the declared form. */
+  readonly malformed: boolean;
 }
 
-/** S2: the explicit override, by `skill.key` or by the key alone, else the variable named by `env`. */
+/**
+ * Resolves each field: the explicit override, by `skill.key` or by the key alone, else the variable named by `env`. White
+ * space around a value is removed if the field declares a form.
+ */
 export function resolveConfig(
   skill: Pick<Skill, "id" | "config">,
   overrides: ReadonlyMap<string, string>,
-  env: Environment,
+  { env, lookUp }: { readonly env: Environment; readonly lookUp: LookUp },
 ): readonly ResolvedField[] {
   return Object.entries(skill.config).map(([key, field]) => {
     const override = overrides.get(`${skill.id}.${key}`) ?? overrides.get(key);
     const given = override ?? (field.env === undefined ? undefined : env[field.env]);
-    const value = given === "" ? undefined : given;
+    const trimmed = field.format === undefined ? given : given?.trim();
+    const value = trimmed === "" ? undefined : trimmed;
     const source = override === undefined ? "environment" : "override";
-    return { key, field, value, from: value === undefined ? undefined : source, empty: given === "" };
+    const malformed = value !== undefined && !hasForm(value, field, lookUp);
+    return { key, field, value, from: value === undefined ? undefined : source, empty: trimmed === "", malformed };
   });
 }
 
@@ -144,13 +152,30 @@ export function refuseAmbiguous(
   }
 }
 
-/** Why a skill is unavailable (S3); undefined when it is available. */
-export function missingConfig(fields: readonly ResolvedField[]): string | undefined {
+/** Reports what is wrong with a skill's config; undefined if the skill can be used. No value is shown, since it may be a secret. */
+export function lackOfConfig(fields: readonly ResolvedField[]): Lack | undefined {
   const missing = lackingFields(fields);
-  return missing.length === 0 ? undefined : missing.map((field) => describeLack(field, fields)).join("; ");
+  const malformed = fields.filter((field) => field.malformed);
+  if (missing.length + malformed.length === 0) return undefined;
+  const wrong = malformed.map((field) => `${nameOf(field)} is not ${wantedOf(field.field)}`);
+  return {
+    kind: missing.length > 0 ? "config_missing" : "config_form",
+    reason: [...missing.map((field) => describeLack(field, fields)), ...wrong].join("; "),
+    fix: [...missing, ...malformed].map(fixOf).join("; "),
+  };
 }
 
-/** Required fields without a value that no other field stands in for. */
+function fixOf(resolved: ResolvedField): string {
+  const { field, malformed } = resolved;
+  const change = malformed ? `set ${nameOf(resolved)} to ${wantedOf(field)}` : `set ${nameOf(resolved)}`;
+  return `${change}${malformed && !field.required ? ", or unset it" : ""} (${field.description})`;
+}
+
+function nameOf({ key, field }: ResolvedField): string {
+  return field.env ?? key;
+}
+
+/** Required fields without a value, unless the field that replaces them has one. */
 export function lackingFields(fields: readonly ResolvedField[]): readonly ResolvedField[] {
   const isSet = (wanted: string | undefined) => fields.some(({ key, value }) => key === wanted && value !== undefined);
   return fields.filter(({ field, value }) => field.required && value === undefined && !isSet(field.unless));
@@ -158,7 +183,7 @@ export function lackingFields(fields: readonly ResolvedField[]): readonly Resolv
 
 function describeLack(lacking: ResolvedField, fields: readonly ResolvedField[]): string {
   const other = fields.find(({ key }) => key === lacking.field.unless);
-  return other ? `${describeMissing(lacking)}, nor is ${other.field.env ?? other.key}` : describeMissing(lacking);
+  return other ? `${describeMissing(lacking)}, nor is ${nameOf(other)}` : describeMissing(lacking);
 }
 
 /** Why one tool of an available skill is left out; undefined when it is offered. */

@@ -1,5 +1,6 @@
 import type { ZodType, z } from "zod";
 import type { BlobInfo, Blobs } from "./blobs.ts";
+import type { ConfigForm } from "./config-format.ts";
 import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "./errors.ts";
 import { sha256 } from "./sha256.ts";
 import type { InferredInput, Json, JsonSchema } from "./values.ts";
@@ -44,7 +45,7 @@ export const FORMATS = [
 export type Format = (typeof FORMATS)[number];
 export type SkillKind = "instruction" | "tools" | "action" | "contract";
 
-export interface ConfigField {
+export interface ConfigField extends ConfigForm {
   readonly description: string;
   /** Unresolved: the skill is unavailable. Default false. */
   readonly required?: boolean;
@@ -55,6 +56,34 @@ export interface ConfigField {
   /** Default true: the value is redacted everywhere. False for addresses and names that people need to read. */
   readonly secret?: boolean;
 }
+
+/** Why a skill cannot be used, by kind. */
+export const UNAVAILABLE_KINDS = [
+  "config_missing",
+  "config_form",
+  "machine",
+  "disabled",
+  "untrusted",
+  "server",
+  "unconnected",
+  "invalid",
+  "unknown",
+] as const;
+
+/**
+ * Why a skill cannot be used: `config_missing` and `config_form` (a required value is missing, a value has the wrong form),
+ * `machine` (the machine or working directory lacks something), `disabled` (by config or a missing flag), `untrusted`, `server`
+ * (its MCP server cannot be used), `unconnected` (a dry run connects no servers), `invalid` (its files cannot be used), `unknown` (no skill has this id).
+ */
+export interface Unavailable {
+  readonly kind: (typeof UNAVAILABLE_KINDS)[number];
+  readonly reason: string;
+  /** What to do about it. */
+  readonly fix?: string;
+}
+
+/** What a skill lacks on this machine or in a run. */
+export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" };
 
 export interface McpServerConfig extends ToolReach {
   readonly type?: "stdio" | "http";
@@ -158,13 +187,16 @@ export interface Skill {
   readonly version?: string;
   /** One read-only call that shows whether the config works (`doctor --live`); throws what is wrong, may say what it saw. */
   readonly probe?: (context: ToolContext) => Promise<string | undefined>;
-  /** Asked before a run starts: why the skill is of no use in it and is left out, as is said then; else undefined. */
-  readonly lacks?: (run: RunOutlook) => Promise<string | undefined>;
+  /**
+   * Reports why the skill is of no use on this machine or in a run; undefined if it can be used. A string counts as kind
+   * `machine`. Called when skills are listed and before a run starts; must not contact other machines.
+   */
+  readonly lacks?: (run: RunOutlook) => Promise<Lack | string | undefined>;
 }
 
 /** What a skill may know of a run that is about to start. */
 export interface RunOutlook extends Pick<ToolContext, "config" | "workDir"> {
-  /** The texts of the run's input, and of the instructions, rules and context of its nodes. */
+  /** The texts of the run's input, and of the instructions, rules and context of its nodes. Empty when skills are listed. */
   readonly texts: readonly string[];
 }
 

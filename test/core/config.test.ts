@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { configValues, isSecretName, missingConfig, resolveConfig, secretValues } from "../../src/core/config.ts";
+import { configValues, isSecretName, lackOfConfig, resolveConfig, secretValues } from "../../src/core/config.ts";
+import type { LookUp } from "../../src/core/config-format.ts";
 import type { ConfigField } from "../../src/core/skill.ts";
 
 const field = (parts: Partial<ConfigField> = {}): ConfigField => ({ description: "d", ...parts });
+const places: Readonly<Record<string, ReturnType<LookUp>>> = { "/f": "file", "/d": "directory", "/x": "unreadable" };
+const lookUp: LookUp = (path) => places[path] ?? "none";
 const resolve = (config: Record<string, ConfigField>, env = {}, overrides: Record<string, string> = {}) =>
-  resolveConfig({ id: "desk", config }, new Map(Object.entries(overrides)), env);
+  resolveConfig({ id: "desk", config }, new Map(Object.entries(overrides)), { env, lookUp });
+const missingConfig = (fields: ReturnType<typeof resolve>) => lackOfConfig(fields)?.reason;
 
 describe("where a value comes from (S2)", () => {
   const config = { TOKEN: field({ env: "THE_TOKEN", required: true }) };
@@ -49,6 +53,85 @@ describe("where a value comes from (S2)", () => {
 
   test("names that objects already have are not found where nobody set them", () => {
     expect(missingConfig(resolve({ toString: field({ env: "NOPE", required: true }) }))).toBe("NOPE is not set");
+  });
+});
+
+describe("a declared form", () => {
+  const good: [ConfigField["format"], string[]][] = [
+    ["text", ["any text", "a, b"]],
+    ["name", ["eu-west-1", "owner/name", "é"]],
+    ["token", ["glsa_a.b=", " t\n"]],
+    ["integer", ["0", "-12", " 7 "]],
+    ["url", ["http://a", "https://hooks.example.com/T0/B0?x=1"]],
+    ["base_url", ["http://[::1]:9090/api", "https://example.com/"]],
+    ["host", ["datadoghq.eu", "127.0.0.1:80"]],
+    ["host_list", ["a.example", "*.example.com, https://b.example/ 10.0.0.5:8080,", "[::1]:80", "my_host"]],
+    ["list", ["a", "a,b", "a b"]],
+    ["email", ["a@b.example", "Ops <ops@b.example>"]],
+    ["email_list", ["a@b.example", "a@b.example, Ops <ops@b.example>"]],
+    ["file", ["/f"]],
+    ["directory", ["/d"]],
+    ["path", ["/f", "/d"]],
+  ];
+  const bad: [ConfigField["format"], string[]][] = [
+    ["name", ["a b", "a\u0000b"]],
+    ["token", ["a b", "tökn", "a\nb"]],
+    ["integer", ["1.5", "ten", "1e3", "9".repeat(400)]],
+    ["url", ["foo", "ftp://a", "http://", "https://u:p@a", "https://a b"]],
+    ["base_url", ["abc", "https://a/?x=1", "https://a/#x"]],
+    ["host", ["https://a", "a/b", "", "*"]],
+    ["host_list", [",,", "a.example,b/c", "*.com/", "*", "x y:port"]],
+    ["list", [",", " , ,"]],
+    ["email", ["a", "a@", "@b", "a b@c", "<a@b"]],
+    ["email_list", ["a@b.example,", "a@b.example;c"]],
+    ["file", ["/d", "/x", "/gone"]],
+    ["directory", ["/f", "/gone"]],
+    ["path", ["/x", "/gone"]],
+  ];
+  const lackOf = (format: ConfigField["format"], value: string) =>
+    lackOfConfig(resolve({ A: field({ env: "A", required: true, format }) }, { A: value }));
+
+  test.each(good)("%s accepts %j", (format, values) => {
+    for (const value of values) expect([value, lackOf(format, value)]).toEqual([value, undefined]);
+  });
+
+  test.each(bad)("%s refuses %j, and shows no value", (format, values) => {
+    for (const value of values) {
+      const lack = lackOf(format, value);
+      expect([value, lack?.kind]).toEqual([value, value.trim() === "" ? "config_missing" : "config_form"]);
+      expect(lack?.reason).toMatch(/^A is (?:not |set but empty)/);
+      if (value.length > 3) expect(JSON.stringify(lack)).not.toContain(value);
+    }
+  });
+
+  test("may be a URL of other schemes, which may hold a password", () => {
+    const config = { A: field({ env: "A", format: "url", schemes: ["postgres", "postgresql"] }) };
+    expect(lackOfConfig(resolve(config, { A: "postgres://u:p@h/db" }))).toBeUndefined();
+    expect(lackOfConfig(resolve(config, { A: "https://h/db" }))).toMatchObject({
+      kind: "config_form",
+      reason: "A is not a URL that begins with postgres:// or postgresql://",
+      fix: "set A to a URL that begins with postgres:// or postgresql://, or unset it (d)",
+    });
+  });
+
+  test("makes white space around a value not count, and white space alone no value", () => {
+    const fields = resolve(
+      {
+        A: field({ env: "A", required: true, format: "token" }),
+        B: field({ env: "B", required: true, format: "text" }),
+      },
+      { A: "secret\n", B: " \t" },
+    );
+    expect(configValues(fields)).toEqual({ A: "secret" });
+    expect(lackOfConfig(fields)).toMatchObject({ kind: "config_missing", reason: "B is set but empty" });
+  });
+
+  test("names every field, those that are missing first", () => {
+    const config = { A: field({ env: "A", format: "url" }), B: field({ env: "B", required: true }) };
+    expect(lackOfConfig(resolve(config, { A: "foo" }))).toMatchObject({
+      kind: "config_missing",
+      reason: "B is not set; A is not an http or https URL without a user name and password",
+    });
   });
 });
 

@@ -703,7 +703,7 @@ describe("resolving skills", () => {
     expect(resolveSkills([pager], { config: { PAGER_TOKEN: "x" }, env: {} }).available).toEqual([pager]);
     expect(resolveSkills([pager], { config: { PAGER_TOKEN: "" }, env: { PAGER_TOKEN: "x" } })).toEqual({
       available: [],
-      unavailable: [{ skill: pager, reason: "PAGER_TOKEN is set but empty", missing: ["PAGER_TOKEN"] }],
+      unavailable: [{ skill: pager, reason: "PAGER_TOKEN is set but empty", missing: ["PAGER_TOKEN"], malformed: [] }],
     });
   });
 

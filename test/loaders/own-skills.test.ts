@@ -36,7 +36,7 @@ describe("names that are skillflow's own", () => {
     const code = `export default { id: "read", name: "Read", description: "d", category: "general", config: {},
       tools: [{ name: "skill", description: "s", input_schema: { type: "object" }, effect: "read", handler: () => 1 }] };`;
     const found = await open(makeFolder({ "builtin/read/skill.js": code })).find("read");
-    expect(found?.unavailable).toContain("offered as read_skill, which is the name of a tool of skillflow itself");
+    expect(found?.unavailable?.reason).toContain("offered as read_skill, which is the name of a tool of skillflow itself");
   });
 });
 
@@ -102,13 +102,16 @@ describe("a tool with a name of skillflow's own", () => {
 });
 
 describe("a skill that the program itself carries out", () => {
-  const maker = { skill: toolMakerSkill(), unavailable: "needs --allow-define-tool" };
+  const maker = {
+    skill: toolMakerSkill(),
+    unavailable: { kind: "disabled", reason: "needs --allow-define-tool" },
+  } as const;
 
   test("is always there, and says why it is kept away", async () => {
     const set = open(makeFolder(), { own: [maker] });
     expect([...set.ids]).toEqual(["tool-maker"]);
     expect(await set.find("tool-maker")).toMatchObject({
-      unavailable: "needs --allow-define-tool",
+      unavailable: { kind: "disabled", reason: "needs --allow-define-tool" },
       source: { kind: "builtin", path: null },
       shadows: [],
     });

@@ -219,7 +219,7 @@ describe("a set of skills", () => {
       'name = "a.b"\nversion = "1.0.0"\ndescription = "d"\nkind = "instruction"\n[permissions]\nsecrets = ["A", "B"]\n',
     );
     write("own/p/SKILL.md", "---\nname: A\nshort_description: s\n---\nText.");
-    expect((await open(["own"], { env: { A: "1" } }).find("a.b"))?.unavailable).toBe("B is not set");
+    expect((await open(["own"], { env: { A: "1" } }).find("a.b"))?.unavailable?.reason).toBe("B is not set");
     expect((await open(["own"], { env: { A: "1", B: "2" } }).find("a.b"))?.unavailable).toBeUndefined();
   });
 
@@ -439,7 +439,7 @@ describe("a set of skills", () => {
   ])("%s decides whether a skill is available (S2, S3)", async (_, options, reason) => {
     builtin("gh");
     const found = await open([], options).find("gh");
-    expect(found?.unavailable).toBe(reason);
+    expect(found?.unavailable?.reason).toBe(reason);
     expect(recordSkill("gh", found)).toMatchObject({
       available: reason === undefined,
       tools: { length: reason === undefined ? 2 : 0 },
@@ -465,7 +465,7 @@ describe("a set of skills", () => {
 
   test("a skill with neither tools nor instruction is unavailable (S1)", async () => {
     skill("own/x", "name: x", "");
-    expect((await open(["own"]).find("x"))?.unavailable).toBe("it has neither tools nor an instruction");
+    expect((await open(["own"]).find("x"))?.unavailable?.reason).toBe("it has neither tools nor an instruction");
   });
 
   test("a file beside the built-in skills is no skill", async () => {

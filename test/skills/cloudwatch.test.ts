@@ -126,8 +126,27 @@ describe("a request to cloudwatch", () => {
   });
 
   it("cannot be made without keys and without AWS's package, which is said before a run", () => {
-    expect(lackingCredentials({ config: {} }, () => undefined)).toMatch(/^AWS_ACCESS_KEY_ID and .* not installed/);
-    expect(lackingCredentials({ config: configFor("") }, () => undefined)).toBeUndefined();
+    const load = () => undefined;
+    expect(lackingCredentials({ config: {} }, { load })).toMatchObject({
+      kind: "config_missing",
+      reason: expect.stringMatching(/^AWS_ACCESS_KEY_ID and .* not installed/),
+    });
+    expect(lackingCredentials({ config: configFor("") }, { load })).toBeUndefined();
+  });
+
+  it("cannot be made where nothing of AWS's own chain is found", () => {
+    const providers = { fromNodeProviderChain: () => async () => ({ accessKeyId: "", secretAccessKey: "" }) };
+    const machine = { load: () => providers, env: { AWS_EC2_METADATA_DISABLED: "true", HOME: "/home/me" } };
+    const lackOf = (config: Record<string, string>, more = {}, files: readonly string[] = []) =>
+      lackingCredentials(
+        { config },
+        { ...machine, env: { ...machine.env, ...more }, exists: (p) => files.includes(p) },
+      );
+    expect(lackOf({ AWS_ACCESS_KEY_ID: "half" })?.reason).toMatch(/no profile, web identity, container or instance/);
+    expect(lackOf({ AWS_PROFILE: "ops" })).toBeUndefined();
+    expect(lackOf({}, { AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/token" })).toBeUndefined();
+    expect(lackOf({}, { AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://169.254.170.23/v1" })).toBeUndefined();
+    expect(lackOf({}, {}, ["/home/me/.aws/config"])).toBeUndefined();
   });
 });
 

@@ -246,8 +246,13 @@ users:
 
   it("is what the skill wants, an address, or to be in a pod", async () => {
     const outlook = { workDir: folder, texts: [] };
-    expect(await kubernetes.lacks?.({ ...outlook, config: {} })).toMatch(/neither KUBECONFIG nor KUBERNETES_URL/);
-    expect(await kubernetes.lacks?.({ ...outlook, config: { KUBECONFIG: "x" } })).toBeUndefined();
+    const lackOf = (config: Record<string, string>) => kubernetes.lacks?.({ ...outlook, config });
+    expect(await lackOf({})).toMatchObject({
+      kind: "config_missing",
+      reason: expect.stringMatching(/^neither KUBECONFIG nor KUBERNETES_URL/),
+    });
+    expect(await lackOf({ KUBECONFIG: "absent" })).toMatchObject({ kind: "config_form" });
+    expect(await lackOf({ KUBERNETES_URL: "https://k8s.example" })).toBeUndefined();
   });
 });
 

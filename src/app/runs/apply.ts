@@ -210,12 +210,12 @@ function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation): stri
   if (!entry) return "no skill has this id";
   if (skill === EXECUTOR && entry.holdsScripts) return `its scripts are not trusted: --trust-skill ${entry.skill.id}`;
   const declared = entry.skill.tools.find(({ name }) => name === tool);
-  return entry.unavailable ?? entry.withheld ?? (declared && missingForTool(declared, entry.fields));
+  return entry.unavailable?.reason ?? entry.withheld ?? (declared && missingForTool(declared, entry.fields));
 }
 
 function refuseUnreached(entries: SkillEntries): void {
   for (const [id, entry] of entries) {
-    const reason = entry?.unavailable ?? entry?.withheld;
+    const reason = entry?.unavailable?.reason ?? entry?.withheld;
     if (reason === undefined) continue;
     throw new SkillflowError("server.failed", `the plan needs the skill ${id}: ${reason}`, {
       hint: "nothing was applied: apply again when it can be reached",

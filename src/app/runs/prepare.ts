@@ -106,8 +106,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
     ...defined("fingerprint", request.cooling?.fingerprint),
   });
   const memory = remembers ? await recallMemory(workspace, { ...read, inner, input, coolsDown, fingerprint }) : {};
-  const gathered = await leaveOutUseless(reach.gathered, workspace.host.cwd, { input: read.input, sources });
-  const opening = { ...read, ...reach, gathered, limitMs: settings.limits.timeout_ms };
+  const opening = { ...read, ...reach, sources, limitMs: settings.limits.timeout_ms };
   const connect = memory.skipped ? undefined : request.connect;
   const opened = await openServers(workspace.host, opening, { choices, connect });
   const entries = request.stage?.(opened.entries, settings.writes) ?? opened.entries;
@@ -199,7 +198,7 @@ function unrunnable(document: WorkflowDocument, diagnostics: readonly Diagnostic
 export async function gatherReach(
   workspace: Workspace,
   { workflow, input, inline, inner }: Pick<Read, "workflow" | "input" | "inline" | "inner">,
-  { requireSkills: isStrict, writes }: Pick<RunChoices, "requireSkills" | "writes">,
+  { writes }: Pick<RunChoices, "writes">,
 ) {
   const { host, skills } = workspace;
   const set = isDryRun(input) ? skills.unconnected() : skills;
@@ -207,7 +206,6 @@ export async function gatherReach(
   const gathered = writes === "plan" ? plannableSkills(found) : found;
   const secrets = secretsOf(host.env, await reachedSkills(skills, gathered), workspace);
   const redactor = runRedactor(secrets, workflow);
-  if (isStrict) requireSkills(workflow, gathered);
   return { gathered, secrets, redactor };
 }
 
@@ -281,6 +279,7 @@ interface OpenedServers {
 interface Opening {
   readonly workflow: Workflow;
   readonly input: JsonObject;
+  readonly sources: RunRecord["sources"];
   readonly gathered: SkillEntries;
   readonly redactor: Redactor;
   /** The run's time, if it has a limit. */
@@ -289,12 +288,15 @@ interface Opening {
   readonly stored?: StoredRun;
 }
 
-/** The skills with the tools of their MCP servers, which run until `close`; a dry run connects none (trust 6). */
+/** Returns the usable skills with the tools of their MCP servers, which run until `close`. A dry run connects none. */
 export async function openServers(
   host: Host,
-  { workflow, input, gathered, redactor, limitMs, stored }: Opening,
+  { workflow, redactor, limitMs, stored, ...given }: Opening,
   { choices, connect }: Pick<RunRequest, "choices" | "connect">,
 ): Promise<OpenedServers> {
+  const { input } = given;
+  const gathered = await leaveOutUseless(given.gathered, host.cwd, given);
+  if (choices.requireSkills) requireSkills(workflow, gathered);
   const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
   if (isDryRun(input)) return { entries: withoutServers(gathered), ...unopened };
   if (!connect) return { entries: gathered, ...unopened };

@@ -8,7 +8,6 @@ import { recordSkill } from "../../loaders/registry/entry.ts";
 import { recordedSkills } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { openServing, ownPrefixes } from "../models.ts";
-import { leaveOutUseless } from "../skills/useful.ts";
 import { configFiles } from "../workspace.ts";
 import { type FinishedRun, resumeRun, settleRun, startRun, type Watch } from "./drive.ts";
 import { recordedInner } from "./inner.ts";
@@ -68,8 +67,7 @@ async function prepareQueued(
   });
   checkModels(settings.model, workflow, host.env, ownPrefixes(workspace));
   const serving = await openServing(settings.model, workspace);
-  const useful = await leaveOutUseless(gathered, host.cwd, { input, sources });
-  const opening = { workflow, input, gathered: useful, redactor, limitMs: settings.limits.timeout_ms };
+  const opening = { workflow, input, sources, gathered, redactor, limitMs: settings.limits.timeout_ms };
   const { entries, ...servers } = await openServers(host, opening, { choices, connect });
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));
   const warnings = [

@@ -52,7 +52,7 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   const { record, events } = stored;
   const { host } = workspace;
   const { choices } = request;
-  const { workflow, input } = record;
+  const { workflow, input, sources } = record;
   const wanted = { workflow, input, inline: recordedSkills(workflow), inner: recordedInner(record) };
   const recorded = recordedSettings(record.settings, events);
   const { model, limits, writes } = {
@@ -66,7 +66,7 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, { ...choices, writes });
   checkModels(model, workflow, host.env, ownPrefixes(workspace));
   const serving = request.serving ?? (await openServing(model, workspace));
-  const opening = { workflow, input, gathered, redactor, limitMs: limits.timeout_ms, stored };
+  const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
   const unknown = unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
   return {

@@ -41,7 +41,7 @@ export function skillWarnings(skills: RunRecord["skills"]): string[] {
 
 /** What lacks its config and plans nonetheless: whoever reads the run knows what was not looked at (fine-print T9). */
 export function plannableWarnings(entries: SkillEntries): string[] {
-  const named = [...entries].flatMap(([id, entry]) => (entry?.plannable ? [`${id} (${entry.plannable})`] : []));
+  const named = [...entries].flatMap(([id, entry]) => (entry?.plannable ? [`${id} (${entry.plannable.reason})`] : []));
   return named.length === 0 ? [] : [`skills that read nothing, as their writes are planned alone: ${named.join(", ")}`];
 }
 

@@ -1,4 +1,4 @@
-import { missingConfig } from "../../core/config.ts";
+import { lackOfConfig } from "../../core/config.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { SkillEntries } from "./entries.ts";
 
@@ -12,8 +12,7 @@ export function plannableSkills(entries: SkillEntries): SkillEntries {
 
 function plannable(entry: SkillEntry): SkillEntry {
   const { skill, unavailable, fields } = entry;
-  const missing = missingConfig(fields);
-  if (unavailable !== undefined && unavailable !== missing) return entry;
+  if (unavailable !== undefined && unavailable.kind !== lackOfConfig(fields)?.kind) return entry;
   const writes = skill.tools.filter(({ effect }) => effect === "write").map((tool) => ({ ...tool, needs: [] }));
   if (unavailable === undefined) {
     const tools = skill.tools.map((tool) => writes.find(({ name }) => name === tool.name) ?? tool);

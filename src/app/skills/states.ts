@@ -1,5 +1,5 @@
-import { lackingFields, missingForTool } from "../../core/config.ts";
-import { exposedName } from "../../core/skill.ts";
+import { missingForTool } from "../../core/config.ts";
+import { exposedName, type Unavailable } from "../../core/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { Workspace } from "../host.ts";
 
@@ -9,9 +9,11 @@ export interface SkillState {
   /**
    * `configured`: it needs config, which is there; `available`: it needs none, or was asked and answered;
    * `plannable`: required config is missing for all but writes that are planned;
-   * `not_configured`: required config is missing; `unavailable`: something else keeps it away.
+   * `not_configured`: required config is missing, or a value has the wrong form; `unavailable`: something else keeps it away.
    */
   readonly state: "plannable" | "not_configured" | "configured" | "available" | "unavailable";
+  /** Why it cannot be used, by kind; absent if it can, or only its planned writes can. */
+  readonly cause?: Unavailable["kind"];
   /** Why it cannot be used, or what of it is held back; null where nothing is to be said. */
   readonly reason: string | null;
   /** What to do about it; null where nothing is to be done. */
@@ -41,7 +43,7 @@ export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
 
 /** Why a skill, or the part of it that waits for trust, cannot be used. */
 export function faultOf({ unavailable, withheld }: SkillEntry): string | undefined {
-  return unavailable ?? withheld;
+  return unavailable?.reason ?? withheld;
 }
 
 /** What is said of a skill whose scripts wait for trust. */
@@ -49,9 +51,12 @@ export const HELD_SCRIPTS = "its scripts are not trusted";
 
 /** Undefined is what nobody declares; `nodes` are those that list it. */
 export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: readonly string[]): SkillState {
-  if (!entry) return { id, state: "unavailable", reason: "no skill has this id", fix: "skillflow skills list", nodes };
+  if (!entry) {
+    const reason = "no skill has this id";
+    return { id, state: "unavailable", cause: "unknown", reason, fix: "skillflow skills list", nodes };
+  }
   const { unavailable, withheld, holdsScripts, fields, plannable } = entry;
-  if (plannable !== undefined) return { id, state: "plannable", reason: plannable, fix: fixOf(entry), nodes };
+  if (plannable) return { id, state: "plannable", reason: plannable.reason, fix: plannable.fix ?? null, nodes };
   const reason = faultOf(entry) ?? (holdsScripts ? HELD_SCRIPTS : null);
   const trust = withheld !== undefined || holdsScripts ? `--trust-skill ${id}` : null;
   if (unavailable === undefined) {
@@ -64,22 +69,15 @@ export function examineSkill(id: string, entry: SkillEntry | undefined, nodes: r
       tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
     };
   }
-  const fix = fixOf(entry);
+  const { kind } = unavailable;
   return {
     id,
-    state: fix === null ? "unavailable" : "not_configured",
+    state: kind === "config_missing" || kind === "config_form" ? "not_configured" : "unavailable",
+    cause: kind,
     reason,
-    fix: fix ?? (withheld === undefined ? null : trust),
+    fix: unavailable.fix ?? (withheld === undefined ? null : trust),
     nodes,
   };
-}
-
-function fixOf({ fields }: SkillEntry): string | null {
-  return (
-    lackingFields(fields)
-      .map(({ key, field }) => `set ${field.env ?? key} (${field.description})`)
-      .join("; ") || null
-  );
 }
 
 function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolState {

@@ -47,7 +47,9 @@ function stageSkill(id: string, entry: SkillEntry, props: Props): SkillEntry | u
   }
   const played = { ...entry, skill: { ...rest, tools: answered }, fields: [], scripts: undefined, holdsScripts: false };
   const missing = skill.id === TOOL_MAKER ? NOT_PLAYED : known ? reasonIn(known) : reasonNow(entry, names, props);
-  return missing === undefined ? there(played) : { ...played, unavailable: missing };
+  return missing === undefined
+    ? there(played)
+    : { ...played, unavailable: { kind: "config_missing", reason: missing } };
 }
 
 const NOT_PLAYED = "the test names none of its tools";
@@ -63,7 +65,7 @@ function reasonIn({ available, plannable, reason }: SkillRecord): string | undef
 
 function reasonNow({ fields, unavailable, withheld }: SkillEntry, names: readonly string[], { named }: Props) {
   if (names.some((name) => named.has(name))) return undefined;
-  return fields.some(({ field }) => field.required) ? NOT_PLAYED : (unavailable ?? withheld);
+  return fields.some(({ field }) => field.required) ? NOT_PLAYED : (unavailable?.reason ?? withheld);
 }
 
 /** Those that are known, and of a skill that nobody opened those that are named. */

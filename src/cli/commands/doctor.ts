@@ -7,6 +7,7 @@ import { describeUnsearched, runRedactor, secretsOf } from "../../app/secrets.ts
 import { gatherAll, type SkillEntries } from "../../app/skills/entries.ts";
 import { plannableSkills } from "../../app/skills/plannable.ts";
 import { allSkills, examineSkill, type SkillState } from "../../app/skills/states.ts";
+import { leaveOutUseless } from "../../app/skills/useful.ts";
 import { openQueue } from "../../app/stores.ts";
 import { configFiles, configFindings, openWorkspace, unknownSkills } from "../../app/workspace.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
@@ -16,7 +17,7 @@ import { flatWorkflow } from "../../core/inner/flat.ts";
 import { modelAvailability } from "../../core/model-name.ts";
 import type { QueueState } from "../../core/ports.ts";
 import { chooseBounds } from "../../core/settings/bounds.ts";
-import { defined } from "../../core/values.ts";
+import { defined, type JsonObject } from "../../core/values.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { projectOptions, text } from "../flags.ts";
 import type { Action, Flags } from "../io.ts";
@@ -94,7 +95,7 @@ function describeDatabase(found: DatabaseState, paint: Paint): string {
 
 const MOST_CLOCK_MS = 5000;
 
-/** As a run would have them: where writes are planned, skills need no config to write. */
+/** Returns the skills as a run would have them: if writes are planned, skills need no config to write. */
 async function skillsOfRun(
   workspace: Workspace,
   workflow: Workflow,
@@ -102,7 +103,11 @@ async function skillsOfRun(
 ): Promise<SkillEntries> {
   const found = await gatherAll(workspace.skills, documents);
   const { writes } = chooseBounds({}, workspace.host.env, [workflow, ...configFiles(workspace)]);
-  return writes === "plan" ? plannableSkills(found) : found;
+  const usable = writes === "plan" ? plannableSkills(found) : found;
+  return leaveOutUseless(usable, workspace.host.cwd, {
+    input: { documents: documents.map((each) => each.workflow as unknown as JsonObject) },
+    sources: {},
+  });
 }
 
 function unsearchedFindings(workspace: Workspace, entries: SkillEntries, workflow: Workflow | undefined): Diagnostic[] {

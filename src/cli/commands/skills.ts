@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Workspace } from "../../app/host.ts";
 import { allSkills, HELD_SCRIPTS } from "../../app/skills/states.ts";
 import { openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
+import { wantedOf } from "../../core/config-format.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";
@@ -96,8 +97,8 @@ function trustOf({ withheld, source, skill, scripts }: SkillEntry): string {
   return source.trusted && (skill.tools.length > 0 || skill.mcp || scripts) ? "trusted" : "not needed";
 }
 
-function stateOf({ skill, unavailable, withheld, scripts, holdsScripts }: SkillEntry): string {
-  if (unavailable !== undefined) return unavailable;
+function stateOf({ skill, unavailable, isLacking, withheld, scripts, holdsScripts }: SkillEntry): string {
+  if (unavailable) return [unavailable.reason, ...(isLacking ? [unavailable.fix] : [])].filter(Boolean).join(": ");
   const offers = [
     ...(skill.tools.length > 0 ? [amount(skill.tools.length, "tool")] : []),
     ...(skill.mcp ? ["an MCP server"] : []),
@@ -142,15 +143,19 @@ function skillDocument(entry: SkillEntry, { skills }: Workspace) {
     description: skill.description,
     source,
     available: unavailable === undefined,
-    reasons: [...new Set([unavailable, withheld])].filter((reason) => reason !== undefined),
+    ...(unavailable ? { cause: unavailable.kind } : {}),
+    reasons: [...new Set([unavailable?.reason, withheld])].filter((reason) => reason !== undefined),
+    fix: unavailable?.fix ?? null,
     config: Object.fromEntries(
-      fields.map(({ key, field, from }) => [
+      fields.map(({ key, field, from, malformed }) => [
         key,
         {
           description: field.description,
           required: field.required === true,
+          format: field.format ?? null,
           env: field.env ?? null,
           from: from ?? null,
+          malformed,
         },
       ]),
     ),
@@ -170,14 +175,17 @@ function toolsOf({ skill, heldTools }: SkillEntry) {
 function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
   const { skill, format, kind, source, shadows, unavailable, withheld, diagnostics } = entry;
   const state =
-    unavailable === undefined ? paint("green", "available") : paint("yellow", `unavailable: ${plainLine(unavailable)}`);
+    unavailable === undefined
+      ? paint("green", "available")
+      : paint("yellow", `unavailable: ${plainLine(unavailable.reason)}`);
   const version = skill.version === undefined ? "" : ` ${skill.version}`;
   const about = [skill.id + version, skill.category, format, kind].join(" · ");
   return [
     `${paint("bold", plainLine(skill.name))} ${paint("dim", `(${plainLine(about)})`)}`,
     plainLine(skill.description),
     state,
-    ...(withheld === undefined || withheld === unavailable ? [] : [paint("yellow", plainLine(withheld))]),
+    ...(unavailable?.fix === undefined ? [] : [`to use it: ${plainLine(unavailable.fix)}`]),
+    ...(withheld === undefined || withheld === unavailable?.reason ? [] : [paint("yellow", plainLine(withheld))]),
     ...(entry.holdsScripts ? [paint("yellow", `${HELD_SCRIPTS}: --trust-skill ${skill.id} offers them`)] : []),
     paint("dim", `from ${plainLine(source.path ?? "the workflow")} (${source.kind}, priority ${source.priority})`),
     ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
@@ -188,19 +196,19 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
   ];
 }
 
-/** Told beside what a skill offers: it is not the less available for it. */
-
 function section(title: string, lines: readonly string[], paint: Paint): string[] {
   return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];
 }
 
 function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
   const width = Math.max(0, ...fields.map(({ key }) => plainLine(key).length));
-  return fields.map(({ key, field, from }) => {
+  return fields.map(({ key, field, from, malformed }) => {
     const value =
       from === undefined
         ? paint("dim", "not set")
-        : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
+        : malformed
+          ? paint("yellow", `is not ${wantedOf(field)}`)
+          : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
     const needed = field.required ? ` (required${field.unless ? `, or ${field.unless}` : ""})` : "";
     return `  ${plainLine(key).padEnd(width)} ${value}${needed}  ${paint("dim", plainLine(field.description))}`;
   });

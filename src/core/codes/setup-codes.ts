@@ -27,6 +27,12 @@ export const SETUP_CODES = {
     what: "A variable is not handed to a skill, because it changes what programs load or run: `PATH`, `LD_PRELOAD`, `NODE_OPTIONS`, `PYTHONPATH` and their like, and every `SKILLFLOW_…`.",
     mend: "Give the skill a variable with another name. Set what programs load in the environment of skillflow itself.",
   },
+  SKILL_CONFIG_FORM: {
+    what: "The config of a skill that the workflow lists has a value of the wrong form. The skill is unavailable until the value is corrected.",
+    why: "A variable holds something else than its skill declares: a word instead of a URL, a path that does not exist, a list without entries.",
+    mend: "`skillflow skills show ID` lists the fields of the skill and marks the wrong values.",
+    example: { wrong: "GRAFANA_URL=grafana", right: "GRAFANA_URL=https://grafana.example.com" },
+  },
   SKILL_NAMED_UNKNOWN: {
     what: "A flag or a variable names a skill that nobody has: `--trust-skill`, `--skill-env`, `--effect`, `SKILLFLOW_TRUST_SKILL` or `SKILLFLOW_SKILL_ENV`. What it says has no effect.",
     mend: "Correct the id; `skillflow skills list` shows all of them.",

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { jsonObject } from "../document/field.ts";
 import { type Workflow, workflowSchema } from "../document/workflow.ts";
+import { UNAVAILABLE_KINDS } from "../skill.ts";
 import { type Fitting, lazy } from "../values.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";
@@ -14,6 +15,7 @@ export const skillRecordSchema = lazy(() =>
     format: z.string(),
     available: z.boolean(),
     plannable: z.literal(true).optional().describe("it lacks its config: what it writes can be planned"),
+    cause: z.enum(UNAVAILABLE_KINDS).optional().describe("why it is unavailable, by kind"),
     reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
     version: z.string().optional(),
     description: z.string().optional(),

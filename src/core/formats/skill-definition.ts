@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { CONFIG_FORMATS } from "../config-format.ts";
 import { fieldPath } from "../diagnostic.ts";
 import { toolReach } from "../document/field.ts";
 import { mcpServerSchema } from "../document/mcp-server.ts";
@@ -20,6 +21,11 @@ const configFieldSchema = lazy(() =>
     unless: text().optional().describe("the key of a field that does in place of this one"),
     env: text().optional().describe("the environment variable to read"),
     secret: z.boolean().optional().describe("false: its value may be seen; default true"),
+    format: z
+      .enum(CONFIG_FORMATS)
+      .optional()
+      .describe("form of the value; a value of another form makes the skill unavailable"),
+    schemes: z.array(text()).optional().describe("for format url: accepted URL schemes; default http and https"),
   }),
 );
 

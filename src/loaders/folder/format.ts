@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../../core/diagnostic.ts";
-import type { Format, McpServerConfig, Skill, SkillKind } from "../../core/skill.ts";
+import type { Format, McpServerConfig, Skill, SkillKind, Unavailable } from "../../core/skill.ts";
 import type { JsonSchema } from "../../core/values.ts";
 import type { Invocation, LoaderHost } from "./host.ts";
 import type { Contents } from "./skill-contents.ts";
@@ -77,8 +77,8 @@ export interface LoadedSkill {
   readonly package?: SkillPackage;
   /** Its Python, as code that was written for one run imports it. */
   readonly mounts?: readonly RunnablePackage[];
-  /** What it lacks beside config, such as a program on the PATH. */
-  readonly unavailable?: string;
+  /** Why it cannot be used, whatever its config is. */
+  readonly unavailable?: Unavailable;
   /** What trust lets run beside the tools, as people are told before they give it. */
   readonly code?: readonly string[];
   /** A server that its own tool starts or asks, and the folder where a command starts. */

@@ -1,11 +1,12 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
+import { CONFIG_FORMATS } from "../../core/config-format.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { mcpServerSchema } from "../../core/document/mcp-server.ts";
 import { messageOf } from "../../core/errors.ts";
 import { readReachMaps } from "../../core/formats/tool-reach.ts";
 import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill.ts";
-import { isObject } from "../../core/values.ts";
+import { defined, isObject } from "../../core/values.ts";
 import { isWithin, openPlainNow } from "../../files.ts";
 import { type Frontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
@@ -177,11 +178,26 @@ export function readConfig(config: unknown): Readonly<Record<string, ConfigField
   if (!isObject(config)) return {};
   const fields = Object.entries(config).flatMap(([key, field]): [string, ConfigField][] => {
     if (!isObject(field)) return [];
-    const { description, required, env } = field;
-    const text = typeof description === "string" ? description : key;
-    return [[key, { description: text, required: required === true, env: typeof env === "string" ? env : key }]];
+    const { description, required, env, format, schemes } = field;
+    const known = CONFIG_FORMATS.find((each) => each === format);
+    return [
+      [
+        key,
+        {
+          description: typeof description === "string" ? description : key,
+          required: required === true,
+          env: typeof env === "string" ? env : key,
+          ...defined("format", known),
+          ...(isTexts(schemes) ? { schemes } : {}),
+        },
+      ],
+    ];
   });
   return Object.fromEntries(fields);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
 /** Hosts that are none are left out, and the others may be reached. */
@@ -214,7 +230,16 @@ function configProblems(file: string, config: unknown, position: SkillDocument["
   };
   if (config === undefined || config === null) return [];
   if (!isObject(config)) return [problem(["config"], "config is no map of fields: it is ignored")];
-  return Object.entries(config).flatMap(([key, field]) =>
-    isObject(field) ? [] : [problem(["config", key], `the config field ${key} is no map: it is left out`)],
-  );
+  return Object.entries(config).flatMap(([key, field]) => {
+    if (!isObject(field)) return [problem(["config", key], `the config field ${key} is no map: it is left out`)];
+    const { format } = field;
+    if (format === undefined || CONFIG_FORMATS.some((known) => known === format)) return [];
+    const known = CONFIG_FORMATS.join(", ");
+    return [
+      problem(
+        ["config", key, "format"],
+        `the format of the config field ${key} is ignored. It must be one of ${known}`,
+      ),
+    ];
+  });
 }

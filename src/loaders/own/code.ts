@@ -67,7 +67,7 @@ async function findMounts({ find }: Registry, name: string): Promise<readonly Ru
 
 function whyNotMounted({ skill, mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
   if (mounts.length === 0) return "it has no Python function";
-  return unavailable ?? withheld ?? (source.trusted ? undefined : `it needs --trust-skill ${skill.id}`);
+  return unavailable?.reason ?? withheld ?? (source.trusted ? undefined : `it needs --trust-skill ${skill.id}`);
 }
 
 async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {

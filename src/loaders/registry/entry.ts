@@ -3,7 +3,7 @@ import { join } from "node:path";
 import {
   configValues,
   isReservedVariable,
-  missingConfig,
+  lackOfConfig,
   missingForTool,
   resolveConfig,
   settledParameters,
@@ -21,6 +21,7 @@ import {
   type Skill,
   type Tool,
   type ToolDescriptor,
+  type Unavailable,
 } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
 import { defined, isObject } from "../../core/values.ts";
@@ -28,11 +29,20 @@ import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import type { SkillScripts } from "../folder/skill-script.ts";
 import { openServerContents } from "../mcp/contents.ts";
+import { lookUpIn } from "./availability.ts";
 import { leaveOutReserved } from "./discover.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
 import { unknownToolsNamed } from "./named-tools.ts";
 import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
-import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted, type OwnedServer } from "./withheld.ts";
+import {
+  describeHeldBack,
+  describeWithheld,
+  type Held,
+  heldOf,
+  isTrusted,
+  type OwnedServer,
+  type Withheld,
+} from "./withheld.ts";
 
 interface Layers {
   readonly inline: OwnedInline | undefined;
@@ -40,7 +50,7 @@ interface Layers {
   readonly custom: readonly Layer[];
   readonly builtin: Skill | undefined;
   /** Why the operator's choices keep the built-in skill away. */
-  readonly kept: string | undefined;
+  readonly kept: Unavailable | undefined;
   readonly server: ServerChoice | undefined;
   readonly options: SkillSetOptions;
 }
@@ -74,11 +84,11 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   });
   const waiting = describeWithheld(id, held, options.trust);
   const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
-  const fields = resolveConfig(skill, options.overrides, options.env);
+  const { env, host } = options;
+  const fields = resolveConfig(skill, options.overrides, { env, lookUp: lookUpIn(host.cwd) });
   const scripts = top && !builtin ? scriptsOf(top) : undefined;
   const heldTools = (held.code?.loaded.skill.tools ?? []).map(unvouched);
   const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
-  const lacks = kept ?? top?.loaded.unavailable ?? code.failed ?? reservedNameOf(skill);
   return {
     skill,
     format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
@@ -88,8 +98,13 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     shadows: shadowsOf(layers, source),
     fields,
     unavailable: options.disabled.includes(id)
-      ? "disabled in .skillflow.yml"
-      : (missingConfig(fields) ?? lacks ?? emptiness(skill, withheld)),
+      ? { kind: "disabled", reason: "disabled in .skillflow.yml" }
+      : (lackOfConfig(fields) ??
+        kept ??
+        top?.loaded.unavailable ??
+        invalid(code.failed ?? reservedNameOf(skill)) ??
+        emptiness(skill, waiting)),
+    isLacking: false,
     withheld,
     heldBack: describeHeldBack(held),
     heldTools,
@@ -273,9 +288,14 @@ function shadowsOf({ custom, builtin, options }: Layers, source: SkillSource): s
   return paths.filter((path) => path !== source.path);
 }
 
-function emptiness(skill: Skill, withheld: string | undefined): string | undefined {
+function emptiness(skill: Skill, waiting: Withheld | undefined): Unavailable | undefined {
   if (skill.tools.length > 0 || skill.instruction || skill.mcp) return undefined;
-  return withheld ?? "it has neither tools nor an instruction";
+  if (!waiting) return invalid("it has neither tools nor an instruction");
+  return { kind: "untrusted", reason: `${waiting.reason}: ${waiting.remedy}` };
+}
+
+function invalid(reason: string | undefined): Unavailable | undefined {
+  return reason === undefined ? undefined : { kind: "invalid", reason };
 }
 
 function firstText(...texts: readonly (string | undefined)[]): string | undefined {
@@ -285,15 +305,17 @@ function firstText(...texts: readonly (string | undefined)[]): string | undefine
 /** What a run's record keeps of a skill, under the reference by which the workflow names it. */
 export function recordSkill(id: string, entry: SkillEntry | undefined): SkillRecord {
   if (!entry) {
-    return { id, name: id, format: "unknown", available: false, reason: describeAbsence(id), tools: [] };
+    const reason = describeAbsence(id);
+    return { id, name: id, format: "unknown", available: false, cause: "unknown", reason, tools: [] };
   }
   const { skill, format, unavailable, withheld } = entry;
-  const reason = unavailable ?? withheld;
+  const reason = unavailable?.reason ?? withheld;
   return {
     id,
     name: skill.name,
     format,
     available: unavailable === undefined,
+    ...defined("cause", unavailable?.kind),
     ...(entry.plannable === undefined ? {} : { plannable: true }),
     ...(reason === undefined ? {} : { reason }),
     ...(skill.version === undefined ? {} : { version: skill.version }),

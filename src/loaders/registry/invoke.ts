@@ -36,8 +36,10 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
 async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
   const reference = version === undefined ? skill : `${parseSkillReference(skill).id}@${version}`;
   const entry = await find(reference);
+  // What the machine lacks may not concern this call, such as one that names another git repository. The tool reports it.
+  const lack = entry?.isLacking ? undefined : entry?.unavailable?.reason;
   const reason = entry
-    ? (entry.unavailable ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
+    ? (lack ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
     : describeAbsence(reference);
   if (entry && reason === undefined) return entry;
   throw new SkillflowError("tool.unknown", `skill ${reference} cannot be called: ${reason}`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isReservedVariable } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { reservedName } from "../../core/own/own-tools.ts";
-import { describeTools, type Skill, type Tool, type ToolContext } from "../../core/skill.ts";
+import { describeTools, type Skill, type Tool, type ToolContext, type Unavailable } from "../../core/skill.ts";
 import { defined } from "../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -132,7 +132,7 @@ function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlyS
 interface Builtins {
   readonly ids: ReadonlySet<string>;
   /** Why the operator's choices keep it away. */
-  kept(id: string): string | undefined;
+  kept(id: string): Unavailable | undefined;
   load(id: string): Promise<Skill | undefined>;
 }
 

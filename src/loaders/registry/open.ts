@@ -13,6 +13,7 @@ import { moduleFolder } from "../formats/module/module-folder.ts";
 import { skillTools } from "../formats/skill-tools/skill-tools.ts";
 import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
+import { askForLack } from "./availability.ts";
 import { calledTool, joinLayers, partsOf } from "./entry.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, type Layer, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
@@ -65,7 +66,8 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     async find(reference, inline) {
       unmistaken ??= checkOverrides(options.overrides, ids, (id) => findEntry(found, id, {}));
       await unmistaken;
-      return findEntry(found, reference, { inline });
+      const entry = await findEntry(found, reference, { inline });
+      return entry && askForLack(entry, { workDir: host.cwd, texts: [] });
     },
     withheld: (reference, inline) => withheldOf(found, reference, inline),
     about: (reference, inline) => findingsAbout(found, referenceOf(ids, reference).id, inline),

@@ -1,7 +1,16 @@
 import type { Environment, ResolvedField } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow.ts";
-import type { Effect, Format, McpServerConfig, Skill, SkillKind, Tool, ToolReach } from "../../core/skill.ts";
+import type {
+  Effect,
+  Format,
+  McpServerConfig,
+  Skill,
+  SkillKind,
+  Tool,
+  ToolReach,
+  Unavailable,
+} from "../../core/skill.ts";
 import type { RunnablePackage, SkillPackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";
@@ -62,7 +71,7 @@ export interface SkillSet {
 export interface OwnSkill {
   readonly skill: Skill;
   /** Why the operator's choices keep it away. */
-  readonly unavailable: string | undefined;
+  readonly unavailable: Unavailable | undefined;
 }
 
 export interface ServerChoice {
@@ -85,10 +94,12 @@ export interface SkillEntry {
   /** Where lower layers of the same id are. */
   readonly shadows: readonly string[];
   readonly fields: readonly ResolvedField[];
-  /** Why it is unavailable; undefined when it is available. */
-  readonly unavailable: string | undefined;
-  /** What it lacks to be more than a skill whose writes are planned. */
-  readonly plannable?: string;
+  /** Undefined if the skill can be used. */
+  readonly unavailable: Unavailable | undefined;
+  /** The skill itself reported that, and is asked again once more is known of a run. */
+  readonly isLacking: boolean;
+  /** Why only its planned writes can be used. */
+  readonly plannable?: Unavailable;
   /** Why its code does not run, or its server is not connected, although the rest is there; undefined where nothing is held back. */
   readonly withheld: string | undefined;
   /** What would happen if it were not held back, in words: `runs tool page`, `asks https://…`. */

@@ -4,7 +4,7 @@ import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";
 import { readReach } from "../../../core/formats/tool-reach.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
-import type { Skill, Tool } from "../../../core/skill.ts";
+import type { Skill, Tool, Unavailable } from "../../../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
@@ -89,11 +89,12 @@ function whyUnavailable(
   fault: Diagnostic | undefined,
   binding: Binding | undefined,
   { callMcp, askAgent }: LoaderHost,
-): { readonly unavailable?: string } {
-  if (fault) return { unavailable: fault.message };
-  if (binding?.kind === "mcp" && !callMcp) return { unavailable: UNCONNECTED };
-  if (binding?.kind === "a2a" && !askAgent) return { unavailable: UNASKED };
-  return binding ? {} : { unavailable: "nothing carries it out: it has no binding.yml" };
+): Pick<LoadedSkill, "unavailable"> {
+  const because = (kind: Unavailable["kind"], reason: string) => ({ unavailable: { kind, reason } });
+  if (fault) return because("invalid", fault.message);
+  if (binding?.kind === "mcp" && !callMcp) return because("unconnected", UNCONNECTED);
+  if (binding?.kind === "a2a" && !askAgent) return because("unconnected", UNASKED);
+  return binding ? {} : because("invalid", "nothing carries it out: it has no binding.yml");
 }
 
 interface Contract {

@@ -103,7 +103,7 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
     frontmatter: document.frontmatter,
     runsCode: kind === "action",
     ...(found.runtime ? { code: [codeOf(found, found.runtime)] } : {}),
-    ...(fault ? { unavailable: fault.message } : {}),
+    ...(fault ? { unavailable: { kind: "invalid", reason: fault.message } } : {}),
     package: found,
     diagnostics,
   };

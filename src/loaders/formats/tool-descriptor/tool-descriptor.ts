@@ -48,7 +48,7 @@ export const toolDescriptor: FolderFormat = {
       frontmatter: document.frontmatter,
       runsCode: offered.length > 0,
       code: [...allowlist].map(([program, subcommands]) => `program ${program} (${subcommands.join(", ")})`),
-      ...(programs.missing === undefined ? {} : { unavailable: programs.missing }),
+      ...(programs.missing === undefined ? {} : { unavailable: { kind: "machine", reason: programs.missing } }),
       diagnostics: [...diagnostics, ...(programs.malformed ? [badRequirement(folder)] : [])],
     };
   },

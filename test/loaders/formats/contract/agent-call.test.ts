@@ -120,7 +120,7 @@ describe("a contract that an agent carries out", () => {
     await expect(call("http://agent.test/", { fetch: await openFetch({}, true) })).rejects.toThrow(
       "the run is offline",
     );
-    expect(load({ a2a: { url: "http://agent.test/" } }, {}).unavailable).toBe("a dry run asks no agent");
+    expect(load({ a2a: { url: "http://agent.test/" } }, {}).unavailable?.reason).toBe("a dry run asks no agent");
   });
 
   it("waits for trust, and says whom it would ask", () => {
@@ -136,7 +136,7 @@ describe("a contract that an agent carries out", () => {
     ["with more than an address", { url: "http://agent.test", headers: {} }, "a2a takes a url"],
   ])("is unavailable where its agent is one %s", (_, a2a, said) => {
     const loaded = load({ a2a });
-    expect(loaded.unavailable).toContain(said);
+    expect(loaded.unavailable?.reason).toContain(said);
     expect(loaded.diagnostics).toMatchObject([{ severity: "error" }]);
   });
 });

@@ -34,7 +34,7 @@ function loadSound(files: Readonly<Record<string, unknown>>, host: Partial<Loade
 
 async function call(loaded: LoadedSkill, input: JsonObject, config: Readonly<Record<string, string>> = {}) {
   const [tool] = loaded.skill.tools;
-  if (!tool) throw new Error(loaded.unavailable ?? "no tool");
+  if (!tool) throw new Error(loaded.unavailable?.reason ?? "no tool");
   return (await tool.handler(input as never, toolContext({ workDir: makeFolder(), config }))) as Json;
 }
 
@@ -76,7 +76,7 @@ describe("a contract", () => {
 
   it("without a binding is there, and unavailable", () => {
     const loaded = loadSound({ "contract.yml": CONTRACT });
-    expect(loaded.unavailable).toBe("nothing carries it out: it has no binding.yml");
+    expect(loaded.unavailable?.reason).toBe("nothing carries it out: it has no binding.yml");
     expect(loaded.skill.tools).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe("a contract", () => {
     ["no output", ["output:", "outcome:"], "needs an output", 1],
   ])("with %s is unavailable, at its place", (_, [from, to], message, line) => {
     const loaded = loadSound({ ...FILES, "contract.yml": CONTRACT.replace(from, to) });
-    expect(loaded.unavailable).toContain(message);
+    expect(loaded.unavailable?.reason).toContain(message);
     expect(loaded.diagnostics).toMatchObject([{ severity: "error", code: "SKILL_MANIFEST", line }]);
     expect(loaded.diagnostics[0]?.file).toMatch(/contract\.yml$/);
   });
@@ -146,7 +146,7 @@ describe("a binding", () => {
     ["that is broken", "function: [", "skipped"],
   ])("%s leaves the contract unavailable, at its place", (_, text, message) => {
     const loaded = loadSound({ ...FILES, "binding.yml": text });
-    expect(loaded.unavailable).toContain(message);
+    expect(loaded.unavailable?.reason).toContain(message);
     expect(loaded.diagnostics).toMatchObject([{ severity: "error", line: expect.any(Number) }]);
     expect(loaded.diagnostics[0]?.file).toMatch(/binding\.yml$/);
   });

@@ -141,13 +141,13 @@ describe("a package", () => {
     ["a URL in its network", ["network = false", 'network = ["http://a.com/"]'], "write api.example.com", 13],
   ])("with %s is unavailable, at its place", (_, [from, to], message, line) => {
     const loaded = load({ ...FILES, "skill.toml": TOML.replace(from, to) });
-    expect(loaded.unavailable).toContain(message);
+    expect(loaded.unavailable?.reason).toContain(message);
     expect(loaded.skill.tools).toEqual([]);
     expect(loaded.diagnostics).toMatchObject([{ severity: "error", line }]);
   });
 
   it("without a SKILL.md is unavailable", () => {
-    expect(load({ "skill.toml": TOML, "code/main.py": MAIN }).unavailable).toBe("a package needs a SKILL.md");
+    expect(load({ "skill.toml": TOML, "code/main.py": MAIN }).unavailable?.reason).toBe("a package needs a SKILL.md");
   });
 
   it("without a short_description says so", () => {

@@ -296,7 +296,7 @@ describe("the programs that a skill requires", () => {
     program("there", "true");
     write("bin/plain", "no program");
     skill(WHOLE, `---\nname: my-notes\n${requires}\n---\nBody`);
-    return load().unavailable;
+    return load().unavailable?.reason;
   };
   test.each<[string, string | undefined]>([
     ["metadata: { requires: { bins: [here, there] } }", undefined],
