@@ -23,6 +23,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...schemas,
     [".env.example", envExample(skills)],
+    ["src/core/skill-variables.json", skillVariables(skills)],
     ["docs/skills.md", skillsPage(skills)],
     ["docs/errors.md", errorsPage()],
     ["docs/fields.md", fieldsPage(writtenDocuments())],
@@ -56,6 +57,7 @@ function exampleJobs(): [path: string, content: string][] {
 const MODELS = `# Variables that skillflow reads. Nothing here is needed: a skill whose required variables are not set is left out.
 # A file like this one is read only when it is named: skillflow run WORKFLOW --env-from .env
 # It may hold no SKILLFLOW_… and no GIT_…: those count in the environment alone.
+# Secrets in a .env of the checkout are redacted in any case: docs/safety.md, "Values of .env".
 
 # Models: one of them is enough
 #ANTHROPIC_API_KEY=
@@ -95,6 +97,16 @@ function envSection({ id, name, config }: Skill): string {
     return `# ${description}${needed}\n#${env}=\n`;
   });
   return `# ${name} (${id})\n${lines.join("")}`;
+}
+
+/** The variables of the built-in skills, by whether their values may be seen. */
+function skillVariables(skills: readonly Skill[]): string {
+  const fields = skills.flatMap(({ config }) => Object.entries(config));
+  const named = (isReadable: boolean) =>
+    [
+      ...new Set(fields.flatMap(([key, field]) => ((field.secret === false) === isReadable ? [field.env ?? key] : []))),
+    ].sort();
+  return `${JSON.stringify({ readable: named(true), secret: named(false) }, undefined, 2)}\n`;
 }
 
 function skillsPage(skills: readonly Skill[]): string {

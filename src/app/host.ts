@@ -17,6 +17,8 @@ export interface DocumentsAt {
   readonly by: string;
   /** True if only a record names the commit, and the history that decides does not have it. */
   readonly isForeign: boolean;
+  /** The CI event asks for it: the checkout may be an untrusted author's. */
+  readonly ofEvent: boolean;
   remove(): void;
 }
 

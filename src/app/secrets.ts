@@ -2,9 +2,13 @@ import { BASE_VARIABLES, type Environment, isSecretName, secretValues } from "..
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { Workflow } from "../core/document/workflow.ts";
 import { createRedactor, isUnmistakable, type Redactor, type Secret, wordsOf } from "../core/redact/redact.ts";
+import skillVariables from "../core/skill-variables.json" with { type: "json" };
 import { isObject } from "../core/values.ts";
-import { credentialsIn, userParts } from "../loaders/credential-files.ts";
+import { credentialsIn, dotenvVariables, userParts } from "../loaders/credential-files.ts";
+import { type DeclaredVariables, dotenvSecrets } from "../loaders/dotenv.ts";
 import { variablesOf } from "../loaders/mcp/variables.ts";
+import { projectRoot } from "../loaders/project-config.ts";
+import type { SkillSet } from "../loaders/registry/skill-set.ts";
 import type { Workspace } from "./host.ts";
 import type { SkillEntry } from "./workspace.ts";
 
@@ -72,10 +76,12 @@ function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["p
 export function secretsOf(
   env: Environment,
   entries: Iterable<SkillEntry | undefined>,
-  { host, root, operator }: Workspace,
+  { host, root, operator, skills }: Workspace,
 ): readonly Secret[] {
   const configs = Object.values(operator.fetch?.auth ?? {});
-  const names = new Set([...PROVIDER_KEYS, ...configs, ...Object.keys(env).filter(isSecretName)]);
+  const declared = declaredVariables(skills);
+  const byName = Object.keys(env).filter((name) => isSecretName(name) && !declared.isReadable(name));
+  const names = new Set([...PROVIDER_KEYS, ...configs, ...byName]);
   const own = [...names].flatMap((name) => (env[name] ? [{ name, value: env[name] }] : []));
   const folders = [...new Set([host.cwd, root])];
   return [
@@ -84,8 +90,26 @@ export function secretsOf(
     ...exportHeaders(env).map(([, value]) => ({ name: EXPORT_HEADERS, value })),
     ...Object.entries(env).flatMap(([name, value = ""]) => addressSecrets(name, value)),
     ...folders.flatMap((folder) => credentialsIn(folder, env.HOME)),
+    ...dotenvFolders(host, root)
+      .flatMap(dotenvVariables)
+      .flatMap(([name, value]) => dotenvSecrets(name, value, declared)),
   ];
 }
+
+/** On a pull request the base's files count: its author could have the words that prove something redacted. */
+function dotenvFolders({ cwd, documents }: Workspace["host"], root: string): string[] {
+  const [at, top] = documents?.ofEvent ? [documents.folder, projectRoot(documents.folder)] : [cwd, root];
+  return [...new Set([at, top])];
+}
+
+function declaredVariables(skills: SkillSet): DeclaredVariables {
+  const declares = (name: string, as: "readable" | "secret") =>
+    BUILTIN[as].includes(name) || skills.declares(name) === as;
+  return { isReadable: (name) => declares(name, "readable"), isSecret: (name) => declares(name, "secret") };
+}
+
+/** The variables of the built-in skills, without loading them. */
+const BUILTIN: Readonly<Record<"readable" | "secret", readonly string[]>> = skillVariables;
 
 export const EXPORT_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
 

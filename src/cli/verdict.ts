@@ -73,6 +73,7 @@ export function describeVerdict(
     ...describeAwaited(account, paint, program).map((line) => wrapLines(line, width)),
     ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
     ...describeShort(account, paint),
+    ...describeRedactions(result, paint).map((line) => wrapLines(line, width)),
     ...(left.length > 0
       ? [
           paint("yellow", "skills left out:"),
@@ -164,6 +165,13 @@ function describeShort({ result, nameOf }: Account, paint: Paint): string[] {
   });
   const left = short.length - rows.length;
   return [...rows, ...(left > 0 ? [paint("dim", `  (${amount(left, "more node")})`)] : [])];
+}
+
+/** Its author could choose values that hide what a tool found. */
+function describeRedactions({ redactions = {} }: FinishedRun["result"], paint: Paint): string[] {
+  const named = Object.entries(redactions).map(([name, count]) => `${plainLine(name)} (${count})`);
+  const mark = paint("yellow", "▲");
+  return named.length === 0 ? [] : [`  ${mark} Redacted as values of the checkout's .env: ${named.join(", ")}`];
 }
 
 /** All that `--quiet` leaves: what went wrong, and what to type next. */

@@ -95,7 +95,14 @@ const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|KEY|APIKEY|PASSWORD|PASSWD|DSN|CREDE
 
 /** Variables that are secret by their name, whether or not anybody has a use for them (trust 5). */
 export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name);
+  return SECRET_NAME.test(name) || endsAsSecret(name);
+}
+
+const SECRET_END = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|CREDENTIALS?|(?:^|_)(?:KEY|DSN|PASS))$/i;
+
+/** Reports whether a variable's name ends as names of secrets do: `PGPASSWORD`, `DEPLOY_KEY`. */
+export function endsAsSecret(name: string): boolean {
+  return SECRET_END.test(name);
 }
 
 /** Every MCP server sees these: they are no secrets, though a skill may declare them. */

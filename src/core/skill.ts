@@ -389,7 +389,10 @@ export function wholeReach({ effect, origin, audience, reads }: ToolDescriptor):
 }
 
 /** A call's outcome, as the run sees it. */
-export type Outcome = { readonly output: Json; readonly blobs?: BlobInfo[] } | Failure;
+export type Outcome = ({ readonly output: Json; readonly blobs?: BlobInfo[] } | Failure) & {
+  /** How often a value of the checkout's `.env` was replaced in it, by variable. */
+  readonly redactions?: Readonly<Record<string, number>>;
+};
 
 export interface Failure {
   readonly error: string;

@@ -3,9 +3,9 @@ import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Secret } from "../core/redact/secret-forms.ts";
 
-/** What the files of a checkout hold for git, npm and programs that read `.env`: secrets whoever uses them (trust 5). */
+/** Reads the credentials that a checkout's files hold for git and npm. */
 export function credentialsIn(folder: string, home: string | undefined): readonly Secret[] {
-  return [...gitCredentials(folder, home), ...npmCredentials(folder), ...dotenvCredentials(folder)];
+  return [...gitCredentials(folder, home), ...npmCredentials(folder)];
 }
 
 const MOST_BYTES = 1024 * 1024;
@@ -92,17 +92,15 @@ function npmCredentials(folder: string): Secret[] {
   );
 }
 
-const SHORTEST = 8;
 /** What a repository publishes to be filled in. */
 const PATTERN_FILE = /\.(?:example|sample|template|dist|defaults)$/;
 
-function dotenvCredentials(folder: string): Secret[] {
+/** Reads the variables of a folder's `.env` and `.env.*` files. */
+export function dotenvVariables(folder: string): readonly (readonly [name: string, value: string])[] {
   const names = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
   const files = names.filter((name) => /^\.env(?:\..+)?$/.test(name) && !PATTERN_FILE.test(name));
   return files.flatMap((file) => {
     const variables = parseEnv(readSmall(join(folder, file)) ?? "");
-    return Object.entries(variables).flatMap(([name, value = ""]) =>
-      value.length < SHORTEST ? [] : [{ name, value }],
-    );
+    return Object.entries(variables).map(([name, value = ""]) => [name, value] as const);
   });
 }

@@ -5,6 +5,7 @@ import { isImage, isImageKind } from "../core/image.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Call } from "../core/own/call.ts";
 import type { Redactor } from "../core/redact/redact.ts";
+import { countDotenvMarks } from "../core/redact/secret-forms.ts";
 import { compileSchema } from "../core/schema/schema.ts";
 import {
   type Audience,
@@ -18,7 +19,7 @@ import {
   type Tool,
   type ToolContext,
 } from "../core/skill.ts";
-import { copyJson, cutText, type Json, type JsonSchema, toJson } from "../core/values.ts";
+import { copyJson, cutText, defined, type Json, type JsonSchema, toJson } from "../core/values.ts";
 import type { Suspect } from "./context.ts";
 import { holdLarge, isLarge } from "./large.ts";
 import { inTurn } from "./queue.ts";
@@ -226,16 +227,24 @@ const MOST_LOG = 10_000;
  * over all that was said.
  */
 async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
-  if ("error" in outcome) return { ...outcome, error: cutText(redactor.text(outcome.error), MOST_ERROR) };
+  if ("error" in outcome) {
+    const error = redactor.text(outcome.error);
+    return {
+      ...outcome,
+      error: cutText(error, MOST_ERROR),
+      ...defined("redactions", countDotenvMarks(outcome.error, error)),
+    };
+  }
   const redacted = redactor.value(outcome.output);
+  const counted = defined("redactions", countDotenvMarks(outcome.output, redacted));
   const output = isLarge(redacted, mostResult) ? await holdLarge(redacted, blobs, mostResult) : redacted;
   // What became a blob whole may have held images.
   const marks = output === redacted ? blobsIn(output) : [...blobsIn(output), ...blobsIn(redacted).filter(isImage)];
-  if (marks.length === 0) return { output };
+  if (marks.length === 0) return { output, ...counted };
   const ids = new Set(marks.map(({ blob_id }) => blob_id));
   const named = await Promise.all([...ids].map((id) => blobs.info(id)));
   const known = named.filter((info) => info !== undefined);
-  return known.length === 0 ? { output } : { output, blobs: known };
+  return known.length === 0 ? { output, ...counted } : { output, blobs: known, ...counted };
 }
 
 function cleanLogger(logger: Logger, redactor: Redactor): Logger {

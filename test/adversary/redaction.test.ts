@@ -380,14 +380,16 @@ describe("a secret where a text is cut", () => {
 
 describe("a file of the checkout that holds credentials", () => {
   const held = "Held0123456789abcdefghij";
+  const mixed = "h3Ld0xY9zQ7wK2mN8pR4";
   const files: readonly (readonly [string, string, string])[] = [
     [".git/config", `[remote "origin"]\n\turl = https://ci:${held}@git.example.com/a.git\n`, held],
     [".git/config", `[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic ${held}\n`, held],
     [".git/config", "[include]\n\tpath = ../hidden/more\n", held],
     [".npmrc", `//registry.npmjs.org/:_authToken=${held}\n`, held],
     [".npmrc", `_auth = "${held}"\n`, held],
-    [".env", `ANYTHING=${held}\n`, held],
-    [".env.production", `export ANYTHING='${held}'\n`, held],
+    [".env", `DEPLOY_TOKEN=${held}\n`, held],
+    [".env", `A=${mixed}\n`, mixed],
+    [".env.production", `export PGPASSWORD='${held}'\n`, held],
   ];
 
   test.each(files)("%s: %s", async (name, content, secret) => {
@@ -399,7 +401,7 @@ describe("a file of the checkout that holds credentials", () => {
   });
 
   it("is looked for at the repository's root too", async () => {
-    const root = makeProject({ ".env": `ANYTHING=${held}\n`, ".git/HEAD": "" });
+    const root = makeProject({ ".env": `DEPLOY_TOKEN=${held}\n`, ".git/HEAD": "" });
     const cwd = join(root, "deep", "er");
     for (const [name, content] of Object.entries({ ...FILES, "script.json": saying(held) })) {
       mkdirSync(dirname(join(cwd, name)), { recursive: true });
@@ -409,7 +411,7 @@ describe("a file of the checkout that holds credentials", () => {
   });
 
   it("is read no further when it is a pattern, a pipe or a folder", async () => {
-    const cwd = makeProject({ ...FILES, "script.json": saying(held), ".env.example": `ANYTHING=${held}\n` });
+    const cwd = makeProject({ ...FILES, "script.json": saying(held), ".env.example": `DEPLOY_TOKEN=${held}\n` });
     mkdirSync(join(cwd, ".env"));
     execFileSync("mkfifo", [join(cwd, ".npmrc"), join(cwd, ".env.local")]);
     expect(JSON.stringify((await runFlow(cwd, {})).events)).toContain(held);

@@ -157,6 +157,8 @@ describe("a variable's name", () => {
     "PASSWD",
     "SENTRY_DSN",
     "A_CREDENTIAL",
+    "PGPASSWORD",
+    "NPMTOKEN",
   ])("%s says that it is secret", (name) => expect(isSecretName(name)).toBe(true));
 
   test.each(["PATH", "KEYBOARD", "MONKEY", "TOKENS", "PASSWORDLESS", "STAGE", "SECRETARY_NAME"])(

@@ -51,6 +51,10 @@ const bodies = lazy(
         acted: acted(),
         planned: z.literal(true).optional().describe("not carried out: the output names an operation of the plan"),
         blobs: z.array(blobInfoSchema()).optional().describe("what of the output is kept as blobs, beside the run"),
+        redactions: z
+          .record(z.string(), z.int())
+          .optional()
+          .describe("how often a value of the checkout's .env was replaced in it, by variable"),
         ref: ref().optional().describe("absent where no tool:call went before"),
         id: z.string(),
       }),

@@ -71,7 +71,7 @@ function foldNext(text: string, at: number, out: Codes): number {
   return at + 1;
 }
 
-const MARKER_TEXT = /\[redacted(?::[^\]\s]{1,200})?\]/y;
+const MARKER_TEXT = /\[redacted(?::(?:\.env )?[^\]\s]{1,200})?\]/y;
 
 export function markerAt(text: string, at: number): string | undefined {
   if (text.charCodeAt(at + 1) !== 0x72) return undefined;

@@ -62,6 +62,16 @@ function isIpv6(address: string): boolean {
   return address.includes("::") || address.split(":").length === 8;
 }
 
+/** Reports whether a text contains what looks like a token, by its prefix or because it is long and mixed. */
+export function containsToken(text: string): boolean {
+  const named = text.match(NAMED_TOKEN) ?? [];
+  return named.some((token) => !/^[sp]k-[^\dA-Z]*$/.test(token)) || (text.match(WORD) ?? []).some(isTokenOrCommit);
+}
+
+function isTokenOrCommit(word: string): boolean {
+  return isToken(word) || /^[\da-f]{40}$/.test(word);
+}
+
 /** Mixed, long and no words: what a person does not write. A commit's id and a UUID are none. */
 function isToken(word: string): boolean {
   if (/^[\da-f]{40}$/.test(word) || /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word)) return false;

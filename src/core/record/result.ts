@@ -60,6 +60,10 @@ export const resultSchema = lazy(() =>
       durationMs: z.int(),
     }),
     plan: z.array(operationSchema()).describe("the writes that were planned in place of being carried out"),
+    redactions: z
+      .record(z.string(), z.int())
+      .optional()
+      .describe("how often a value of the checkout's .env was replaced in the results of tools, by variable"),
     error: runErrorSchema().optional(),
   }),
 );
@@ -105,6 +109,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
       durationMs: Math.round(state.run.activeMs),
     },
     plan: planOf(state),
+    ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
     ...(error ? { error } : {}),
   };
 }

@@ -1,3 +1,4 @@
+import type { Json } from "../values.ts";
 import { withoutUnseen } from "./unseen.ts";
 
 /** How a secret may be written in a text whose escapes are undone: as it is, in base64 and in hexadecimal digits. */
@@ -33,6 +34,16 @@ export function formsOf(secrets: readonly Secret[]): readonly Form[] {
 function markOf(name: string, forms: readonly string[]): string {
   const marks = [`[redacted:${name}]`, "[redacted]"];
   return marks.find((mark) => !forms.some((form) => mark.includes(form))) ?? LAST_MARK;
+}
+
+/** Counts the marks in a redacted value by the names of the variables; undefined if redacting changed nothing. */
+export function countDotenvMarks(given: Json, redacted: Json): Record<string, number> | undefined {
+  if (redacted === given) return undefined;
+  const counts = new Map<string, number>();
+  for (const [, name = ""] of JSON.stringify(redacted).matchAll(/\[redacted:\.env (\w{1,100})\]/g)) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts.size === 0 ? undefined : Object.fromEntries(counts);
 }
 
 /**

@@ -178,7 +178,7 @@ export function readConfig(config: unknown): Readonly<Record<string, ConfigField
   if (!isObject(config)) return {};
   const fields = Object.entries(config).flatMap(([key, field]): [string, ConfigField][] => {
     if (!isObject(field)) return [];
-    const { description, required, env, format, schemes } = field;
+    const { description, required, env, format, schemes, secret } = field;
     const known = CONFIG_FORMATS.find((each) => each === format);
     return [
       [
@@ -189,6 +189,7 @@ export function readConfig(config: unknown): Readonly<Record<string, ConfigField
           env: typeof env === "string" ? env : key,
           ...defined("format", known),
           ...(isTexts(schemes) ? { schemes } : {}),
+          ...(secret === false ? { secret } : {}),
         },
       ],
     ];

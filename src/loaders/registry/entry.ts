@@ -76,7 +76,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const said = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : NOTHING_SAID;
   const vouch = (tool: Tool): Tool => (areTrusted ? { ...tool, ...said.get(tool.name) } : unvouched(tool));
   const skill = joinSkill(id, layers, {
-    own,
+    own: own && !areTrusted ? { ...own, config: allSecret(own.config) } : own,
     tools: builtin?.tools ?? (own?.tools ?? []).map(vouch),
     serves: named !== undefined,
     mcp,
@@ -126,6 +126,11 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
       ...(server ? [] : loose.map((key) => uncounted(id, key, inline?.mcp ? undefined : top?.path))),
     ],
   };
+}
+
+/** Ignores `secret: false` of a skill that is not trusted: it could make any variable readable. */
+function allSecret(config: Skill["config"]): Skill["config"] {
+  return Object.fromEntries(Object.entries(config).map(([key, { secret: _, ...field }]) => [key, field]));
 }
 
 interface Joined {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { refuseAmbiguous } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { boundTo } from "../../core/formats/tool-reach.ts";
-import { describeTools } from "../../core/skill.ts";
+import { describeTools, type Skill } from "../../core/skill.ts";
 import { type KnownSkills, parseSkillReference, type SkillReference } from "../../core/skill-reference.ts";
 import type { FolderFormat } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -19,7 +19,7 @@ import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, type Layer, openBuiltins, refusedVariables, shadowings } from "./layers.ts";
 import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
-import { describeWithheld, heldOf } from "./withheld.ts";
+import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
 
 /** Every way to write a skill as a folder; the first that recognises a folder reads it (skill-formats 6.1). */
 export const FORMATS: readonly FolderFormat[] = [
@@ -61,6 +61,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     },
     ids,
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
+    declares: (variable) => declarationOf(found, variable),
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins), ...hiddenBy(hidden)],
     async find(reference, inline) {
@@ -139,6 +140,21 @@ async function findEntry(
   if (!binding || builtin || callers.includes(id)) return withCeiling(entry);
   const target = await findEntry(found, binding.skill, { callers: [...callers, id] });
   return withCeiling(withTarget(entry, binding.tool, target));
+}
+
+function declarationOf({ options, layers }: Found, variable: string) {
+  const vouched = [...layers].flatMap(([id, found]) =>
+    found
+      .filter(({ loaded }) => fieldsFor(loaded.skill, variable).length > 0)
+      .flatMap((layer) => (isTrusted(id, layer, options.trust) ? [layer.loaded.skill] : [])),
+  );
+  const declared = [...(options.given ?? []), ...vouched].flatMap((skill) => fieldsFor(skill, variable));
+  if (declared.length === 0) return undefined;
+  return declared.some(({ secret }) => secret === false) ? "readable" : "secret";
+}
+
+function fieldsFor({ config }: Pick<Skill, "config">, variable: string) {
+  return Object.values(config).filter(({ env }) => env === variable);
 }
 
 function withheldOf({ options, ids, layers, builtins }: Found, reference: string, inline: InlineSkills | undefined) {

@@ -51,6 +51,8 @@ export interface SkillSet {
   /** Where the skills of all levels were found, links followed. */
   readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Reports whether a trusted skill declares the variable with `secret: false`, or as a secret. */
+  declares(variable: string): "readable" | "secret" | undefined;
   /** What the tools of foreign skills are carried out with. */
   readonly host: LoaderHost;
   /** What is held back of the skill and why (trust 6), told without running any; undefined where nothing is. */

@@ -71,6 +71,7 @@ describe("a quote that does not", () => {
     ["that is white space", "        ", "a         b"],
     ["inside a marker", "redacted:API_TOKEN", "the token [redacted:API_TOKEN] was refused"],
     ["of a marker's name", "API_TOKEN", "the token [redacted:API_TOKEN] was refused"],
+    ["of a marker's variable of .env", "env API_TOKEN", "the token [redacted:.env API_TOKEN] was refused"],
     ["of another marker", "token [redacted:OTHER] was refused", "token [redacted:API_TOKEN] was refused"],
     ["over a part of a marker", "TOKEN] was refused", "the token [redacted:API_TOKEN] was refused"],
     ["that is a marker and little more", "a [redacted:API_TOKEN] b", "a [redacted:API_TOKEN] b"],

@@ -19,7 +19,9 @@ export function foldCall(state: State, event: EventOf<"tool:call"> & Envelope): 
 
 export function foldResult(state: State, event: EventOf<"tool:result"> & Envelope): void {
   const { visit } = state;
-  const { ref, output = null, error, acted, blobs, planned = false } = event;
+  const { ref, output = null, error, acted, blobs, planned = false, redactions = {} } = event;
+  const { redactions: counted } = state.run;
+  for (const [name, count] of Object.entries(redactions)) counted.set(name, (counted.get(name) ?? 0) + count);
   if (blobs?.some((blob) => !isImage(blob))) state.run.holdsBlobs = true;
   const recorded = ref === undefined ? undefined : state.run.calls.get(ref);
   if (recorded) state.run.hasResults = true;

@@ -43,6 +43,8 @@ export interface Whole {
   /** Whether a call was answered. */
   hasResults: boolean;
   readonly warned: Set<string>;
+  /** How often values of the checkout's `.env` were replaced in results, by variable. */
+  readonly redactions: Map<string, number>;
   /** `text` is its `time` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
   /** The inner runs under way, and those that a resume may take up, by their place. */
@@ -203,6 +205,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     holdsBlobs: false,
     hasResults: false,
     warned: new Set(),
+    redactions: new Map(),
     lastEvent: undefined,
     inner: new Map(),
     traces: new Map(),

@@ -213,6 +213,7 @@ const configField = z.strictObject({
     .string()
     .regex(/^[A-Za-z_]\w*$/, "is no name of a variable")
     .optional(),
+  secret: z.boolean().optional(),
 });
 
 function checkConfig({ fields: { config }, problem }: Document): Diagnostic[] {
