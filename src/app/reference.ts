@@ -45,7 +45,7 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
       commit,
       by: wanted.by,
       isForeign: !isKnown,
-      ofEvent: baseOfEvent(host.env) !== undefined,
+      ofEvent: event !== undefined,
       remove,
     };
   } catch (error) {

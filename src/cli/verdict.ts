@@ -2,6 +2,7 @@ import type { FinishedRun } from "../app/runs/drive.ts";
 import type { WorkflowNode } from "../core/document/node.ts";
 import type { NodeResult } from "../core/event/node-result.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
+import { unroutedText } from "../core/record/unrouted.ts";
 import { ageText } from "../core/state/unseen.ts";
 import { isObject, type JsonObject } from "../core/values.ts";
 import { plainLine, plainText } from "../reports/inert.ts";
@@ -72,6 +73,7 @@ export function describeVerdict(
     ...describeFailure(account, paint),
     ...describeAwaited(account, paint, program).map((line) => wrapLines(line, width)),
     ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
+    ...describeUnrouted(account, paint),
     ...describeShort(account, paint),
     ...describeRedactions(result, paint).map((line) => wrapLines(line, width)),
     ...(left.length > 0
@@ -172,6 +174,16 @@ function describeRedactions({ redactions = {} }: FinishedRun["result"], paint: P
   const named = Object.entries(redactions).map(([name, count]) => `${plainLine(name)} (${count})`);
   const mark = paint("yellow", "▲");
   return named.length === 0 ? [] : [`  ${mark} Redacted as values of the checkout's .env: ${named.join(", ")}`];
+}
+
+/** Names the node where the run ended although edges lead on, and why none of them applied. */
+function describeUnrouted({ result: { unrouted }, nameOf }: Account, paint: Paint): string[] {
+  if (!unrouted) return [];
+  const { node, edges } = unrouted;
+  const rows = edges
+    .slice(0, MOST_NODES)
+    .map(({ to, reason }) => `    to ${plainLine(to)}: ${oneLine(reason, MOST_FINDING)}`);
+  return [paint("yellow", `  ▲ ${unroutedText(plainLine(nameOf(node)), edges.length)}`), ...rows];
 }
 
 /** All that `--quiet` leaves: what went wrong, and what to type next. */

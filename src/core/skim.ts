@@ -14,7 +14,11 @@ export interface SkimmedRun {
 }
 
 export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
-  readonly workflow: Pick<RunRecord["workflow"], "id" | "name"> & { readonly nodes: NodeOutlines };
+  readonly workflow: Pick<RunRecord["workflow"], "id" | "name"> & {
+    readonly nodes: NodeOutlines;
+    readonly edges: readonly { readonly from: string; readonly when?: string | undefined }[];
+  };
+  readonly input: { readonly dryRun?: unknown };
   readonly inner?: { readonly [path: string]: { readonly workflow: { readonly nodes: NodeOutlines } } } | undefined;
   readonly skills: readonly (Pick<SkillRecord, "id" | "available" | "reason"> & {
     readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
@@ -23,7 +27,11 @@ export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
 }
 
 type NodeOutlines = {
-  readonly [id: string]: { readonly skills?: readonly string[] | undefined; readonly map?: unknown };
+  readonly [id: string]: {
+    readonly skills?: readonly string[] | undefined;
+    readonly map?: unknown;
+    readonly approval?: unknown;
+  };
 };
 
 /** As much of a node's result as tells whether it did what it is for. */
@@ -58,6 +66,7 @@ function outcomeIn({ status, data, toolCalls }: Outcome): Outcome {
       ...defined("error", data.error),
       ...defined("fail_soft", data.fail_soft),
       ...defined("left", data.left),
+      ...defined("approved", data.approved),
       ...(Array.isArray(data.items) ? { items: data.items.map(itemIn) } : {}),
     },
     toolCalls: toolCalls.map((call) => ({ tool: call.tool, ...defined("error", callFailure(call)) })),
@@ -76,6 +85,7 @@ const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().op
 const tellingSchema = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("node:enter"), ...moment(), node: z.string() }),
+    z.object({ type: z.literal("route"), ...moment() }),
     z.object({ type: z.literal("model:reply"), ...moment(), usage: usageSchema().nullable() }),
     z.object({
       type: z.literal("workflow:end"),
@@ -101,6 +111,7 @@ export type Skimmed = Fitting<typeof tellingSchema> | Fitting<typeof otherSchema
 
 const TELLING: ReadonlySet<unknown> = new Set<Fitting<typeof tellingSchema>["type"]>([
   "node:enter",
+  "route",
   "model:reply",
   "workflow:end",
   "run:resume",
@@ -138,10 +149,17 @@ const toolsOutline = lazy(() => {
   return skillRecordSchema().pick({ id: true, available: true, reason: true }).extend({ tools });
 });
 
+const edgesOutline = lazy(() => z.array(z.object({ from: z.string(), when: z.string().optional() })));
+
 const outlineSchema = lazy(() =>
   z.object({
     ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
-    workflow: z.object({ ...workflowSchema().pick({ id: true, name: true }).shape, nodes: nodesSchema() }),
+    workflow: z.object({
+      ...workflowSchema().pick({ id: true, name: true }).shape,
+      nodes: nodesSchema(),
+      edges: edgesOutline(),
+    }),
+    input: z.object({ dryRun: z.unknown().optional() }),
     inner: z.record(z.string(), z.object({ workflow: z.object({ nodes: nodesSchema() }) })).optional(),
     skills: z.array(toolsOutline()),
     settings: settingsSchema().pick({ model: true }),

@@ -93,6 +93,7 @@ function properties({ result, record }: Report): string[] {
     status: result.status,
     state: stateOf(result),
     ...(result.verdict === undefined ? {} : { verdict: result.verdict }),
+    ...(result.unrouted === undefined ? {} : { unrouted: result.unrouted.node }),
     exitCode: result.exitCode,
     model: record.settings.model,
     costUsd: result.usage.costUsd ?? "unknown",

@@ -1,3 +1,4 @@
+import { unroutedText } from "../core/record/unrouted.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
@@ -68,8 +69,16 @@ function heading(account: Account): string {
     : finding.headline === undefined
       ? paragraph(endOf({ ...account, result })?.reason ?? "", 1500)
       : "";
+  const { unrouted } = result;
+  const stuck =
+    unrouted === undefined
+      ? ""
+      : [
+          `**▲ ${line(`The run ${unroutedText(account.nameOf(unrouted.node), unrouted.edges.length)}`, 300)}**`,
+          ...unrouted.edges.slice(0, MOST_DEEDS).map(({ to, reason }) => `- to ${code(to)}: ${line(reason, 300)}`),
+        ].join("\n");
   const then = failure?.end === undefined ? "" : `Then: ${line(failure.end, 600)}`;
-  return [title, verdict, went, what, hint, then].filter((part) => part !== "").join("\n\n");
+  return [title, verdict, went, what, hint, then, stuck].filter((part) => part !== "").join("\n\n");
 }
 
 /** What people are asked, and the commands that answer. */

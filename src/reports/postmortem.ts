@@ -1,3 +1,4 @@
+import { unroutedText } from "../core/record/unrouted.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
@@ -149,6 +150,9 @@ function badly({ every, visits, evidence: { claims, supported }, failure, result
       ({ node, skill, reason }) =>
         `${code(node)} ${skill === undefined ? "was degraded" : `had no ${code(skill)}`}: ${line(reason, 300)}`,
     ),
+    ...(result.unrouted
+      ? [`The run ${line(unroutedText(result.unrouted.node, result.unrouted.edges.length), 300)}.`]
+      : []),
     ...visits.filter((visit) => statusOf(visit) === "skipped").map(({ name }) => `${line(name, 160)} was skipped.`),
     ...(lost > 0 ? [`${plural(lost, "claim")} had no support and was left out.`] : []),
     ...retried.map(({ name, retries }) => `${line(name, 160)} needed ${plural(retries.length + 1, "attempt")}.`),

@@ -1,4 +1,5 @@
 import { fieldPath, type Finding as Told } from "../core/diagnostic.ts";
+import { unroutedText } from "../core/record/unrouted.ts";
 import type { Json, JsonObject } from "../core/values.ts";
 import { plainText, sarifText } from "./inert.ts";
 import type { Place, Report } from "./model/report.ts";
@@ -43,7 +44,18 @@ export function sarifOfRun(report: Report): string {
     const lack = skill === undefined ? reason : `${skill} was missing: ${reason}`;
     return { rule, level: "warning", text: `${nameOf(node)} is degraded: ${lack}`, ...at(node) };
   });
-  return sarifOf([...ending, ...degraded]);
+  const { unrouted } = result;
+  const stuck: Finding[] = unrouted
+    ? [
+        {
+          rule: "route.none",
+          level: "warning",
+          text: `The run ${unroutedText(nameOf(unrouted.node), unrouted.edges.length)}`,
+          ...at(unrouted.node),
+        },
+      ]
+    : [];
+  return sarifOf([...ending, ...degraded, ...stuck]);
 }
 
 function endingText({ node, message, hint }: NonNullable<Report["result"]["error"]>, nameOf: (node: string) => string) {

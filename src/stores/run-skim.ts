@@ -37,6 +37,7 @@ function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined 
   if (time === undefined) return undefined;
   const moment = { time, epoch: Number(epoch), ...defined("at", at) };
   if (!isTelling(type)) return { type: "other", ...moment };
+  if (type === "route") return { type, ...moment };
   if (type === "node:enter" && node !== undefined) return { type, ...moment, node };
   const usage =
     type === "model:reply" ? USAGE.exec(bytes.toString("latin1", Math.max(start, end - 400), end))?.[1] : undefined;

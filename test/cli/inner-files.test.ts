@@ -44,6 +44,16 @@ describe("the workflows that nodes run", () => {
     ]);
   });
 
+  it("have their data known to the paths of the workflow that calls them", async () => {
+    const edges = "edges: [{ from: n0, to: n1, if: n0.results.a.sumary exists }]";
+    const main = calling("w", "./last.yml", 2).replace(/edges:[\s\S]*/, edges);
+    const cwd = makeProject({ "w.yml": main, "last.yml": LAST });
+    const { stdout } = await runHere(["validate", "w.yml", "--json"], { cwd });
+    expect(JSON.parse(stdout).diagnostics).toMatchObject([
+      { code: "UNKNOWN_PATH", file: "w.yml", line: 7, hint: 'did you mean "summary"?' },
+    ]);
+  });
+
   it("are replayed as they were where their files are gone", async () => {
     const files = {
       "w.yml": calling("w", "./in/mid.yml"),

@@ -233,6 +233,7 @@ describe("runs list", () => {
       name: "Look and post",
       status: "succeeded",
       exitCode: 0,
+      unrouted: null,
       verdict: null,
       degraded: [],
       model: "script:script.json",

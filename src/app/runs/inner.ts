@@ -3,8 +3,10 @@ import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { WorkflowNode } from "../../core/document/node.ts";
 import type { Workflow } from "../../core/document/workflow.ts";
 import type { InnerDocument, RunRecord } from "../../core/event/record.ts";
+import { checkPathsInto } from "../../core/workflow/check.ts";
 import { inlineWorkflow } from "../../core/workflow/inline.ts";
 import { checkJudgeBudget } from "../../core/workflow/judge-budget.ts";
+import type { FindInner } from "../../core/workflow/node-data.ts";
 import { locateInner } from "../../loaders/inner-file.ts";
 import type { LoadedWorkflow } from "../../loaders/workflow-file.ts";
 import { type ReadWorkflow, readWorkflow, recordedSkills, sourcePlaces, type WorkflowDocument } from "../documents.ts";
@@ -89,9 +91,25 @@ export function readInner(
     }
   };
   enter({ ...outer, path: "", files: realOf(workspace, outer.document) }, 1);
+  findings.push(...pathFindings(outer, inner));
   const isTold = checkJudgeBudget(outer.workflow).length > 0;
   if (!isTold) findings.push(...outer.place(checkJudgeBudget(outer.workflow, inner)));
   return { inner, findings };
+}
+
+/** Checks paths into the results of workflows in other files: once for each workflow that is written somewhere. */
+function pathFindings(outer: Pick<Outer, "workflow" | "place" | "document">, inner: InnerWorkflows): Diagnostic[] {
+  if (![...inner.values()].some(({ file }) => file !== undefined)) return [];
+  const find =
+    (path: string): FindInner =>
+    (id) => {
+      const at = path === "" ? id : `${path}/${id}`;
+      const workflow = inner.get(at)?.workflow;
+      return workflow && { workflow, find: find(at) };
+    };
+  const all = [{ ...outer, path: "" }, ...[...inner].map(([path, each]) => ({ ...each, path }))];
+  const written = new Map(all.map((each) => [JSON.stringify([each.document, each.workflow.id]), each]));
+  return [...written.values()].flatMap(({ workflow, place, path }) => place(checkPathsInto(workflow, find(path))));
 }
 
 function readOnce(workspace: Workspace): (document: string) => ReadWorkflow {

@@ -77,8 +77,29 @@ export const WORKFLOW_CODES = {
         "edges:\n  - { from: look, to: file }\n  - { from: look, to: look, when: it is unclear, max_iterations: 1 }",
     },
   },
+  EDGE_ALWAYS: {
+    what: "The `!=` of an edge always holds: the data there never has the value that it excludes.",
+    why: "A typing error in the value, or a value that was removed from the `enum` in `output`.",
+    mend: "Correct the value. To follow the edge always, remove its `if`.",
+    example: {
+      wrong: `nodes:
+  look:
+    name: Look
+    instruction: Find out what broke.
+    output: { type: object, properties: { kind: { enum: [load, leak] } } }
+edges:
+  - { from: look, to: file, if: look.kind != lod }`,
+      right: `nodes:
+  look:
+    name: Look
+    instruction: Find out what broke.
+    output: { type: object, properties: { kind: { enum: [load, leak] } } }
+edges:
+  - { from: look, to: file, if: look.kind != load }`,
+    },
+  },
   EDGE_NEVER: {
-    what: "The `if` of an edge can never hold: the node's declared `output` allows no such value.",
+    what: "The `if` of an edge can never hold: the data there never has such a value, by the node's `output` or its kind.",
     why: "A word that is not in the `enum`, or a comparison of numbers with a field that is text.",
     mend: "Correct the condition, or the declared `output`.",
     example: {
@@ -128,8 +149,8 @@ edges:
     },
   },
   UNKNOWN_PATH: {
-    what: "A path names a field that the declared `output` of its node does not have, so what rests on it finds nothing there.",
-    why: "A field was renamed in `output`, or there is a typing error. Nothing is said where `output` is open: with `additionalProperties`, `patternProperties`, `$ref`, `allOf`, `anyOf` or `oneOf`.",
+    what: "A path names a field that the data there never has. The data of a node are its declared `output`, or those of its kind: an approval has `approved`, `by` and `note`, a map `items`, `left` and `failed`, a call `verdict` and `results`, and a node without `output` only `summary`.",
+    why: "A field was renamed in `output`, there is a typing error, or a list is read without `[*]`. Nothing is reported where `output` is open: with `additionalProperties`, `patternProperties`, `$ref`, `allOf`, `anyOf` or `oneOf`.",
     mend: "Correct the path, or declare the field in `properties`. The executor's own fields (`error`, `skipped_reason`, `fail_soft`, `evals`, `summary`) need no declaration.",
     example: {
       wrong: `nodes:

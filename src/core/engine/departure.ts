@@ -34,7 +34,10 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
   if (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined)) {
     return finish(program, state, leaving, "a dry run stops at the first decision");
   }
-  if (choice.kind === "end") return finish(program, state, leaving, "");
+  if (choice.kind === "end") {
+    const leading = program.edgesFrom(leaving.node).length;
+    return finish(program, state, leaving, leading > 0 ? `no edge out of ${leaving.node} applied` : "");
+  }
   if (choice.kind === "follow") return follow(leaving, { id: choice.edge.to, description: "", edge: choice.edge });
   const answer = leaving.answers.at(-1);
   const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);

@@ -57,9 +57,12 @@ export interface SkillsHere {
 }
 
 /** Undefined where a node is called `skills`, which hides that root. */
-export function skillsAt({ record, workflow, node }: Program, id: string): SkillsHere | undefined {
+export function skillsAt(
+  { record, workflow }: Pick<Program, "record" | "workflow">,
+  id: string,
+): SkillsHere | undefined {
   if (Object.hasOwn(workflow.nodes, "skills")) return undefined;
-  const listed = [...new Set(node(id).skills ?? [])];
+  const listed = [...new Set(workflow.nodes[id]?.skills ?? [])];
   const usable = new Set(record.skills.filter(({ available }) => available).map((skill) => skill.id));
   return {
     available: listed.filter((skill) => usable.has(skill)),

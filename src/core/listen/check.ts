@@ -3,6 +3,7 @@ import type { Workflow } from "../document/workflow.ts";
 import { parsePath } from "../path.ts";
 import { nearest } from "../values.ts";
 import { parseCondition } from "../workflow/condition.ts";
+import { conditionMistake } from "../workflow/condition-mistakes.ts";
 import { pathsOf } from "../workflow/value-rule.ts";
 import type { ListenFile, ListenSource } from "./listen-file.ts";
 import { ROOTS, templatePaths } from "./mapping.ts";
@@ -26,6 +27,8 @@ function checkSource(source: ListenSource, at: Diagnostic["path"]): Diagnostic[]
 function checkWhen({ when }: ListenSource, at: Diagnostic["path"]): Diagnostic[] {
   if (when === undefined) return [];
   const rule = parseCondition(when);
+  const mistake = typeof when === "string" ? conditionMistake(when, ROOTS) : undefined;
+  if (mistake) return [{ ...wrong("SCHEMA", at, `when ${mistake.message}`), hint: mistake.hint }];
   if (typeof rule === "string") return [wrong("SCHEMA", at, `when ${rule}`)];
   return pathsOf(rule).flatMap((path) => checkRoot(path, ROOTS, at));
 }

@@ -5,6 +5,7 @@ import { type RunRecord, runRecordSchema } from "../event/record.ts";
 import { workflowAt } from "../inner/documents.ts";
 import type { KnownSkills } from "../skill-reference.ts";
 import { checkWorkflow } from "../workflow/check.ts";
+import { parseCondition } from "../workflow/condition.ts";
 import { checkOutputSchemas } from "../workflow/output-schemas.ts";
 
 /** What is wrong with a recorded run, in words; undefined where nothing is. Line 1 is the record. */
@@ -49,7 +50,11 @@ function faultOfRecord(record: unknown): string | undefined {
   const all = [workflow, ...Object.values(inner).map((document) => document.workflow)];
   const found = all.flatMap((each) => [...checkWorkflow(each, ANY_SKILL), ...checkOutputSchemas(each, "")]);
   const missing = lacking(all[0] as Workflow, "", inner);
-  return found.find(({ severity }) => severity === "error")?.message ?? missing;
+  // Older versions accepted more conditions: one that can be read does not make the record unreadable.
+  const conditions = all.flatMap(({ edges }) => edges.flatMap((edge) => (edge.if === undefined ? [] : [edge.if])));
+  const unreadable = conditions.map(parseCondition).find((rule) => typeof rule === "string");
+  const error = found.find(({ severity, path }) => severity === "error" && path.at(-1) !== "if");
+  return error?.message ?? (unreadable === undefined ? missing : `a condition ${unreadable}`);
 }
 
 /** The first node that runs a workflow which the record does not hold. */

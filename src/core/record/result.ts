@@ -13,6 +13,7 @@ import { documentOf, nodePath } from "../inner/place.ts";
 import { operationSchema } from "../operation.ts";
 import { defined, type Fitting, lazy } from "../values.ts";
 import { degradedNodes, degradedSchema } from "./degraded.ts";
+import { describeUnrouted, unroutedSchema } from "./unrouted.ts";
 
 const stepsSchema = lazy(() =>
   z.array(
@@ -37,6 +38,7 @@ export const resultSchema = lazy(() =>
     exitCode: z.int(),
     verdict: z.string().optional().describe("what stands at the path that the workflow names as its verdict"),
     degraded: degradedSchema().describe("where the run went on with less than its workflow asks for"),
+    unrouted: unroutedSchema().optional().describe("where the run ended although edges lead on: none of them applied"),
     results: z.record(z.string(), nodeResultSchema()),
     trace: z.object({
       steps: stepsSchema(),
@@ -90,6 +92,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
       last: state.path.at(-1)?.node,
       results: state.results,
     }),
+    ...defined("unrouted", describeUnrouted(record, state)),
     results: Object.fromEntries(state.results),
     trace: {
       ...traceOf(state),

@@ -6,6 +6,7 @@ import type { Skimmed, SkimmedRun } from "../skim.ts";
 import { degradedNodes } from "./degraded.ts";
 import { costOf, type RunResult, statusOf } from "./result.ts";
 
+import { unroutedNode } from "./unrouted.ts";
 import { takesUp } from "./waiting.ts";
 
 /** A run on a line of a list (`skillflow.runs/1`). */
@@ -19,6 +20,8 @@ export interface RunSummary {
   readonly exitCode: number;
   readonly verdict: string | null;
   readonly degraded: RunResult["degraded"];
+  /** The node where the run ended because none of its edges applied. */
+  readonly unrouted: string | null;
   readonly model: string;
   readonly costUsd: number | null;
   readonly inputTokens: number;
@@ -33,13 +36,16 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   const visited = new Set<string>();
   const inside = new Set<string>();
   let last: string | undefined;
+  let left: string | undefined;
   let { model } = record.settings;
   let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
   for (const event of events) {
     if (event.type === "node:enter" && event.at === undefined) {
       visited.add(event.node);
       last = event.node;
+      left = event.node;
     }
+    if (event.type === "route" && event.at === undefined) left = undefined;
     if (event.type === "node:enter" && event.at !== undefined) inside.add(nodePath(documentOf(event.at), event.node));
     if (event.type === "model:reply") addUsage(usage, event.usage);
     if (event.type === "workflow:end") end = event;
@@ -49,6 +55,8 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     end = undefined;
   }
   const { status, exitCode } = statusOf(end);
+  const { workflow, input } = record;
+  const data = left === undefined ? undefined : end?.results[left]?.data;
   return {
     id: record.run,
     kind: record.kind,
@@ -57,6 +65,7 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     status,
     exitCode,
     verdict: end?.verdict ?? null,
+    unrouted: unroutedNode({ workflow, input, status, last: left, data }) ?? null,
     degraded: degradedNodes(record, { visited, inside, last, results: new Map(Object.entries(end?.results ?? {})) }),
     model,
     costUsd: costOf(usage),

@@ -3,19 +3,25 @@ import type { Edge } from "../document/node.ts";
 import type { OutputMatch, ValueRule } from "../document/rule.ts";
 import type { Workflow } from "../document/workflow.ts";
 import { parsePath } from "../path.ts";
-import { deepEqual, isObject, type JsonSchema, typeOf } from "../values.ts";
+import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../values.ts";
 import { parseCondition, showCondition } from "./condition.ts";
+import { conditionMistake } from "./condition-mistakes.ts";
+import type { DataShapes } from "./node-data.ts";
 import { matchComplaint } from "./value-rule.ts";
 
-/** What can be known of `if` on edges before a run: its form, whether it can hold, whether it is reached (G1, G5). */
-export function checkConditions(workflow: Workflow): Diagnostic[] {
+/** Checks each `if` before a run: its form, whether it can hold, and whether its edge is ever reached. */
+export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
   const earlier = new Map<string, Ruled[]>();
+  const roots = new Set(["input", ...Object.keys(workflow.nodes)]);
   return workflow.edges.flatMap((edge, index) => {
     if (edge.if === undefined) return [];
     const rule = parseCondition(edge.if);
+    const mistake = typeof edge.if === "string" ? conditionMistake(edge.if, roots) : undefined;
+    if (mistake) return [found("error", "SCHEMA", index, `the condition ${mistake.message}`, mistake.hint)];
     if (typeof rule === "string") return [found("error", "SCHEMA", index, `the condition ${rule}`)];
     const before = earlier.get(edge.from) ?? [];
-    const findings = [...neverHolds(rule, index, workflow), ...isShadowed({ edge, rule, index }, before)];
+    const misfit = findMisfit(rule, index, shapes);
+    const findings = [...misfit, ...isShadowed({ edge, rule, index }, before)];
     if (before.length < MOST_COMPARED) before.push({ edge, rule, index });
     earlier.set(edge.from, before);
     return findings;
@@ -37,15 +43,71 @@ function found(severity: Severity, code: DiagnosticCode, index: number, message:
   return { severity, code, path: ["edges", index, "if"], message, ...(hint ? { hint } : {}) };
 }
 
-function neverHolds(rule: ValueRule, index: number, { nodes }: Workflow): Diagnostic[] {
-  const cannot = comparisonsOf(rule).find((match) => {
-    const shape = declaredAt(match.path, nodes);
-    return shape !== undefined && !canHold(match, shape);
-  });
-  if (!cannot) return [];
-  const message = `"${showCondition(ruleOf(cannot))}" cannot hold: the declared output allows no such value`;
-  return [found("warning", "EDGE_NEVER", index, message)];
+/** The first comparison that no value of the data can satisfy, or that every value does. */
+function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnostic[] {
+  for (const match of comparisonsOf(rule)) {
+    const shape = declaredAt(match.path, shapes);
+    if (shape === undefined) continue;
+    const types = typesOf(shape);
+    const shown = `"${showCondition(ruleOf(match))}"`;
+    const text = namedBy(match)?.find((value) => isWrittenAsText(value, types));
+    if (text !== undefined) {
+      const message = `${shown} compares a ${types?.join(" or ")} with the text ${JSON.stringify(text)}`;
+      return [
+        found(
+          "error",
+          "SCHEMA",
+          index,
+          message,
+          `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`,
+        ),
+      ];
+    }
+    const hint = hintFor(match, shape);
+    if (!canHold(match, shape)) {
+      return [
+        found("warning", "EDGE_NEVER", index, `${shown} cannot hold: the data there never has such a value`, hint),
+      ];
+    }
+    if (match.not && hint !== undefined) {
+      return [
+        found("warning", "EDGE_ALWAYS", index, `${shown} always holds: the data there never has that value`, hint),
+      ];
+    }
+  }
+  return [];
 }
+
+/** Whether a text stands where only true, false or a number can: `"true"`, `yes`, `"3"`. */
+function isWrittenAsText(value: unknown, types: readonly string[] | undefined): value is string {
+  return typeof value === "string" && types !== undefined && !types.includes("string") && meantBy(value, types) !== "";
+}
+
+/** The value that such a text was meant to be; empty if it has none. */
+function meantBy(text: string, types: readonly string[] | undefined): string {
+  const word = text.trim().toLowerCase();
+  const isNumber = types?.some((type) => type === "number" || type === "integer");
+  if (isNumber && /^[-+]?\d+(\.\d+)?$/.test(word)) return word;
+  if (!types?.includes("boolean")) return "";
+  return ["true", "yes", "on", "approved"].includes(word)
+    ? "true"
+    : ["false", "no", "off", "denied"].includes(word)
+      ? "false"
+      : "";
+}
+
+/** The nearest value that the data can have, if the one that is named never occurs. */
+function hintFor(match: OutputMatch, shape: JsonSchema): string | undefined {
+  const listed = valuesOf(shape, typesOf(shape));
+  const named = namedBy(match);
+  if (!listed || !named || named.includes(null) || named.some((value) => listed.some((each) => deepEqual(each, value))))
+    return undefined;
+  const words = listed.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  const near = nearest(String(named[0]), words);
+  return near === undefined ? `the values are ${words.slice(0, MOST_WORDS).join(", ")}` : `did you mean "${near}"?`;
+}
+
+const MOST_WORDS = 12;
 
 /** `exists` is a comparison too: with anything but null. */
 function comparisonsOf({ output_required = [], output_matches = [] }: ValueRule): OutputMatch[] {
@@ -60,18 +122,18 @@ function isExistence({ equals, not }: OutputMatch): boolean {
   return equals === null && not === true;
 }
 
-/** Written by the executor, whatever is declared (D13). */
-export const OWN_FIELDS = ["error", "skipped_reason", "fail_soft", "evals", "summary"];
-
-/** The schema that a node declares for what a path leads to; undefined where nothing is declared of it, or of a list. */
-function declaredAt(path: string, nodes: Workflow["nodes"]): JsonSchema | undefined {
-  const [root, ...rest] = parsePath(path)?.segments ?? [];
-  if (!root || root.each || !Object.hasOwn(nodes, root.key) || rest.some(({ each }) => each)) return undefined;
-  if (rest.length === 0 || OWN_FIELDS.includes(rest[0]?.key ?? "")) return undefined;
-  let shape: unknown = nodes[root.key]?.output;
-  for (const { key } of rest) {
+/** The schema of the data at a path; undefined if it is unknown, or if a list's elements must all satisfy the rule. */
+function declaredAt(path: string, shapes: DataShapes): JsonSchema | undefined {
+  const { segments = [], quantifier } = parsePath(path) ?? {};
+  const [root, ...rest] = segments;
+  if (!root || root.each || rest.length === 0) return undefined;
+  let shape: unknown = shapes(root.key);
+  for (const { key, each } of rest) {
     if (!isObject(shape) || !isObject(shape.properties) || !Object.hasOwn(shape.properties, key)) return undefined;
     shape = shape.properties[key];
+    if (!each) continue;
+    if (quantifier !== "any") return undefined;
+    shape = isObject(shape) ? shape.items : undefined;
   }
   return isObject(shape) ? (shape as JsonSchema) : undefined;
 }
@@ -87,7 +149,7 @@ function canHold(match: OutputMatch, shape: JsonSchema): boolean {
   return !wantsNumber || types === undefined || types.some((type) => type === "number" || type === "integer");
 }
 
-function typesOf({ type }: JsonSchema): string[] | undefined {
+export function typesOf({ type }: JsonSchema): string[] | undefined {
   if (typeof type === "string") return [type];
   return Array.isArray(type) ? type.filter((each) => typeof each === "string") : undefined;
 }

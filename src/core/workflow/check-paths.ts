@@ -4,12 +4,13 @@ import type { Workflow } from "../document/workflow.ts";
 import { pathsIn } from "../inner/fill.ts";
 import { type Path, parsePath } from "../path.ts";
 import { isObject, type Json, type JsonSchema, nearest } from "../values.ts";
-import { OWN_FIELDS } from "./check-conditions.ts";
+import { typesOf } from "./check-conditions.ts";
 import { parseCondition } from "./condition.ts";
+import type { DataShapes } from "./node-data.ts";
 import { pathsOf } from "./value-rule.ts";
 
-/** Paths at which nothing ever stands: of an unknown root, or of a field that a declared output does not name. */
-export function checkPaths(workflow: Workflow): Diagnostic[] {
+/** Finds paths that never lead anywhere: their root is unknown, or the data there never have the field. */
+export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
   const known = new Set(["input", ...Object.keys(workflow.nodes)]);
   const roots = new Set([...known, "skills"]);
   const told = [
@@ -18,7 +19,10 @@ export function checkPaths(workflow: Workflow): Diagnostic[] {
     ...pathsInEdges(workflow, roots),
     ...pathsAtTop(workflow, known),
   ];
-  return [...told.flatMap((written) => checkPath(written, workflow)), ...checkEvaluated(workflow)];
+  return [
+    ...told.flatMap((written) => checkPath(written, Object.keys(workflow.nodes), shapes)),
+    ...checkEvaluated(workflow, shapes),
+  ];
 }
 
 /** A path of the context, and where the document has it. */
@@ -27,6 +31,8 @@ interface WrittenPath {
   readonly roots: ReadonlySet<string>;
   readonly at: Diagnostic["path"];
   readonly of: string;
+  /** The node whose data an edge leaves with. */
+  readonly from?: string;
   /** Of a root that is unknown. */
   readonly severity: Diagnostic["severity"];
 }
@@ -67,7 +73,8 @@ function pathsInEdges({ edges }: Workflow, roots: ReadonlySet<string>): WrittenP
   return edges.flatMap((edge, index) => {
     const rule = edge.if === undefined ? "" : parseCondition(edge.if);
     if (typeof rule === "string") return [];
-    const about = { roots, at: ["edges", index, "if"], of: `edge ${index}`, severity: "error" } as const;
+    const at = ["edges", index, "if"];
+    const about = { roots, at, from: edge.from, of: `edge ${index}`, severity: "error" } as const;
     return pathsOf(rule).map((path) => ({ ...about, path }));
   });
 }
@@ -90,57 +97,95 @@ function coolDownPath(path: string): WrittenPath {
   return { path, roots: new Set(["input"]), at: ["cool_down", "key"], of: "cool_down", severity: "error" };
 }
 
-function checkPath({ path, roots, at, of, severity }: WrittenPath, { nodes }: Workflow): Diagnostic[] {
-  const [root, ...fields] = parsePath(path.replace(/\[\d+\](?=\.|$)/g, ""))?.segments ?? [];
+function checkPath(
+  { path, roots, at, of, from = "", severity }: WrittenPath,
+  nodes: readonly string[],
+  shapes: DataShapes,
+): Diagnostic[] {
+  const plain = path.replace(/(?<!\])\[\d+\](?=\.|$)/g, "[*]").replace(/\[\d+\](?=\.|$)/g, "");
+  const [root, ...fields] = parsePath(plain)?.segments ?? [];
   if (!root) return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message: `"${path}" of ${of} is no path` }];
   if (!roots.has(root.key)) {
     const roof = roots.has("skills") ? "input, skills" : "input";
     const [only] = roots;
     const missed = roots.size === 1 ? `does not begin with ${only}` : `begins with neither ${roof} nor a node`;
     const message = `"${path}" of ${of} ${missed}`;
-    return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(nearest(root.key, roots)) }];
+    const owners = [from, ...nodes.slice(0, MOST_OWNERS)];
+    const owner = owners.find((id) => roots.has(id) && hasField(shapes(id), root.key));
+    const near = owner === undefined ? nearest(root.key, roots) : `${owner}.${path}`;
+    return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(near) }];
   }
-  const node = Object.hasOwn(nodes, root.key) ? nodes[root.key] : undefined;
-  return unknownField(node, fields, { at, about: `"${path}" of ${of}: the declared output of node "${root.key}"` });
+  const about = `"${path}" of ${of}: the ${root.key === "input" ? "input" : `data of ${nameOf(root.key, nodes)}`}`;
+  return unknownField(shapes(root.key), fields, { at, about, before: root.key });
+}
+
+/** Nodes whose data are searched for a field that was written without its node. */
+const MOST_OWNERS = 100;
+
+function hasField(shape: JsonSchema | undefined, field: string): boolean {
+  return isObject(shape?.properties) && Object.hasOwn(shape.properties, field);
+}
+
+function nameOf(root: string, nodes: readonly string[]): string {
+  return nodes.includes(root) ? `node "${root}"` : root;
 }
 
 /** Rules about a node's own data. */
-function checkEvaluated({ nodes }: Workflow): Diagnostic[] {
+function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) =>
     (node.eval ?? []).flatMap((evaluator, index) => {
       const { kind, name } = evaluator;
       const paths = kind === "value" ? pathsOf(evaluator.rule) : kind === "evidence" ? [evaluator.rule.claims] : [];
       const at = ["nodes", id, "eval", index, "rule"];
       return paths.flatMap((path) => {
-        const about = `"${path}" of evaluator "${name}": the declared output`;
-        return unknownField(node, parsePath(path)?.segments ?? [], { at, about });
+        const about = `"${path}" of evaluator "${name}": the data of node "${id}"`;
+        return unknownField(shapes(id), parsePath(path)?.segments ?? [], { at, about, before: "" });
       });
     }),
   );
 }
 
-function unknownField(
-  node: WorkflowNode | undefined,
-  fields: Path["segments"],
-  { at, about }: { readonly at: Diagnostic["path"]; readonly about: string },
-): Diagnostic[] {
-  if (!node?.output || OWN_FIELDS.includes(fields[0]?.key ?? "")) return [];
-  const missing = firstUnknown(node.output, fields);
-  if (!missing) return [];
-  const message = `${about} has no field "${missing.key}"`;
-  const near = nearest(missing.key, missing.known);
-  return [{ code: "UNKNOWN_PATH", severity: "warning", path: at, message, ...didYouMean(near) }];
+interface About {
+  readonly at: Diagnostic["path"];
+  readonly about: string;
+  /** The part of the path before the fields. */
+  readonly before: string;
 }
 
-/** The first field that an object whose fields are all named does not have. */
-function firstUnknown(output: JsonSchema, fields: Path["segments"]) {
-  let schema: unknown = output;
-  for (const { key, each } of fields) {
+function unknownField(shape: JsonSchema | undefined, fields: Path["segments"], { at, about, before }: About) {
+  const missing = firstUnknown(shape, fields, before);
+  if (!missing) return [];
+  const { message, hint } = missing;
+  const found: Diagnostic = { code: "UNKNOWN_PATH", severity: "warning", path: at, message: `${about} ${message}` };
+  return [hint === undefined ? found : { ...found, hint }];
+}
+
+/** The first field that the data never have, in words. */
+function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], before: string) {
+  let schema: unknown = shape;
+  let place = before;
+  for (const [index, { key, each }] of fields.entries()) {
+    const next = [place, key].filter((part) => part !== "").join(".");
+    const types = isObject(schema) ? typesOf(schema as JsonSchema) : undefined;
+    const missing = `never has a field "${key}"`;
+    if (types?.includes("array")) {
+      const rest = fields.slice(index).map((field) => `.${field.key}${field.each ? "[*]" : ""}`);
+      const hint = `"${place}" is a list: write ${place}[*]${rest.join("")}`;
+      return types.includes("object") ? undefined : { message: missing, hint };
+    }
+    if (types && !types.includes("object")) return { message: `${missing}: "${place}" is ${types.join(" or ")}` };
     if (!isObject(schema) || !isObject(schema.properties) || OPEN.some((word) => isOpen(schema, word)))
       return undefined;
-    if (!Object.hasOwn(schema.properties, key)) return { key, known: Object.keys(schema.properties) };
+    if (!Object.hasOwn(schema.properties, key)) {
+      return { message: missing, ...didYouMean(nearest(key, Object.keys(schema.properties))) };
+    }
     schema = schema.properties[key];
-    if (each) schema = isObject(schema) ? schema.items : undefined;
+    place = next;
+    if (!each) continue;
+    const inside = isObject(schema) ? typesOf(schema as JsonSchema) : undefined;
+    if (inside && !inside.includes("array")) return { message: `has no list at "${next}"`, hint: `write ${next}` };
+    schema = isObject(schema) ? schema.items : undefined;
+    place += "[*]";
   }
   return undefined;
 }

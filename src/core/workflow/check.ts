@@ -4,17 +4,20 @@ import type { Workflow } from "../document/workflow.ts";
 import { nearProvider } from "../model-name.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import type { KnownSkills } from "../skill-reference.ts";
-import { deepEqual, nearest } from "../values.ts";
+import { deepEqual, type JsonSchema, nearest } from "../values.ts";
 import { checkConditions } from "./check-conditions.ts";
 import { checkPaths } from "./check-paths.ts";
 import { inlineWorkflow } from "./inline.ts";
+import { RUN_FIELDS } from "./inputs.ts";
 import { checkJudgeBudget } from "./judge-budget.ts";
+import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
 
 /** Looking for the near word is slow in a large graph; nobody reads that many. */
 const MOST_SUGGESTIONS = 50;
 
 /** The structure of a workflow that fits the schema: every finding, errors and warnings (W2-W9, E8, N27, N31, D2, D3). */
-export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
+export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, input?: JsonSchema): Diagnostic[] {
+  const shapes = dataShapes(workflow, findInline(workflow), input);
   const nodes = new Map(Object.entries(workflow.nodes));
   const edges = checkEdgeEnds(workflow.edges, nodes);
   return [
@@ -23,21 +26,28 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills): Dia
     ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges.sound) : []),
     ...checkCycles(edges.sound),
     ...checkDefaults(workflow.edges),
-    ...checkConditions(workflow),
+    ...checkConditions(workflow, shapes),
     ...checkInlineSkills(workflow),
     ...[...nodes].flatMap(([id, node]) => checkNode(id, node, workflow, knownSkills)),
-    ...checkPaths(workflow),
+    ...checkPaths(workflow, shapes),
     ...checkProviders(workflow),
     ...checkJudgeBudget(workflow),
     ...[...nodes].flatMap(([id, node]) => checkInline(id, node, workflow, knownSkills)),
   ];
 }
 
+/** Findings about paths and conditions that only the files of inner workflows bring to light. */
+export function checkPathsInto(workflow: Workflow, find: FindInner): Diagnostic[] {
+  const check = (shapes: DataShapes) => [...checkConditions(workflow, shapes), ...checkPaths(workflow, shapes)];
+  const known = new Set(check(dataShapes(workflow, findInline(workflow))).map((found) => JSON.stringify(found)));
+  return check(dataShapes(workflow, find)).filter((found) => !known.has(JSON.stringify(found)));
+}
+
 /** What stands in the document of the workflow that a map runs; what that has of the document is told there. */
 function checkInline(id: string, node: WorkflowNode, workflow: Workflow, knownSkills: KnownSkills): Diagnostic[] {
   if (!node.nodes) return [];
   const own = ["nodes", "edges", "entry"];
-  return checkWorkflow(inlineWorkflow(workflow, id, node), knownSkills)
+  return checkWorkflow(inlineWorkflow(workflow, id, node), knownSkills, itemInput(node))
     .filter(({ path }) => own.includes(String(path[0])))
     .map((found) => ({
       ...found,
@@ -278,12 +288,9 @@ export function checkInput(
   return { input: Object.fromEntries(given), diagnostics };
 }
 
-/** A workflow that declares its inputs names them all; these are the program's own. */
-const OWN_FIELDS = ["dryRun", "rules", "context"];
-
 function unknownFields({ inputs }: Workflow, given: Iterable<string>): Diagnostic[] {
   if (!inputs) return [];
-  const known = new Set([...Object.keys(inputs), ...OWN_FIELDS]);
+  const known = new Set([...Object.keys(inputs), ...RUN_FIELDS]);
   return [...given].flatMap((name) => {
     if (known.has(name)) return [];
     const near = nearest(name, known) ?? "";

@@ -5,8 +5,8 @@ import type { Json } from "../values.ts";
 
 /** `if` on an edge: its short form `PATH OP VALUE`, and back (G1). */
 
-const LONGEST = 1_000;
-const PATH = PATH_PATTERN.source.slice(1, -1);
+export const LONGEST = 1_000;
+export const PATH = PATH_PATTERN.source.slice(1, -1);
 const EXISTS = new RegExp(`^(${PATH})\\s+exists$`);
 const COMPARISON = new RegExp(`^(${PATH})(?:\\s*(!=|>=|<=|=)\\s*|\\s+(in)\\s+)(\\S[\\s\\S]*)$`);
 const HOW = "write PATH = VALUE, !=, >=, <=, PATH in [A, B], or PATH exists";

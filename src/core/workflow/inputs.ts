@@ -15,6 +15,9 @@ export function describeInputs({ inputs = {} }: Workflow): JsonSchema {
   };
 }
 
+/** Fields of a run's input that belong to the program, whatever the workflow declares. */
+export const RUN_FIELDS = ["dryRun", "rules", "context"];
+
 function describeField(field: InputField): JsonObject {
   return {
     ...(field.type === "string[]" ? { type: "array", items: { type: "string" } } : { type: field.type }),

@@ -1,3 +1,4 @@
+import { unroutedText } from "../../core/record/unrouted.ts";
 import type { Account, RunState } from "../model/account.ts";
 import { paidWords } from "../model/account.ts";
 import type { Deed } from "../model/deeds.ts";
@@ -21,7 +22,7 @@ export function headHtml(account: Account): Markup {
   return html`<header class="head ${state}">
 <p class="kicker"><span dir="auto">${record.workflow.name}</span> <span class="meta">run ${result.run} · ${formatTime(record.at)}</span></p>
 <h1 dir="auto">${oneSentence(headline)}</h1>
-${threeHtml(account)}${failureHtml(account)}${awaitedHtml(account)}
+${threeHtml(account)}${failureHtml(account)}${unroutedHtml(account)}${awaitedHtml(account)}
 </header>`;
 }
 
@@ -63,6 +64,16 @@ function failureHtml({ failure, headline }: Account): Markup | undefined {
   return html`<div class="callout failed"><p dir="auto"><strong>${told}</strong>${at}${line}</p>
 ${hint === undefined ? undefined : html`<p dir="auto">${hint}</p>`}${end === undefined ? undefined : html`<p dir="auto">Then: ${end}</p>`}
 ${steps.length === 0 ? undefined : html`<p class="meta">What to do</p><ul class="list">${steps}</ul>`}</div>`;
+}
+
+/** Names the node where the run ended although edges lead on, and why none of them applied. */
+function unroutedHtml({ result: { unrouted }, nameOf }: Account): Markup | undefined {
+  if (!unrouted) return undefined;
+  const { node, edges } = unrouted;
+  const rows = edges
+    .slice(0, MOST_AWAITED)
+    .map(({ to, reason }) => html`<li dir="auto">to <code>${to}</code>: ${reason}</li>`);
+  return html`<div class="callout degraded"><p dir="auto"><strong>▲ The run ${unroutedText(nameOf(node), edges.length)}</strong></p><ul class="list">${rows}</ul></div>`;
 }
 
 /** What people are asked, with the commands that answer. */

@@ -34,8 +34,20 @@ export function runsPage(view: RunsView, nonce: string): string {
 }
 
 function rowOf(run: RunSummary, isUnderWay: boolean): Markup {
-  const { id, name, workflow, kind, verdict, degraded, startedAt, durationMs, costUsd, inputTokens, outputTokens } =
-    run;
+  const {
+    id,
+    name,
+    workflow,
+    kind,
+    verdict,
+    degraded,
+    unrouted,
+    startedAt,
+    durationMs,
+    costUsd,
+    inputTokens,
+    outputTokens,
+  } = run;
   const took = isUnderWay ? "so far" : "took";
   return html`<a class="row" href="/runs/${encodeURIComponent(id)}">
 <span title="${degraded.map(({ node, reason }) => `${node}: ${reason}`).join("\n")}">${stateHtml(run, isUnderWay)}</span>
@@ -45,7 +57,7 @@ function rowOf(run: RunSummary, isUnderWay: boolean): Markup {
     degraded.length === 0 || isUnderWay || stateOf(run) !== run.status
       ? undefined
       : html`<span class="chip degraded">▲ degraded</span>`
-  }${kind === "run" ? undefined : html`<span class="chip">${kind}</span>`}<span class="id">${id}</span></span>
+  }${unrouted === null ? undefined : html`<span class="chip degraded">▲ no edge applied after ${shortText(unrouted, 60)}</span>`}${kind === "run" ? undefined : html`<span class="chip">${kind}</span>`}<span class="id">${id}</span></span>
 <span class="fact when"><strong>${startedAt.slice(0, 10)}</strong> ${startedAt.slice(11, 16)} UTC</span>
 <span class="fact took">${took} <strong>${formatDuration(durationMs)}</strong></span>
 <span class="fact end spent"><strong>${formatCost(costUsd)}</strong> ${formatCount(inputTokens + outputTokens)} tokens</span>

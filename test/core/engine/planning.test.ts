@@ -271,7 +271,7 @@ test("a key of `once` that nothing can be at is a warning", () => {
     );
   };
   expect(found("diagnose.cause")).toEqual(["warning UNKNOWN_PATH_ROOT nodes.b.once"]);
-  expect(found("a.cause")).toEqual([]);
+  expect(found("a.summary")).toEqual([]);
 });
 
 describe("private text to a public place", () => {

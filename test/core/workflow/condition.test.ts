@@ -5,7 +5,7 @@ import type { OutputMatch, ValueRule } from "../../../src/core/document/rule.ts"
 import { checkWorkflow } from "../../../src/core/workflow/check.ts";
 import { parseCondition, showCondition } from "../../../src/core/workflow/condition.ts";
 import { checkValues } from "../../../src/core/workflow/value-rule.ts";
-import { workflowOf } from "../../harness.ts";
+import { inline, workflowOf } from "../../harness.ts";
 import { runsOf } from "../../long.ts";
 
 const match = (path: string, rest: object): ValueRule => ({ output_matches: [{ path, ...rest }] });
@@ -179,6 +179,10 @@ describe("what is known of conditions before a run", () => {
     expect(findings([{ if: condition }])).toEqual(["warning EDGE_NEVER edges.0.if"]);
   });
 
+  test.each(["a.action != fille", "a.action != 3"])("%s always holds", (condition) => {
+    expect(findings([{ if: condition }])).toEqual(["warning EDGE_ALWAYS edges.0.if"]);
+  });
+
   test("an exclusion of all that is allowed never holds", () => {
     const everything: OutputMatch = { path: "a.sure", in: [true, false], not: true };
     expect(findings([{ if: { output_matches: [everything] } }])).toEqual(["warning EDGE_NEVER edges.0.if"]);
@@ -246,5 +250,132 @@ describe("what is known of conditions before a run", () => {
   test("several edges with `if` alone are no ambiguity, nor beside a default", () => {
     expect(findings([{ if: "a.action = file" }, { if: "a.action = none" }, {}])).toEqual([]);
     expect(findings([{}, {}])).toEqual(["error AMBIGUOUS_EDGES edges.1"]);
+  });
+});
+
+const inner = inline({ look: { output: node.output }, tell: {} }, ["look -> tell"]);
+const kinds = {
+  sure: { approval: { ask: "Really?" } },
+  each: { map: { over: "input.issues", as: "issue" }, ...inner },
+  free: {},
+} as const;
+
+/** `sure` leads to `each`, and `each` to `free`, each over the condition under test. */
+function told(condition: string, from: "sure" | "each" = "sure") {
+  const edges = [
+    from === "sure" ? { from: "sure", to: "each", if: condition } : "sure -> each",
+    from === "each" ? { from: "each", to: "free", if: condition } : "each -> free",
+  ] as const;
+  const found = checkWorkflow(workflowOf(kinds, edges), new Set());
+  return found.map(({ severity, code, message, hint }) => `${severity} ${code} ${message} (${hint})`).join("\n");
+}
+
+describe("what is known of the data of each kind of node", () => {
+  test.each<[string, "sure" | "each", string, string]>([
+    ["sure.aproved = true", "sure", "warning UNKNOWN_PATH", 'did you mean "approved"?'],
+    ["sure.approved.by = ana", "sure", "warning UNKNOWN_PATH", '"sure.approved" is boolean'],
+    ['sure.approved = "true"', "sure", "error SCHEMA", "write sure.approved = true"],
+    ['sure.approved != "true"', "sure", "error SCHEMA", "write sure.approved != true"],
+    ["sure.approved = yes", "sure", "error SCHEMA", "write sure.approved = true"],
+    ["sure.approved in [yes]", "sure", "error SCHEMA", "write sure.approved"],
+    ["sure.approved = perhaps", "sure", "warning EDGE_NEVER", "the values are true, false"],
+    ["approved = true", "sure", "error UNKNOWN_PATH_ROOT", 'did you mean "sure.approved"?'],
+    ["each.item exists", "each", "warning UNKNOWN_PATH", 'did you mean "items"?'],
+    ["any:each.items[*].data.results.lok.action = file", "each", "warning UNKNOWN_PATH", 'did you mean "look"?'],
+    ["any:each.items[*].data.results.look.acton = file", "each", "warning UNKNOWN_PATH", 'did you mean "action"?'],
+    ["any:each.items[*].data.results.look.action = fille", "each", "warning EDGE_NEVER", 'did you mean "file"?'],
+    ["any:each.items[*].status = sucess", "each", "warning EDGE_NEVER", 'did you mean "success"?'],
+    ["each.items.status = success", "each", "warning UNKNOWN_PATH", "write each.items[*].status"],
+    ['each.failed >= 1 and each.left = "0"', "each", "error SCHEMA", 'joins with "and"'],
+    ['each.failed = "0"', "each", "error SCHEMA", "write each.failed = 0"],
+  ])("%s", (condition, from, kind, cure) => {
+    expect(told(condition, from)).toContain(kind);
+    expect(told(condition, from)).toContain(cure);
+  });
+
+  test.each<[string, "sure" | "each"]>([
+    ["sure.approved = true", "sure"],
+    ["sure.note exists", "sure"],
+    ["sure.error exists", "sure"],
+    ["sure.by != timeout", "sure"],
+    ["each.failed >= 1", "each"],
+    ["any:each.items[*].data.results.tell.summary exists", "each"],
+    ["any:each.items[*].data.results.look.error exists", "each"],
+    ["each.error exists", "each"],
+  ])("%s is sound", (condition, from) => {
+    expect(told(condition, from)).toBe("");
+  });
+
+  test("a path inside a map knows the item and what `with` gives", () => {
+    const of = (path: string) => {
+      const look = { requires: { output_required: [path] } };
+      const each = { map: { over: "input.issues", as: "issue" }, with: { team: "a" }, ...inline({ look }) };
+      return checkWorkflow(workflowOf({ each }), new Set()).map(({ hint }) => hint);
+    };
+    expect(of("input.isue.title")).toEqual(['did you mean "issue"?']);
+    expect([of("input.issue.title"), of("input.team")]).toEqual([[], []]);
+  });
+});
+
+describe("mistakes that authors make in a condition are errors that name the cure", () => {
+  test.each([
+    ["free.summary == done", "write free.summary = done"],
+    ["free.summary === done", "write free.summary = done"],
+    ["free.summary is done", "write free.summary = done"],
+    ["free.summary: done", "write free.summary = done"],
+    ["free.summary !== done", "write free.summary != done"],
+    ["free.summary <> done", "write free.summary != done"],
+    ["free.summary is not done", "write free.summary != done"],
+    ["free.score > 5", "write free.score >= 6 for whole numbers"],
+    ["free.score < 0.5", "path: free.score, at_least: 0.5, not: true"],
+    ["free.score => 5", "write free.score >= 5"],
+    ["free.summary =~ ^x", "matches:"],
+    ["free.summary contains x", "matches:"],
+    ["free.summary not in [a, b]", "in: [a, b], not: true"],
+    ["free.summary not exists", "free.summary exists"],
+    [
+      "sure.approved = true and each.failed = 0",
+      "if: { output_matches: [{ path: sure.approved, equals: true }, { path: each.failed, equals: 0 }] }",
+    ],
+    ["sure.approved = true && each.failed exists", "output_required: [each.failed]"],
+    ["free.summary = a or free.summary = b", "PATH in [A, B]"],
+    ["free.summary = a || b", "PATH in [A, B]"],
+    ['free.summary = "a" AND sure.approved = true', "output_matches:"],
+    ["sure.approved exists and free.summary exists", "output_required: [sure.approved, free.summary]"],
+    ["{{sure.approved}} = true", "without braces"],
+    ["sure.approved = {{input.x}}", "without braces"],
+    ["${{ sure.approved }} = true", "without braces"],
+    ["not sure.approved", "PATH != VALUE"],
+    ["!sure.approved", "PATH != VALUE"],
+    ["(sure.approved = true)", "without them"],
+    ["len(each.items) >= 1", "without them"],
+    ['"sure.approved" = true', "without quotes"],
+    ["$.sure.approved = true", "begin the path with a node"],
+    ["each.items[0].status = failed", "write any:each.items[*]"],
+    ["sure.approved", "write sure.approved = true, or sure.approved exists"],
+    ["true", "leave if out"],
+    ["sure.note EXISTS", "lower case"],
+    ["sure.note exists = true", "nothing after it"],
+    ["free.summary = “done”", 'write free.summary = "TEXT"'],
+    ["sure.approved = true;", "write sure.approved = true"],
+    ["sure.approved = true # by now", "write sure.approved = true"],
+    ["free.summary = 'a' b", "one pair of quotes"],
+    ["free.summary = input.name", "put it in quotes"],
+  ])("%s", (condition, cure) => {
+    expect(told(condition)).toContain("error SCHEMA");
+    expect(told(condition)).toContain(cure);
+  });
+
+  test.each([
+    'free.summary = "read and write"',
+    "free.summary in [search and rescue, b]",
+    "free.summary = not found",
+    "free.summary = out of memory: killed, twice # 9",
+    "free.summary = v1.2.3",
+    'free.summary = "input.name"',
+    "free.summary = {a: {b: 1}}",
+    "any:each.items[*].key = a",
+  ])("%s is none", (condition) => {
+    expect(told(condition)).not.toContain("SCHEMA");
   });
 });

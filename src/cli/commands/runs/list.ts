@@ -27,12 +27,13 @@ export const listRuns: Action = async (io, _args, flags) => {
 
 /** Two lines: what a person types and looks for, then what it was. An id may be long. */
 function describeRun(run: RunSummary, paint: Paint): string {
-  const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict } = run;
+  const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict, unrouted } = run;
   const state = stateOf(run);
   const kinds = kind === "run" ? [] : [paint("cyan", kind)];
   const found = [
     ...(verdict === null ? [] : [paint("bold", plainLine(verdict))]),
     ...(degraded.length > 0 && state === status ? [paint("yellow", "degraded")] : []),
+    ...(unrouted === null ? [] : [paint("yellow", `no edge applied after ${plainLine(unrouted)}`)]),
   ];
   const facts = [
     startedAt.slice(0, 16).replace("T", " "),
