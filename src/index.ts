@@ -2,7 +2,7 @@
 
 export type { Diagnostic } from "./core/diagnostic.ts";
 export type { Workflow } from "./core/document/workflow.ts";
-export { type ErrorCode, NothingDone, SkillflowError } from "./core/errors.ts";
+export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/errors.ts";
 export type { RunEvent } from "./core/event/event.ts";
 export type { RunRecord } from "./core/event/record.ts";
 export type { StateEntry } from "./core/event/state-entry.ts";

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { messageOf, SkillflowError } from "./core/errors.ts";
+import { messageOf, refusalOf, SkillflowError } from "./core/errors.ts";
 import { createRedactor } from "./core/redact/redact.ts";
 import type { ToolContext } from "./core/skill.ts";
 import type { Json } from "./core/values.ts";
@@ -156,7 +156,9 @@ async function askOnce(service: Service, asking: Asking<z.ZodType>, context: Too
     const answered = await send(service, asking, context, url, init);
     const { status, text } = answered;
     if (status < 200 || status > 299) throw refusal(service, asking, context, answered);
-    return asking.isText ? text : parse(service, asking, text);
+    // A write that answers in plain text is not confirmed by a page, such as that of a proxy.
+    const isPage = effect === "write" && text.trimStart().startsWith("<");
+    return asking.isText && !isPage ? text : parse(service, asking, text);
   });
 }
 
@@ -306,7 +308,8 @@ function silence({ name, address }: Service, asking: Asking<z.ZodType>, error: u
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
   const words = `${name} did not answer ${lineOf(asking)}: ${message}${code}. Check ${address}.`;
-  return asking.effect === "write" ? words + outcome(asking) : words;
+  if (asking.effect !== "write") return words;
+  return words + (refusalOf(error) ? " Nothing was sent." : outcome(asking));
 }
 
 function originOf(headers: Headers): string {

@@ -1,4 +1,4 @@
-import { type Json, patiently, type ToolContext, trim } from "skillflow";
+import { type Json, patiently, requestsOf, type ToolContext, trim } from "skillflow";
 import type * as z from "zod";
 import { BetterStackFailure, explain, parse, pauseAfter } from "./failure.ts";
 
@@ -22,7 +22,7 @@ export async function withBetterStack(context: ToolContext, work: (ask: Ask) => 
     return trim(await work((asking) => askPatiently(asking, context)));
   } catch (error) {
     context.signal.throwIfAborted();
-    throw explain(error, context);
+    throw requestsOf(context).failure(error, explain(error, context));
   }
 }
 
@@ -43,14 +43,16 @@ async function askOnce(asking: Asking<z.ZodType>, context: ToolContext): Promise
     line: `${body === undefined ? "GET" : "POST"} ${path}`,
     effect: body === undefined ? "read" : "write",
   } as const;
-  const { response, text } = await send(url, body, context).catch((error: unknown) => {
-    throw new BetterStackFailure(request, undefined, error);
+  return requestsOf(context).send(request.effect, async () => {
+    const { response, text } = await send(url, body, context).catch((error: unknown) => {
+      throw new BetterStackFailure(request, undefined, error);
+    });
+    const { status, headers } = response;
+    if (!response.ok) throw new BetterStackFailure(request, { status, headers, text });
+    const answer = parse(text);
+    if (answer !== undefined) return answer;
+    throw new Error("Better Stack answered with something that is not JSON: check BETTERSTACK_API_URL.");
   });
-  const { status, headers } = response;
-  if (!response.ok) throw new BetterStackFailure(request, { status, headers, text });
-  const answer = parse(text);
-  if (answer !== undefined) return answer;
-  throw new Error("Better Stack answered with something that is not JSON: check BETTERSTACK_API_URL.");
 }
 
 async function send(url: URL, body: unknown, { config, fetch, signal }: ToolContext) {

@@ -1,4 +1,4 @@
-import { createRedactor, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import { createRedactor, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 
 /** A request that came to nothing. Without `answer`, none came. It never leaves the skill: `explain` speaks for it. */
 export class BetterStackFailure extends Error {
@@ -9,14 +9,18 @@ export class BetterStackFailure extends Error {
   ) {
     super(cause instanceof Error ? cause.message : request.line, { cause });
   }
+
+  get status(): number | undefined {
+    return this.answer?.status;
+  }
 }
 
 const SECRETS = ["BETTERSTACK_API_TOKEN", "BETTERSTACK_QUERY_USERNAME", "BETTERSTACK_QUERY_PASSWORD"];
 
-/** An error that tells the model what to change. It carries no cause and no secret. */
-export function explain(error: unknown, { config }: ToolContext): Error {
+/** An error's message for the model: it states what to change, without a secret. */
+export function explain(error: unknown, { config }: ToolContext): string {
   const secrets = SECRETS.map((name) => ({ name, value: config[name] ?? "" }));
-  return new Error(createRedactor(secrets).text(adviceFor(error)));
+  return createRedactor(secrets).text(adviceFor(error));
 }
 
 /**
@@ -116,7 +120,8 @@ function limitAdvice({ headers }: Answer): string {
 function silenceAdvice(failure: BetterStackFailure): string {
   const { cause } = failure.cause instanceof Error ? failure.cause : {};
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  return `Better Stack did not answer ${failure.request.line}: ${failure.message}${code}.${outcome(failure.request.effect)}`;
+  const result = refusalOf(failure) ? " Nothing was sent." : outcome(failure.request.effect);
+  return `Better Stack did not answer ${failure.request.line}: ${failure.message}${code}.${result}`;
 }
 
 function outcome(effect: "read" | "write"): string {

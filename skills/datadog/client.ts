@@ -1,4 +1,4 @@
-import { type Json, patiently, type ToolContext, trim } from "skillflow";
+import { type Json, patiently, requestsOf, type ToolContext, trim } from "skillflow";
 import type * as z from "zod";
 import { DatadogFailure, explain, pauseAfter } from "./failure.ts";
 import { apiUrl } from "./site.ts";
@@ -32,7 +32,7 @@ export async function withDatadog(context: ToolContext, work: (ask: Ask) => Prom
     const isRefused = error instanceof DatadogFailure && error.answer?.status === 403;
     const key = isRefused ? await keyState(context) : undefined;
     context.signal.throwIfAborted();
-    throw explain(error, context, key);
+    throw requestsOf(context).failure(error, explain(error, context, key));
   }
 }
 
@@ -51,14 +51,16 @@ async function askOnce(asking: Asking<z.ZodType>, context: ToolContext): Promise
   const url = new URL(apiUrl(context.config) + path);
   for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, String(value));
   const request = { line: `${method} ${path}`, effect, permission };
-  const { response, text } = await send(url, { method, body }, context).catch((error: unknown) => {
-    throw new DatadogFailure(request, undefined, error);
+  return requestsOf(context).send(effect, async () => {
+    const { response, text } = await send(url, { method, body }, context).catch((error: unknown) => {
+      throw new DatadogFailure(request, undefined, error);
+    });
+    const { status, headers } = response;
+    if (!response.ok) throw new DatadogFailure(request, { status, headers, body: parse(text) });
+    const answer = status === 204 ? null : parse(text);
+    if (answer === undefined) throw new Error("Datadog answered with something that is not JSON: check DD_API_URL.");
+    return answer;
   });
-  const { status, headers } = response;
-  if (!response.ok) throw new DatadogFailure(request, { status, headers, body: parse(text) });
-  const answer = status === 204 ? null : parse(text);
-  if (answer === undefined) throw new Error("Datadog answered with something that is not JSON: check DD_API_URL.");
-  return answer;
 }
 
 // The keys travel in headers of Datadog's own, which fetch would hand on to wherever a redirect points.

@@ -1,4 +1,4 @@
-import { clip, createRedactor, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import { clip, createRedactor, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 
 /** A request that came to nothing. Without `answer`, none came. It never leaves the skill: `explain` speaks for it. */
 export class DatadogFailure extends Error {
@@ -13,12 +13,16 @@ export class DatadogFailure extends Error {
   ) {
     super(cause instanceof Error ? cause.message : request.line, { cause });
   }
+
+  get status(): number | undefined {
+    return this.answer?.status;
+  }
 }
 
-/** An error that tells the model what to change. It carries no cause and no secret. */
-export function explain(error: unknown, { config }: ToolContext, key?: "valid" | "refused"): Error {
+/** An error's message for the model: it states what to change, without a secret. */
+export function explain(error: unknown, { config }: ToolContext, key?: "valid" | "refused"): string {
   const secrets = ["DD_API_KEY", "DD_APP_KEY"].map((name) => ({ name, value: config[name] ?? "" }));
-  return new Error(createRedactor(secrets).text(adviceFor(error, key)));
+  return createRedactor(secrets).text(adviceFor(error, key));
 }
 
 /**
@@ -78,7 +82,7 @@ function limitAdvice({ answer }: DatadogFailure): string {
 function silenceAdvice(failure: DatadogFailure): string {
   const { cause } = failure.cause instanceof Error ? failure.cause : {};
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  return `Datadog did not answer ${failure.request.line}: ${failure.message}${code}.${outcome(failure)}`;
+  return `Datadog did not answer ${failure.request.line}: ${failure.message}${code}.${refusalOf(failure) ? " Nothing was sent." : outcome(failure)}`;
 }
 
 function outcome({ request }: DatadogFailure): string {

@@ -1,5 +1,5 @@
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
-import { type Json, type ToolContext, trim } from "skillflow";
+import { type Json, requestsOf, type ToolContext, trim } from "skillflow";
 import { explain, isHttpFailure } from "./failure.ts";
 import { patiently } from "./patience.ts";
 
@@ -35,7 +35,8 @@ export async function inRepository(
       return await work({ rest, at });
     } catch (error) {
       if (!isHttpFailure(error) || error.status !== 404) throw error;
-      throw explain(error, secretOf(context), { ...at, isReadable: await isReadable(rest, at) });
+      const message = explain(error, secretOf(context), { ...at, isReadable: await isReadable(rest, at) });
+      throw requestsOf(context).failure(error, message);
     }
   });
 }
@@ -59,7 +60,7 @@ export async function withGitHub(context: ToolContext, work: (rest: Rest) => Pro
     return trim(await work(octokit.rest));
   } catch (error) {
     context.signal.throwIfAborted();
-    throw explain(error, secretOf(context));
+    throw requestsOf(context).failure(error, explain(error, context.config["GITHUB_TOKEN"]?.trim()));
   }
 }
 
@@ -86,11 +87,13 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
     request: { fetch: context.fetch, signal },
   });
   octokit.hook.wrap("request", (request, options) =>
-    patiently({ method: options.method, signal }, async () => {
-      const response = await request(options);
-      if (typeof response.data === "string") throw new Error(NOT_JSON);
-      return response;
-    }),
+    patiently({ method: options.method, signal }, () =>
+      requestsOf(context).send(options.method === "GET" ? "read" : "write", async () => {
+        const response = await request(options);
+        if (typeof response.data === "string") throw new Error(NOT_JSON);
+        return response;
+      }),
+    ),
   );
   return octokit;
 }

@@ -1,4 +1,4 @@
-import { retryAfter } from "skillflow";
+import { refusalOf, retryAfter } from "skillflow";
 
 /** A refusal as the SDK throws it; without `response`, no answer came. */
 export interface HttpFailure extends Error {
@@ -18,9 +18,10 @@ export function isHttpFailure(error: unknown): error is HttpFailure {
   return error instanceof Error && "status" in error && typeof error.status === "number" && "request" in error;
 }
 
-/** An error that tells the model what to change. It carries no cause: the SDK's holds the whole request. */
-export function explain(error: unknown, secret: string, place?: Place): Error {
-  return new Error(adviceFor(error, place).replaceAll(secret, "[redacted:GITHUB_TOKEN]"));
+/** An error's message for the model: it states what to change. */
+export function explain(error: unknown, secret = "", place?: Place): string {
+  const advice = adviceFor(error, place);
+  return secret === "" ? advice : advice.replaceAll(secret, "[redacted:GITHUB_TOKEN]");
 }
 
 /**
@@ -120,7 +121,9 @@ function propertyOf(value: unknown, key: string): unknown {
 }
 
 function outcome(failure: HttpFailure): string {
-  return isRead(failure) ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
+  if (isRead(failure)) return " Try again later.";
+  if (refusalOf(failure)) return " Nothing was sent.";
+  return " Whether it took effect is unclear: look before doing it again.";
 }
 
 function isRead(failure: HttpFailure): boolean {

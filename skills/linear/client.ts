@@ -1,6 +1,6 @@
 import type { LinearErrorRaw } from "@linear/sdk";
-import { createRedactor, type Json, patiently, type ToolContext, trim } from "skillflow";
-import { explain, pauseAfter } from "./failure.ts";
+import { createRedactor, type Json, patiently, requestsOf, type ToolContext, trim } from "skillflow";
+import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
 /** Linear for one tool call. */
 export interface Linear {
@@ -15,7 +15,7 @@ export async function withLinear(context: ToolContext, work: (linear: Linear) =>
   } catch (error) {
     context.signal.throwIfAborted();
     const secrets = [{ name: "LINEAR_API_KEY", value: context.config["LINEAR_API_KEY"] ?? "" }];
-    throw new Error(createRedactor(secrets).text(explain(error)));
+    throw requestsOf(context).failure(error, createRedactor(secrets).text(explain(error)));
   }
 }
 
@@ -39,14 +39,15 @@ async function openLinear(context: ToolContext): Promise<Linear> {
     if (response.ok && answer.data && !answer.errors) return answer.data;
     if (response.ok && !answer.errors) throw new Error(NOT_LINEAR);
     const { status, headers: received } = response;
-    throw parseLinearError({ request, response: { ...answer, status, headers: received } });
+    throw withOutcome(parseLinearError({ request, response: { ...answer, status, headers: received } }));
   };
 
   return {
     ask: async <Data>(document: string, variables: Readonly<Record<string, unknown>>) => {
       const isRead = !document.startsWith("mutation");
       const pause = (failure: unknown, attempt: number) => pauseAfter(failure, { attempt, isRead });
-      return (await patiently({ signal, pauseAfter: pause }, () => send(document, variables))) as Data;
+      const once = () => requestsOf(context).send(isRead ? "read" : "write", () => send(document, variables));
+      return (await patiently({ signal, pauseAfter: pause }, once)) as Data;
     },
   };
 }

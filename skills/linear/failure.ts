@@ -1,4 +1,4 @@
-import { clip, retryAfter, untoldPause } from "skillflow";
+import { clip, refusalOf, retryAfter, untoldPause } from "skillflow";
 
 /** A refusal as the SDK's errors have it; `type` is one of the SDK's `LinearErrorType`s. */
 export interface LinearFailure extends Error {
@@ -17,6 +17,25 @@ interface RefusedPart {
 
 export function isLinearFailure(error: unknown): error is LinearFailure {
   return error instanceof Error && "raw" in error && "status" in error;
+}
+
+/** Types of GraphQL errors by which Linear refuses a request, whatever the status of the answer. */
+const REFUSALS: readonly string[] = [
+  "AuthenticationError",
+  "FeatureNotAccessible",
+  "Forbidden",
+  "GraphqlError",
+  "InvalidInput",
+  "Ratelimited",
+  "UsageLimitExceeded",
+  "UserError",
+];
+
+/** Marks an error of a request by whether Linear refused it. Without a known type, the status decides. */
+export function withOutcome(failure: LinearFailure): Error {
+  if (isFailing(failure)) return Object.assign(failure, { acted: "unknown" });
+  const isRefused = REFUSALS.includes(failure.type ?? "");
+  return isRefused ? Object.assign(failure, { acted: "no", passing: failure.type === "Ratelimited" }) : failure;
 }
 
 /** Whether Linear says that the issue named in the request does not exist, or not for this key. */
@@ -84,7 +103,10 @@ function limitAdvice(milliseconds: number): string {
 
 function silenceAdvice(error: TypeError): string {
   const code = error.cause instanceof Error && "code" in error.cause ? ` (${String(error.cause.code)})` : "";
-  return `Linear did not answer${code}: check LINEAR_API_URL. Whether a write took effect is unclear: look before doing it again.`;
+  const outcome = refusalOf(error)
+    ? "Nothing was sent."
+    : "Whether a write took effect is unclear: look before doing it again.";
+  return `Linear did not answer${code}: check LINEAR_API_URL. ${outcome}`;
 }
 
 function isFailing({ status = 200, type = "" }: LinearFailure): boolean {

@@ -1,6 +1,12 @@
 import type { NodemailerError } from "nodemailer";
 import { clip } from "skillflow";
 
+/** Whether the server has not accepted the message: it refused it with a reply, or was not reached. */
+export function isUnsent(error: unknown): boolean {
+  const { code = "", command = "", responseCode } = error as Partial<NodemailerError>;
+  return ["EAUTH", "EENVELOPE", "ETLS", "EDNS"].includes(code) || responseCode !== undefined || command === "CONN";
+}
+
 /** What a mail server's refusal means and what to change. */
 export function mailAdvice(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -19,7 +25,7 @@ export function mailAdvice(error: unknown): string {
   if (responseCode !== undefined && responseCode >= 400) {
     return `The mail server does not take the message now (${words}). Nothing was sent; send it again later.`;
   }
-  const outcome = command === "CONN" || code === "EDNS" ? "Nothing was sent." : UNCLEAR;
+  const outcome = isUnsent(error) ? "Nothing was sent." : UNCLEAR;
   return `The mail server could not be reached, or hung up (${code || words}${code ? `: ${words}` : ""}). ${outcome}`;
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { SMTPSentMessageInfo, SMTPTransportOptions } from "nodemailer";
-import type { JsonObject, ToolContext } from "skillflow";
+import { type JsonObject, NothingDone, type ToolContext } from "skillflow";
 import { type Channel, idempotencyKey, setting } from "./channel.ts";
-import { mailAdvice } from "./email-failure.ts";
+import { isUnsent, mailAdvice } from "./email-failure.ts";
 import { bodyText, heading, type Notice } from "./notice.ts";
 
 export const emailChannel: Channel = {
@@ -34,7 +34,7 @@ const LONGEST_MS = 30_000;
 
 async function sendMail({ server, envelope, notice, context }: Mail): Promise<SMTPSentMessageInfo> {
   if (context.offline && !LOOPBACK.test(server.host ?? "")) {
-    throw new Error(`The mail server ${server.host} was not contacted: the run is offline.`);
+    throw new NothingDone(`The mail server ${server.host} was not contacted: the run is offline.`);
   }
   const { createTransport } = await import("nodemailer");
   const timeout = AbortSignal.timeout(LONGEST_MS);
@@ -54,6 +54,7 @@ async function sendMail({ server, envelope, notice, context }: Mail): Promise<SM
     });
   } catch (error) {
     context.signal.throwIfAborted();
+    if (!timeout.aborted && isUnsent(error)) throw new NothingDone(mailAdvice(error));
     throw new Error(timeout.aborted ? SILENT : mailAdvice(error));
   }
 }

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { resolveInside, type ToolContext } from "skillflow";
+import { NothingDone, resolveInside, type ToolContext } from "skillflow";
 import { type Channel, setting } from "./channel.ts";
 
 /** Appends one JSON object a line. */
@@ -22,11 +22,11 @@ async function placeOf(context: ToolContext): Promise<string> {
   const path = setting(context, "NOTIFICATION_FILE");
   const place = await resolveInside(context.workDir, path);
   if (place.inside) return place.path;
-  if (place.reason !== "missing") throw new Error(`NOTIFICATION_FILE ${place.message}.`);
+  if (place.reason !== "missing") throw new NothingDone(`NOTIFICATION_FILE ${place.message}.`);
   const folder = await resolveInside(context.workDir, dirname(path));
   if (folder.inside) return join(folder.path, basename(path));
   const what = folder.reason === "missing" ? "is in a folder that does not exist: create it" : folder.message;
-  throw new Error(`NOTIFICATION_FILE ${what}.`);
+  throw new NothingDone(`NOTIFICATION_FILE ${what}.`);
 }
 
 async function append(path: string, line: string, { workDir }: ToolContext): Promise<void> {
@@ -47,16 +47,16 @@ async function openForAppend(path: string): Promise<FileHandle> {
     return await open(path, flags | careful, 0o600);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw new Error(`NOTIFICATION_FILE cannot be written (${code}): name a file that this user may append to.`);
+    throw new NothingDone(`NOTIFICATION_FILE cannot be written (${code}): name a file that this user may append to.`);
   }
 }
 
 /** What is open is a regular file that lies inside the working directory now. */
 async function lookAgain(file: FileHandle, path: string, workDir: string): Promise<void> {
   const opened = await file.stat();
-  if (!opened.isFile()) throw new Error("NOTIFICATION_FILE is not a regular file.");
+  if (!opened.isFile()) throw new NothingDone("NOTIFICATION_FILE is not a regular file.");
   const place = await resolveInside(workDir, await realpath(path));
   const now = await lstat(path);
   if (place.inside && now.ino === opened.ino && now.dev === opened.dev) return;
-  throw new Error("NOTIFICATION_FILE was replaced while it was opened.");
+  throw new NothingDone("NOTIFICATION_FILE was replaced while it was opened.");
 }

@@ -1,4 +1,4 @@
-import { clip, patiently, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import { clip, NothingDone, patiently, refusalOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 
 export interface Post {
   /** Who is asked, in words. */
@@ -33,7 +33,8 @@ export async function post(what: Post, context: ToolContext): Promise<Answer> {
     return await patiently({ signal, pauseAfter }, () => attempt(what, { ...context, signal }));
   } catch (error) {
     context.signal.throwIfAborted();
-    throw new Error(timeout.aborted ? `${what.service} ${SILENT}` : adviceFor(error, what));
+    const message = timeout.aborted ? `${what.service} ${SILENT}` : adviceFor(error, what);
+    throw refusalOf(error) ? new NothingDone(message) : new Error(message);
   }
 }
 
@@ -42,8 +43,10 @@ const LONGEST_MS = 30_000;
 const LONGEST_ANSWER = 64_000;
 
 class Refusal extends Error {
+  readonly status: number;
   constructor(readonly answer: Answer) {
     super(`status ${answer.status}`);
+    this.status = answer.status;
   }
 }
 
@@ -91,7 +94,7 @@ function adviceFor(error: unknown, what: Post): string {
   if (error instanceof Refusal) return refusalAdvice(error.answer, what);
   if (!(error instanceof TypeError)) return error instanceof Error ? error.message : String(error);
   const code = member(error.cause, "code");
-  const outcome = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(String(code)) ? "Nothing was sent." : UNCLEAR;
+  const outcome = refusalOf(error) ? "Nothing was sent." : UNCLEAR;
   return `${what.service} could not be reached${code ? ` (${String(code)})` : ""}. ${outcome}`;
 }
 

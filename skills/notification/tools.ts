@@ -1,4 +1,4 @@
-import { defineTool, type JsonObject, resultSchema, type ToolContext, trim } from "skillflow";
+import { defineTool, type JsonObject, NothingDone, refusalOf, resultSchema, type ToolContext, trim } from "skillflow";
 import * as z from "zod";
 import type { Channel, Send } from "./channel.ts";
 import { consoleChannel } from "./console.ts";
@@ -45,9 +45,14 @@ export const notificationTools = [
       context.signal.throwIfAborted();
       const notice = createNotice(input);
       const names = [...new Set(channels)];
-      const outcomes = await Promise.all(names.map((name) => deliver(name, notice, context)));
+      const doubts = new Set<Name>();
+      const deliveries = names.map((name) => deliver(name, notice, { context, doubts }));
+      const outcomes = await Promise.all(deliveries);
       const delivered = outcomes.filter(({ outcome }) => outcome === "delivered").length;
-      if (delivered === 0) throw new Error(`Nothing was delivered. ${outcomes.map(inWords).join(" ")}`);
+      if (delivered === 0) {
+        const message = `Nothing was delivered. ${outcomes.map(inWords).join(" ")}`;
+        throw doubts.size === 0 ? new NothingDone(message) : new Error(message);
+      }
       return trim({ delivered, channels: outcomes });
     },
   }),
@@ -76,8 +81,14 @@ type Outcome =
   | { readonly channel: Name; readonly outcome: "delivered"; readonly receipt?: JsonObject }
   | { readonly channel: Name; readonly outcome: "failed" | "not_configured"; readonly reason: string };
 
+interface Delivery {
+  readonly context: ToolContext;
+  /** Channels that failed, although they may have delivered. */
+  readonly doubts: Set<Name>;
+}
+
 /** One channel's failure is its outcome, never another's. */
-async function deliver(channel: Name, notice: Notice, context: ToolContext): Promise<Outcome> {
+async function deliver(channel: Name, notice: Notice, { context, doubts }: Delivery): Promise<Outcome> {
   const opened = await openChannel(channel, context);
   if (opened.state !== "configured") {
     const outcome = opened.state === "misconfigured" ? "failed" : opened.state;
@@ -87,6 +98,7 @@ async function deliver(channel: Name, notice: Notice, context: ToolContext): Pro
     const receipt = await opened.send(notice);
     return { channel, outcome: "delivered", ...(Object.keys(receipt).length > 0 ? { receipt } : {}) };
   } catch (error) {
+    if (!refusalOf(error)) doubts.add(channel);
     return { channel, outcome: "failed", reason: reasonOf(error, context) };
   }
 }

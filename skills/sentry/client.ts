@@ -1,4 +1,4 @@
-import { createRedactor, type Json, patiently, type ToolContext, trim } from "skillflow";
+import { createRedactor, type Json, patiently, requestsOf, type ToolContext, trim } from "skillflow";
 import { explain, type Purpose, pauseAfter, Refusal } from "./failure.ts";
 import { explaining404, onlyOrganization } from "./organization.ts";
 import { baseUrl, isOrganizationToken, knownOrganization, tokenOf } from "./place.ts";
@@ -31,7 +31,8 @@ export async function withSentry(
     context.signal.throwIfAborted();
     const token = context.config["SENTRY_AUTH_TOKEN"] ?? "";
     const text = explain(error, { isOrganizationToken: isOrganizationToken(token.trim()) });
-    throw new Error(createRedactor([{ name: "SENTRY_AUTH_TOKEN", value: token }]).text(text));
+    const message = createRedactor([{ name: "SENTRY_AUTH_TOKEN", value: token }]).text(text);
+    throw requestsOf(context).failure(error, message);
   }
 }
 
@@ -69,8 +70,11 @@ function openRequests(context: ToolContext): Requests {
       throw new Refusal({ method, path: address, scope }, { status, headers: received, body: lenient(text) });
     return { data: parse(text), nextCursor: nextCursor(received.get("link")) };
   };
-  return (ask) =>
-    patiently({ signal, pauseAfter: (failure, attempt) => pauseAfter(failure, ask.method, attempt) }, () => send(ask));
+  return (ask) => {
+    const effect = ask.method === "GET" ? "read" : "write";
+    const once = () => requestsOf(context).send(effect, () => send(ask));
+    return patiently({ signal, pauseAfter: (failure, attempt) => pauseAfter(failure, ask.method, attempt) }, once);
+  };
 }
 
 /** Encoding does not protect `..`: a URL parser takes it for a step to another folder. */

@@ -1,4 +1,4 @@
-import { retryAfter, untoldPause } from "skillflow";
+import { refusalOf, retryAfter, untoldPause } from "skillflow";
 
 /** What a request needed and was about, to explain a refusal. */
 export interface Purpose {
@@ -13,6 +13,10 @@ export class Refusal extends Error {
     readonly answer: { readonly status: number; readonly headers: Headers; readonly body: unknown },
   ) {
     super(`${request.method} ${request.path} answered ${answer.status}`);
+  }
+
+  get status(): number {
+    return this.answer.status;
   }
 }
 
@@ -85,9 +89,13 @@ function isSilence(error: unknown): error is TypeError {
   return error instanceof TypeError && error.message === "fetch failed";
 }
 
-function silenceAdvice({ cause }: TypeError): string {
+function silenceAdvice(error: TypeError): string {
+  const { cause } = error;
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  return `Sentry did not answer${code}: check SENTRY_BASE_URL. Whether a write took effect is unclear: look before doing it again.`;
+  const outcome = refusalOf(error)
+    ? "Nothing was sent."
+    : "Whether a write took effect is unclear: look before doing it again.";
+  return `Sentry did not answer${code}: check SENTRY_BASE_URL. ${outcome}`;
 }
 
 function outcome({ request }: Refusal): string {

@@ -1,4 +1,4 @@
-import { clip, type ToolContext } from "skillflow";
+import { clip, refusalOf, requestsOf, type ToolContext } from "skillflow";
 import { ZodError } from "zod";
 
 /** Runs a tool's work; what it throws carries advice and no secret. It carries no cause: an SDK's may hold the address. */
@@ -7,19 +7,27 @@ export async function explaining<Result>(context: ToolContext, work: () => Promi
     return await work();
   } catch (error) {
     context.signal.throwIfAborted();
-    throw new Error(withoutSecrets(textOf(error), context));
+    throw requestsOf(context).failure(error, withoutSecrets(textOf(error), context));
   }
 }
 
 /** What Slack refused by one of its short codes. */
 class SlackRefusal extends Error {
+  readonly acted: "no" | "unknown";
+  readonly passing = false;
   constructor(
     readonly code: string,
+    status: number,
     words: string,
   ) {
     super(words);
+    // Slack refuses by a code, with any status. Codes of its own failures leave the outcome open.
+    const isRefused = code === "" ? status >= 400 && status !== 408 : !FAILURES.includes(code);
+    this.acted = isRefused ? "no" : "unknown";
   }
 }
+
+const FAILURES: readonly string[] = ["fatal_error", "internal_error", "request_timeout", "service_unavailable"];
 
 export function isCode(error: unknown, code: string): boolean {
   return error instanceof SlackRefusal && error.code === code;
@@ -35,7 +43,7 @@ export function explainCode(
   const needed = typeof details["needed"] === "string" ? ` The token lacks the scope ${details["needed"]}.` : "";
   const what = known || `status ${details.status}: ${clip(code.replace(/\s+/g, " "), 200) || "no text"}`;
   const words = `Slack refused this (${what}).${advice && ` ${advice}`}${needed}${messagesOf(details)}`;
-  return new SlackRefusal(known, words);
+  return new SlackRefusal(known, details.status, words);
 }
 
 export function unclear(status: number, code?: string): Error {
@@ -109,7 +117,8 @@ function textOf(error: unknown): string {
   const { cause } = error;
   if (!(error instanceof TypeError && cause instanceof Error)) return error.message;
   const code = "code" in cause ? ` (${String(cause.code)})` : "";
-  return `Slack could not be reached${code}. Whether the message was sent is unclear.`;
+  const outcome = refusalOf(error) ? "Nothing was sent." : "Whether the message was sent is unclear.";
+  return `Slack could not be reached${code}. ${outcome}`;
 }
 
 function withoutSecrets(text: string, { config }: ToolContext): string {

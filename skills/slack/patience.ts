@@ -4,6 +4,7 @@ const UNTOLD_PAUSE_MS = 60_000;
 
 /** Slack did nothing, and says when to return. */
 class Limited extends Error {
+  readonly status = 429;
   readonly pause: number;
   constructor(pause: number) {
     const until = new Date(Date.now() + pause).toISOString();

@@ -1,4 +1,4 @@
-import { patiently, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import { patiently, requestsOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
 
@@ -11,11 +11,17 @@ interface Answer {
 /** Calls a method of Slack's Web API as the bot, once. A refusal comes as `{ok: false}` with status 200. */
 export async function callApi(method: string, body: unknown, context: ToolContext): Promise<Answer> {
   const type = "application/json; charset=utf-8";
-  const { response, answer } = await send(method, { type, body: JSON.stringify(body) }, context);
-  if (response.status >= 500) throw unclear(response.status, answer?.error);
-  if (!answer && response.ok) throw new Error(`${NOT_SLACK} Whether the message was sent is unclear.`);
-  return accepted(response, answer);
+  requireSecret("SLACK_BOT_TOKEN", context);
+  return requestsOf(context).send(HARMLESS.includes(method) ? "read" : "write", async () => {
+    const { response, answer } = await send(method, { type, body: JSON.stringify(body) }, context);
+    if (response.status >= 500) throw unclear(response.status, answer?.error);
+    if (!answer && response.ok) throw new Error(`${NOT_SLACK} Whether the message was sent is unclear.`);
+    return accepted(response, answer);
+  });
 }
+
+/** Methods that may be repeated: they write nothing that anybody reads. */
+const HARMLESS: readonly string[] = ["auth.test", "conversations.open"];
 
 type Token = "SLACK_BOT_TOKEN" | "SLACK_USER_TOKEN";
 
@@ -63,8 +69,7 @@ interface Sending {
 }
 
 async function send(method: string, { type, body, token = "SLACK_BOT_TOKEN" }: Sending, context: ToolContext) {
-  const secret = context.config[token]?.trim();
-  if (!secret) throw new Error(`${token} is not set: this cannot be done in this run.`);
+  const secret = requireSecret(token, context);
   const response = await patientFetch(context)(`${baseUrl(context)}/${method}`, {
     method: "POST",
     redirect: "error",
@@ -74,10 +79,17 @@ async function send(method: string, { type, body, token = "SLACK_BOT_TOKEN" }: S
   return { response, answer: parse(await response.text()) };
 }
 
+function requireSecret(token: Token, { config }: ToolContext): string {
+  const secret = config[token]?.trim();
+  if (secret) return secret;
+  throw new Error(`${token} is not set: this cannot be done in this run.`);
+}
+
 function accepted(response: Response, answer: Answer | undefined): Answer {
   if (answer?.ok === true) return answer;
   if (answer?.error) throw explainCode(answer.error, { ...answer, status: response.status });
-  throw new Error(`Slack refused the request (${response.status}). ${NOT_SLACK}`);
+  const { status } = response;
+  throw Object.assign(new Error(`Slack refused the request (${status}). ${NOT_SLACK}`), { status });
 }
 
 /** Who the bot is; a webhook alone cannot be asked anything without posting. */

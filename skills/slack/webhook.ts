@@ -3,7 +3,7 @@ import type {
   IncomingWebhookRequestError,
   IncomingWebhookSendArguments,
 } from "@slack/webhook";
-import type { ToolContext } from "skillflow";
+import { requestsOf, type ToolContext } from "skillflow";
 import { explainCode, unclear } from "./failure.ts";
 import { patientFetch } from "./patience.ts";
 
@@ -11,10 +11,23 @@ import { patientFetch } from "./patience.ts";
 export async function postToWebhook(message: IncomingWebhookSendArguments, context: ToolContext): Promise<void> {
   const { IncomingWebhook } = await import("@slack/webhook");
   const webhook = new IncomingWebhook(address(context), { fetch: patientFetch(context) });
+  await requestsOf(context).send("write", async () => {
+    const { text } = await webhook.send(message).catch((error: unknown) => {
+      throw refusal(error as IncomingWebhookHTTPError | IncomingWebhookRequestError);
+    });
+    // Slack answers "ok", and services with its interface answer with an object.
+    if (text.trim() !== "ok" && !isObjectText(text)) throw new Error(NOT_SLACK);
+  });
+}
+
+const NOT_SLACK =
+  "The answer is not of Slack's form: check SLACK_WEBHOOK_URL. Whether the message was sent is unclear: do not send it again unseen.";
+
+function isObjectText(text: string): boolean {
   try {
-    await webhook.send(message);
-  } catch (error) {
-    throw refusal(error as IncomingWebhookHTTPError | IncomingWebhookRequestError);
+    return typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { PostgrestSingleResponse, SupabaseClient } from "@supabase/supabase-js";
-import { createRedactor, type Json, type ToolContext } from "skillflow";
+import { createRedactor, type Json, requestsOf, type ToolContext } from "skillflow";
 import { type Api, parseApi } from "./api.ts";
 import { outcome, Refusal, type Said } from "./failure.ts";
 import { patientFetch, type Wire } from "./patience.ts";
@@ -47,7 +47,7 @@ export async function withSupabase(
     return await work(await openSupabase(context, redactor.value));
   } catch (error) {
     context.signal.throwIfAborted();
-    throw new Error(redactor.text(error instanceof Error ? error.message : String(error)));
+    throw requestsOf(context).failure(error, redactor.text(error instanceof Error ? error.message : String(error)));
   }
 }
 

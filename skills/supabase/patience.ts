@@ -1,4 +1,4 @@
-import { patiently, retryAfter, type ToolContext, untoldPause } from "skillflow";
+import { patiently, refusalOf, requestsOf, retryAfter, type ToolContext, untoldPause } from "skillflow";
 import { isUndone, outcome } from "./failure.ts";
 
 export interface Wire {
@@ -13,12 +13,17 @@ interface Exchange {
   readonly failure?: Error;
 }
 
-/** An answer after which the request may be made again; it becomes the answer when it was the last. */
-class Busy extends Error {
-  readonly response: Response;
-  constructor(response: Response) {
-    super(`busy (${response.status})`);
-    this.response = response;
+/** An answer that is not a success: it becomes the answer if the request is not made again. */
+class Refused extends Error {
+  readonly status: number;
+  readonly acted: "no" | undefined;
+  constructor(
+    readonly response: Response,
+    readonly code: string,
+  ) {
+    super(`status ${response.status}`);
+    this.status = response.status;
+    this.acted = isUndone(code) ? "no" : undefined;
   }
 }
 
@@ -33,14 +38,19 @@ export function patientFetch(context: ToolContext): Wire {
     last: () => last,
     fetch: async (input, init = {}) => {
       const method = init.method ?? "GET";
+      const isRead = method === "GET" || method === "HEAD";
       const pauseAfter = (failure: unknown, attempt: number) =>
-        failure instanceof Busy ? (pauseOf(failure.response) ?? untoldPause(attempt)) : undefined;
-      try {
-        const response = await patiently({ signal, pauseAfter }, async () => {
+        failure instanceof Refused && mayRepeat(method, failure)
+          ? (pauseOf(failure.response) ?? untoldPause(attempt))
+          : undefined;
+      const once = () =>
+        requestsOf(context).send(isRead ? "read" : "write", async () => {
           const answer = await context.fetch(input, { ...init, signal, redirect: "error" });
-          if (await mayRepeat(method, answer)) throw new Busy(answer);
+          if (!answer.ok) throw new Refused(answer, await codeOf(answer));
           return answer;
         });
+      try {
+        const response = await patiently({ signal, pauseAfter }, once);
         last = { method, response };
         return response;
       } catch (failure) {
@@ -56,21 +66,29 @@ function pauseOf(response: Response): number | undefined {
   return retryAfter(response.headers.get("retry-after"));
 }
 
-async function mayRepeat(method: string, response: Response): Promise<boolean> {
-  if (response.status === 429) return true;
-  if (response.status < 500) return false;
-  if (method === "GET") return true;
-  const code = /"code":\s*"(PGRST00[023])"/.exec(await response.clone().text())?.[1];
-  return code !== undefined && isUndone(code);
+function mayRepeat(method: string, { status, code }: Refused): boolean {
+  if (status === 429) return true;
+  return status >= 500 && (method === "GET" || /^PGRST00[023]$/.test(code));
+}
+
+/** The code of the database or of PostgREST in an answer, if it has one. */
+async function codeOf(response: Response): Promise<string> {
+  try {
+    const { code } = JSON.parse(await response.clone().text()) as { readonly code?: unknown };
+    return typeof code === "string" ? code : "";
+  } catch {
+    return "";
+  }
 }
 
 function after(method: string, failure: unknown): Exchange {
-  if (failure instanceof Busy && failure.response.status !== 429) return { method, response: failure.response };
-  if (failure instanceof Busy) return { method, failure: limited(failure.response) };
+  if (failure instanceof Refused && failure.status !== 429) return { method, response: failure.response };
+  if (failure instanceof Refused) return { method, failure: limited(failure.response) };
   const error = failure instanceof Error ? failure : new Error(String(failure));
   if (error.name !== "TypeError") return { method, failure: error };
   const code = error.cause instanceof Error && "code" in error.cause ? ` (${String(error.cause.code)})` : "";
-  return { method, failure: new Error(`Supabase could not be reached${code}.${outcome(method)}`) };
+  const result = method !== "GET" && refusalOf(failure) ? " Nothing was sent." : outcome(method);
+  return { method, failure: new Error(`Supabase could not be reached${code}.${result}`) };
 }
 
 const UNTOLD_LIMIT_MS = 60_000;

@@ -10,7 +10,7 @@ import { makeProject } from "./program.ts";
 export const SINK = `
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineSkill, defineTool } from "skillflow";
+import { defineSkill, defineTool, NothingDone } from "skillflow";
 const schema = {
   type: "object",
   properties: { title: { type: "string" }, link: { type: "string", pattern: "^https" }, count: { type: "integer" } },
@@ -21,7 +21,7 @@ const carryOut = (once) => (input, context) => {
   const file = join(context.workDir, "written.txt");
   const written = existsSync(file) ? readFileSync(file, "utf8").split("\\n") : [];
   if (once && written.some((line) => line.startsWith(context.callId))) return { url: "https://sink/" + input.title, existing: true };
-  if (input.title.startsWith("boom")) throw new Error(input.title);
+  if (input.title.startsWith("boom")) throw new NothingDone(input.title);
   if (input.title === "die first" && !written.includes("died")) {
     appendFileSync(file, "died\\n");
     process.kill(process.pid, "SIGKILL");

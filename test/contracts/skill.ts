@@ -6,9 +6,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { schemaProblems } from "../../src/core/schema/schema.ts";
 import { LONG, turnOf } from "../long.ts";
+import { describeOutcomes, type WritingCase } from "./outcomes.ts";
 
 /** What a skill brings so that the suite can run every one of its tools. */
-export interface SkillCase {
+export interface SkillCase extends Pick<WritingCase, "attempts" | "reads" | "takesAnyAnswer"> {
   /** The skill's configuration for a service at this address; its secret values are canaries. */
   readonly config: (url: string) => Readonly<Record<string, string>>;
   /** One good input for every tool. */
@@ -31,8 +32,9 @@ const ECHOING = [401, 422, 500, 400, 403, 404, 409];
 /** The promises that every tool of every well-known skill keeps. */
 export function describeSkill(
   skill: Skill,
-  { config, inputs, flood, offline = [], open = [], describes, workDir = "/" }: SkillCase,
+  { config, inputs, flood, offline = [], open = [], describes, workDir = "/", ...writing }: SkillCase,
 ): void {
+  describeOutcomes(skill, { config, inputs, flood, ...writing });
   describe(`the ${skill.id} skill keeps the contract of skills`, () => {
     let service: Loopback | undefined;
     afterEach(() => service?.close());

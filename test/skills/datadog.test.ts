@@ -621,9 +621,15 @@ describe("Datadog's recorded answers", () => {
 const flooded = await startDatadog(flood);
 afterAll(() => flooded.close());
 
+const OWN_DOWNTIME = {
+  id: "own",
+  attributes: { message: `(skillflow call ${"0".repeat(24)})`, monitor_identifier: { monitor_id: MONITOR } },
+};
+
 describeSkill(datadog, {
   config: configFor,
   inputs: INPUTS,
+  reads: ({ url }) => (url.startsWith("/api/v2/downtime") ? { data: [OWN_DOWNTIME] } : undefined),
   flood: async ({ method, url, headers, body }, response) => {
     const keys = ["dd-api-key", "dd-application-key", "content-type"].map((name) => [
       name,

@@ -610,6 +610,7 @@ afterAll(() => flooded.close());
 describeSkill(github, {
   config: configFor,
   inputs: INPUTS,
+  reads: ({ url }) => (url.includes("/pulls?") ? [] : undefined),
   flood: async ({ method, url, headers, body }, response) => {
     const authorization = String(headers.authorization ?? "");
     const init = { method, headers: { authorization }, ...(body ? { body } : {}), redirect: "manual" } as const;

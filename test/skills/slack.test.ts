@@ -389,7 +389,7 @@ describe("limits and failures", () => {
     const context = await start(way);
     await service.close();
     const error = await failureOf(() => call("send_message", context));
-    expect(error.message).toBe("Slack could not be reached (ECONNREFUSED). Whether the message was sent is unclear.");
+    expect(error.message).toBe("Slack could not be reached (ECONNREFUSED). Nothing was sent.");
   });
 
   it("says of a read alone that Slack cannot be reached", async () => {
