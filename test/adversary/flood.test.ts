@@ -1,4 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import logs from "../../skills/logs/skill.ts";
 import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome, Tool } from "../../src/core/skill.ts";
 import { createCall } from "../../src/run/call.ts";
@@ -92,6 +96,36 @@ describe("tool calls of a process", () => {
     const inner = callerOf(() => "inner");
     const outer = callerOf(async () => (await Promise.all(times(3, () => inner()))).length);
     expect(await Promise.all(times(20, () => outer()))).toEqual(times(20, () => ({ output: 3 })));
+  });
+});
+
+describe("a small packed log that unpacks to much", () => {
+  const packed = (line: string) => gzipSync(Buffer.alloc(64 * 1024 * 1024, line), { level: 9 });
+
+  test.each([
+    ["empty.log.gz", packed("\n")],
+    ["endless.log.gz", packed("a")],
+    ["empty.csv.gz", packed("\n")],
+    ["endless.csv.gz", packed("\r")],
+    ["empty.prom.gz", Buffer.concat([gzipSync("# TYPE a gauge\n"), packed("\n")])],
+    ["endless.prom.gz", Buffer.concat([gzipSync("# TYPE a gauge\n"), packed("a")])],
+    ["list.json.gz", Buffer.concat([gzipSync("[{}"), packed(",{}")])],
+  ])("%s is read no further once the call is aborted", async (files, content) => {
+    const workDir = makeProject();
+    writeFileSync(join(workDir, files), content);
+    for (const [name, input] of [
+      ["search", { files, since: "2026-01-01T00:00:00Z" }],
+      ["search", { files, excludes: "b" }],
+      ["count_by", { files, shape: true }],
+      ["files", { files }],
+    ] as const) {
+      const abort = new AbortController();
+      const context = { ...toolContext({ workDir }), signal: abort.signal };
+      const tool = logs.tools.find((each) => each.name === name);
+      const called = Promise.resolve(tool?.handler(input as never, context));
+      setTimeout(() => abort.abort(new Error("nobody waits")), 100);
+      await expect(called).rejects.toThrow("nobody waits");
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
 
 /** The part of a line that is looked at; the rest is only measured. */
@@ -19,6 +20,14 @@ export type Fill = (into: Buffer) => Promise<number>;
 
 const CHUNK = 1024 * 1024;
 const PACKED_CHUNK = 16 * 1024;
+/** Lines of one block, so that a chunk of short lines does not occupy the process for long. */
+const BLOCK_LINES = 10_000;
+
+/** Lets timers and signals be handled, and stops if the call was aborted meanwhile. */
+export async function takeTurn(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal.throwIfAborted();
+}
 
 /**
  * A file's text as blocks of whole lines, in memory that does not grow with the file. A block's bytes are valid until the
@@ -38,7 +47,7 @@ export async function* blocksOf(
   let pending = fill(front.subarray(kept));
   try {
     for (let read = await pending; read > 0; read = await pending) {
-      signal.throwIfAborted();
+      await takeTurn(signal);
       pending = fill(back.subarray(kept));
       const end = kept + read;
       if (cut) {
@@ -51,7 +60,11 @@ export async function* blocksOf(
         }
       }
       const next = endOfLines(front, begin, end);
-      if (next > begin) yield { bytes: front.subarray(begin, next), offset: position + begin - kept };
+      for (let stop = begin; begin < next; begin = stop) {
+        stop = endOfBlock(front, begin, next);
+        yield { bytes: front.subarray(begin, stop), offset: position + begin - kept };
+        if (stop < next) await takeTurn(signal);
+      }
       const tail = end - next;
       if (tail > kept) {
         cut = { head: Buffer.from(front.subarray(next, next + kept)), length: tail, offset: position + next - kept };
@@ -86,6 +99,13 @@ function newlineIn(buffer: Buffer, from: number, to: number): number | undefined
 /** Where the last whole line of a range ends; the range's start if it holds none. */
 function endOfLines(buffer: Buffer, from: number, to: number): number {
   return to > from ? Math.max(from, buffer.lastIndexOf(10, to - 1) + 1) : from;
+}
+
+/** Returns where the block of whole lines that begins at `from` ends. */
+function endOfBlock(buffer: Buffer, from: number, to: number): number {
+  let end = from;
+  for (let lines = 0; lines < BLOCK_LINES && end < to; lines++) end = buffer.indexOf(10, end) + 1;
+  return end;
 }
 
 /** Reads a file up to the size it had, so that a file that grows does not keep the reader for ever. */

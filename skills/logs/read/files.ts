@@ -83,7 +83,7 @@ export async function withLog<T>(
     const plain = (from = 0) => readPlain(handle, from, stats.size);
     const text = () => (packed ? readPieces(unpacked(plain(), onDamage)) : plain());
     const layout = layoutOf(file.name, await headOf(packed ? unpacked(plain(), () => undefined) : text()));
-    const rows = () => (layout === "lines" ? text() : readPieces(readRows(text(), layout, file.name)));
+    const rows = () => (layout === "lines" ? text() : readPieces(readRows(text(), layout, file.name, context.signal)));
     const seekable = !packed && layout === "lines";
     return await use({
       name: file.name,

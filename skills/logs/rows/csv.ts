@@ -30,7 +30,7 @@ export function convertCsv(name: string): Convert {
     *push(text) {
       rest += text;
       // No record ends without a line's end: a long line is not gone through again with each of its pieces.
-      if (/[\r\n]/.test(text)) yield* read(false);
+      if (/[\r\n]/.test(text) || rest.length >= MOST_RECORD) yield* read(false);
     },
     *end() {
       yield* read(true);
@@ -38,7 +38,7 @@ export function convertCsv(name: string): Convert {
   };
 }
 
-/** A quoted cell that does not end within this is no quoted cell. */
+/** A quoted cell that does not end within this is not a quoted cell, and a longer line is more than one. */
 const MOST_RECORD = 1024 * 1024;
 
 interface CsvRecord {
@@ -70,17 +70,18 @@ function recordAt(text: string, from: number, delimiter: string, ended: boolean)
     if (lineEnd < at) {
       lineEnd = text.indexOf("\n", at);
       if (lineEnd < 0) {
-        if (!ended) return undefined;
+        if (!ended && text.length - from < MOST_RECORD) return undefined;
         lineEnd = text.length;
       }
     }
-    const stop = text.indexOf(delimiter, at);
-    if (stop < 0 || stop > lineEnd) {
-      cells.push(text.slice(at, lineEnd).replace(/\r$/, ""));
+    const rest = text.slice(at, lineEnd);
+    const length = rest.indexOf(delimiter);
+    if (length < 0) {
+      cells.push(rest.replace(/\r$/, ""));
       return { cells, end: lineEnd + 1 };
     }
-    cells.push(text.slice(at, stop));
-    at = stop + 1;
+    cells.push(rest.slice(0, length));
+    at += length + 1;
   }
   return ended && cells.length > 0 ? { cells, end: at } : undefined;
 }

@@ -1,3 +1,4 @@
+import { LINE_KEPT } from "../read/blocks.ts";
 import type { Convert } from "./convert.ts";
 
 /** Whether a text is in the exposition format of Prometheus, or in OpenMetrics. */
@@ -19,8 +20,9 @@ export function convertExposition(): Convert {
   }
   return {
     *push(text) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
+      const lines = text.split("\n");
+      lines[0] = rest + lines[0];
+      rest = (lines.pop() ?? "").slice(0, LINE_KEPT);
       yield* read(lines);
     },
     *end() {

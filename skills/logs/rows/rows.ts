@@ -1,6 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 import { parseRecord } from "../line/record.ts";
-import type { Fill } from "../read/blocks.ts";
+import { type Fill, takeTurn } from "../read/blocks.ts";
 import type { Convert } from "./convert.ts";
 import { convertCsv } from "./csv.ts";
 import { convertDocuments } from "./document.ts";
@@ -20,13 +20,13 @@ export function layoutOf(name: string, bytes: Buffer): Layout {
 }
 
 /** The text of a file's rows. */
-export function readRows(source: Fill, layout: Layout, name: string): AsyncGenerator<Buffer> {
-  return convert(source, converterOf(layout, name));
+export function readRows(source: Fill, layout: Layout, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  return convert(source, converterOf(layout, name), signal);
 }
 
 const PIECE = 64 * 1024;
 
-async function* convert(source: Fill, { push, end }: Convert): AsyncGenerator<Buffer> {
+async function* convert(source: Fill, { push, end }: Convert, signal: AbortSignal): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafe(PIECE);
   const decoder = new StringDecoder("utf8");
   let isFirst = true;
@@ -34,6 +34,7 @@ async function* convert(source: Fill, { push, end }: Convert): AsyncGenerator<Bu
     const text = decoder.write(buffer.subarray(0, read));
     yield* joined(push(isFirst ? text.replace(/^\ufeff/, "") : text));
     isFirst = false;
+    await takeTurn(signal);
   }
   yield* joined(push(decoder.end()));
   yield* joined(end());

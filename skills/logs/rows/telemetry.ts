@@ -191,8 +191,8 @@ function nanoTime(value: unknown): string | undefined {
 }
 
 /** The rows of one element of a list: of a series its points, of a query's result its fields, else itself. */
-export function elementRows(element: unknown): readonly Row[] | undefined {
-  if (isOtlp(element)) return [...otlpRows(element)];
+export function elementRows(element: unknown): Iterable<Row> | undefined {
+  if (isOtlp(element)) return otlpRows(element);
   if (Array.isArray(element)) {
     const isFieldList = element.length > 0 && element.every((each) => isRow(each) && typeof each["field"] === "string");
     return [Object.fromEntries(element.map((each, index) => (isFieldList ? [each.field, each.value] : [index, each])))];
@@ -203,13 +203,13 @@ export function elementRows(element: unknown): readonly Row[] | undefined {
 }
 
 /** Prometheus' query API and Loki's: labels, and values as pairs of a time and a text. */
-function labelledSeries(element: Row): readonly Row[] | undefined {
+function labelledSeries(element: Row): Iterable<Row> | undefined {
   const { metric, stream, value, values } = element;
   const pairs = Array.isArray(values) ? values : Array.isArray(value) ? [value] : undefined;
   const labels = isRow(metric) ? metric : stream;
   if (!pairs || !isRow(labels)) return undefined;
   const { __name__: name, ...others } = labels;
-  return pairs.filter(Array.isArray).map(([at, content]) => ({
+  return each(pairs.filter(Array.isArray), ([at, content]) => ({
     time: timeText(at),
     ...(name === undefined ? {} : { metric: name }),
     ...others,
@@ -217,10 +217,15 @@ function labelledSeries(element: Row): readonly Row[] | undefined {
   }));
 }
 
+/** Makes one row after another: many points that share many labels are more than memory holds. */
+function* each<Item>(items: readonly Item[], make: (item: Item, index: number) => Row): Generator<Row> {
+  for (const [index, item] of items.entries()) yield make(item, index);
+}
+
 const POINTS: readonly string[] = ["pointlist", "points", "datapoints", "values", "data"];
 
 /** One list of pairs, of which one half is a time; everything else in the element names the series. */
-function pointList(element: Row): readonly Row[] | undefined {
+function pointList(element: Row): Iterable<Row> | undefined {
   for (const key of POINTS) {
     const pairs = element[key];
     if (
@@ -233,16 +238,16 @@ function pointList(element: Row): readonly Row[] | undefined {
     const at = [0, 1].find((index) => pairs.every((pair) => timeText(pair[index]) !== undefined));
     if (at === undefined) continue;
     const { [key]: _, ...names } = element;
-    return pairs.map((pair) => ({ time: timeText(pair[at]), ...names, value: pair[1 - at] }));
+    return each(pairs, (pair) => ({ time: timeText(pair[at]), ...names, value: pair[1 - at] }));
   }
   return undefined;
 }
 
 /** As CloudWatch gives metrics: a list of times beside a list of values. */
-function parallelLists(element: Row): readonly Row[] | undefined {
+function parallelLists(element: Row): Iterable<Row> | undefined {
   const { Timestamps: times, Values: values, ...names } = element;
   if (!Array.isArray(times) || !Array.isArray(values) || times.length !== values.length) return undefined;
-  return times.map((time, index) => ({ time, ...names, value: values[index] }));
+  return each(times, (time, index) => ({ time, ...names, value: values[index] }));
 }
 
 function timeText(value: unknown): string | undefined {
