@@ -1,5 +1,5 @@
-import { realpathSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SkillflowError } from "../../core/errors.ts";
 import { isWithin } from "../../files.ts";
@@ -19,24 +19,47 @@ export interface Checkout {
   readonly offline?: boolean;
 }
 
+/** The git program at the other end of a transfer. A folder's own hooks and config would choose what it runs. */
+export function otherEnd({ address }: Remote, program: "upload-pack" | "receive-pack"): string[] {
+  if (!isAbsolute(address)) return [];
+  const settings = QUIET.map((setting) => `-c ${setting}`).join(" ");
+  return [`--${program}=git ${settings} ${program}`];
+}
+
+const QUIET = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "core.alternateRefsCommand=true",
+  "receive.autogc=false",
+  "receive.denyCurrentBranch=refuse",
+  "receive.denyDeleteCurrent=refuse",
+  "gc.auto=0",
+  "maintenance.auto=false",
+];
+
 /** `origin` of the checkout around a directory. */
 export async function findRemote({ directory, env, offline = false }: Checkout): Promise<Remote> {
-  const git = gitIn({ directory, env });
-  const top = await git(["rev-parse", "--show-toplevel"]);
-  if (top.status !== 0) throw unreachable(`${directory} is in no git checkout that can be read: ${top.said}`);
+  const root = rootOf(directory);
+  if (root === undefined) throw unreachable(`${directory} is not in a git checkout`);
+  const git = gitIn({ directory: root, env });
   const { stdout } = await git(["config", "--includes", "--show-scope", "-z", "--get-regexp", WANTED]);
   const settings = settingsIn(stdout.toString("utf8"));
   const local = settings.filter(({ scope, key }) => scope === "local" && !key.startsWith("user."));
   const url = local.find(({ key }) => key === "remote.origin.url")?.value;
   if (!url) throw unreachable("the checkout has no remote origin", "git remote add origin URL");
   if (offline && pathOf(url) === undefined) throw beyond();
-  const root = top.stdout.toString("utf8").replace(/\n$/, "");
   const named = new Map(settings.map(({ key, value }) => [key, value]));
   return {
     address: addressOf(url, root),
     config: local.flatMap(({ key, value }) => (key === "remote.origin.url" ? [] : [[key, value] as const])),
     author: authorOf(named, env),
   };
+}
+
+/** The folder that holds `.git`: the checkout's own config could name another one as its working tree. */
+function rootOf(directory: string): string | undefined {
+  if (existsSync(join(directory, ".git"))) return directory;
+  return dirname(directory) === directory ? undefined : rootOf(dirname(directory));
 }
 
 const WANTED = "^(remote\\.origin\\.url|http\\..*extraheader|user\\.(name|email))$";

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SkillflowError } from "../../core/errors.ts";
 import type { StateStore, States } from "../../core/ports.ts";
 import { type Git, type GitOutput, gitIn } from "./git-command.ts";
-import { type Checkout, checkBranch, findRemote, type Remote, unreachable } from "./git-remote.ts";
+import { type Checkout, checkBranch, findRemote, otherEnd, type Remote, unreachable } from "./git-remote.ts";
 import { fileOf, MOST_BYTES, readLines, stateOf, tooLarge, writeLines } from "./lines.ts";
 import { stateStore } from "./table.ts";
 
@@ -78,13 +78,15 @@ interface Tip {
 
 async function fetchTip({ git, remote, ref, branch }: Clone): Promise<Tip> {
   const { address } = remote;
-  const heads = await git(["ls-remote", "--", address, ref, "HEAD"]);
+  const end = otherEnd(remote, "upload-pack");
+  const heads = await git(["ls-remote", ...end, "--", address, ref, "HEAD"]);
   if (heads.status !== 0) throw unreachable(`origin cannot be reached: ${heads.said}`, "nothing was asked");
   const lines = heads.stdout.toString("utf8").split("\n");
   const format = lines.some((line) => /^[0-9a-f]{64}\t/.test(line)) ? "sha256" : "sha1";
   demand(await git(["init", "--quiet", "--bare", `--object-format=${format}`, "."]), "a repository cannot be made");
   if (!lines.some((line) => line.endsWith(`\t${ref}`))) return { commit: undefined, files: new Map() };
-  const fetched = await git(["fetch", "--quiet", "--no-tags", "--depth=1", "--", address, `+${ref}:refs/heads/tip`]);
+  const wanted = ["--quiet", "--no-tags", "--depth=1", ...end, "--", address, `+${ref}:refs/heads/tip`];
+  const fetched = await git(["fetch", ...wanted]);
   if (fetched.status !== 0) throw unreachable(`${branch} of origin cannot be fetched: ${fetched.said}`);
   const commit = text(demand(await git(["rev-parse", "--verify", "refs/heads/tip"]), "the branch cannot be read"));
   const listed = demand(await git(["ls-tree", "-z", "--long", commit]), "the branch cannot be read");
@@ -141,7 +143,8 @@ async function commit({ git }: Clone, { commit: parent, files }: Tip, changed: S
 }
 
 function pushCommit({ git, remote, ref }: Clone, commit: string): Promise<GitOutput> {
-  return git(["push", "--quiet", "--no-verify", "--", remote.address, `${commit}:${ref}`]);
+  const end = otherEnd(remote, "receive-pack");
+  return git(["push", "--quiet", "--no-verify", ...end, "--", remote.address, `${commit}:${ref}`]);
 }
 
 function text({ stdout }: GitOutput): string {

@@ -1,16 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -143,15 +133,12 @@ describe("a branch of states", () => {
 
   it("that nobody may push to is tried five times, and then said", async () => {
     const { checkout, origin } = makeCheckout();
-    const hook = join(origin, "hooks", "pre-receive");
-    writeFileSync(hook, `#!/bin/sh\necho tried >> ${join(origin, "tries")}\nexit 1\n`);
-    chmodSync(hook, 0o755);
+    git(origin, "config", "transfer.hideRefs", "refs/heads/memory");
     await expect(stateOf(checkout).apply(deltaOf("r1", [putOf("a")]))).rejects.toMatchObject({
       code: "store.failed",
       exitCode: 4,
       message: expect.stringContaining("could not be pushed to memory of origin"),
     });
-    expect(readFileSync(join(origin, "tries"), "utf8").trim().split("\n")).toHaveLength(5);
     expect(await keysIn(stateOf(checkout))).toEqual([]);
   }, 30_000);
 
@@ -247,6 +234,56 @@ describe("a hostile checkout", () => {
     expect(existsSync(mark)).toBe(false);
   });
 
+  it.each(["", "file://"])("runs nothing at the other end, where a folder is its origin: %s", async (scheme) => {
+    const { checkout, origin } = makeCheckout();
+    const mark = join(makeFolder(), "evil");
+    const other = makeFolder();
+    git(other, "init", "--quiet", "--bare", "--template=");
+    mkdirSync(join(origin, "hooks"), { recursive: true });
+    for (const name of [
+      "pre-receive",
+      "update",
+      "proc-receive",
+      "reference-transaction",
+      "post-receive",
+      "post-update",
+    ])
+      writeFileSync(join(origin, "hooks", name), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+    writeFileSync(join(origin, "objects/info/alternates"), `${other}/objects\n`);
+    for (const [key, value] of [
+      ["core.hooksPath", join(origin, "hooks")],
+      ["core.fsmonitor", `touch ${mark}`],
+      ["core.alternateRefsCommand", `touch ${mark};`],
+      ["receive.autogc", "true"],
+      ["gc.auto", "1"],
+      ["gc.recentObjectsHook", `touch ${mark}`],
+      ["uploadpack.packObjectsHook", `touch ${mark};`],
+    ] as const) {
+      git(origin, "config", key, value);
+    }
+    git(checkout, "config", "remote.origin.url", `${scheme}${origin}`);
+    await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
+    await stateOf(checkout).apply(deltaOf("r2", [putOf("b")]));
+    expect(await keysIn(stateOf(checkout))).toEqual(["a", "b"]);
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  it("writes to no working tree of its origin", async () => {
+    const { checkout } = makeCheckout();
+    const other = makeFolder();
+    const mark = join(other, "evil");
+    git(other, "init", "--quiet", "--template=", "--initial-branch=memory");
+    writeFileSync(join(other, "README.md"), "");
+    writeFileSync(join(other, ".gitattributes"), "*.jsonl filter=evil\n");
+    git(other, "add", ".");
+    git(other, "commit", "--quiet", "-m", "begin");
+    git(other, "config", "receive.denyCurrentBranch", "updateInstead");
+    git(other, "config", "filter.evil.smudge", `touch ${mark}; cat`);
+    git(checkout, "config", "remote.origin.url", other);
+    await expect(stateOf(checkout).apply(deltaOf("r1", [putOf("a")]))).rejects.toMatchObject({ exitCode: 4 });
+    expect(existsSync(mark)).toBe(false);
+  }, 30_000);
+
   it.each(["ext::sh -c touch% EVIL", "-oProxyCommand=touch", "fd::7"])("has no origin %s", async (url) => {
     const { checkout } = makeCheckout();
     git(checkout, "config", "remote.origin.url", url);
@@ -257,8 +294,14 @@ describe("a hostile checkout", () => {
   it("brings no origin along", async () => {
     const { checkout } = makeCheckout();
     git(checkout, "init", "--quiet", "--bare", "inner.git");
-    git(checkout, "config", "remote.origin.url", "./inner.git");
-    await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/folder of the checkout/);
+    for (const [key, value] of [
+      ["remote.origin.url", "./inner.git"],
+      ["core.worktree", makeFolder()],
+    ] as const) {
+      git(checkout, "config", "remote.origin.url", join(checkout, "inner.git"));
+      git(checkout, "config", key, value);
+      await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/folder of the checkout/);
+    }
   });
 });
 
