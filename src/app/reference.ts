@@ -56,7 +56,7 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
 
 function missing(refs: readonly string[], by: string, isOfEvent: boolean): SkillflowError {
   const hint = isOfEvent
-    ? "the clone is shallow: check out with fetch-depth: 0, or say --from-ref HEAD to let the checkout decide"
+    ? "the clone is shallow: check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0), or say --from-ref HEAD to let the checkout decide"
     : "fetch it first: in GitHub Actions check out with fetch-depth: 0";
   return new SkillflowError("usage.invalid", `there is no commit ${refs[0]} here (${by})`, { hint });
 }
@@ -67,19 +67,42 @@ interface Wanted {
   readonly by: string;
 }
 
-/** On these events the head is a stranger's (fine-print T27). */
+/** Whether the event that started a CI job may decide the documents. */
+export function mayBeOfEvent({ GITHUB_ACTIONS, GITLAB_CI }: Environment): boolean {
+  return GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
+}
+
+/** The commit that decides if the head of the event may be an untrusted author's. */
 function baseOfEvent(env: Environment): Wanted | undefined {
-  if (env.GITHUB_ACTIONS !== "true") return undefined;
+  if (env.GITHUB_ACTIONS !== "true") return env.GITLAB_CI === "true" ? baseOfMergeRequest(env) : undefined;
   const name = env.GITHUB_EVENT_NAME ?? "";
   const event = eventIn(env.GITHUB_EVENT_PATH);
-  if (name === "pull_request" || name === "pull_request_target") {
-    const sha = textAt(event, "pull_request", "base", "sha");
+  const sha = textAt(event, "pull_request", "base", "sha") ?? textAt(event, "merge_group", "base_sha");
+  if (sha !== undefined || name.startsWith("pull_request") || name === "merge_group") {
     return { refs: sha === undefined ? branchRefs(env.GITHUB_BASE_REF) : [sha], by: `the base of ${name}` };
   }
-  if (name !== "issue_comment" && name !== "workflow_run") return undefined;
+  if (!OF_HEADS.has(name)) return undefined;
   const branch = textAt(event, "repository", "default_branch");
   const refs = [...(branch === undefined ? [] : branchRefs(branch)), ...(env.GITHUB_SHA ? [env.GITHUB_SHA] : [])];
   return { refs: refs.length === 0 ? branchRefs(undefined) : refs, by: `the default branch, because of ${name}` };
+}
+
+/** Events about a commit or a pull request whose base they do not name. */
+const OF_HEADS: ReadonlySet<string> = new Set([
+  "issue_comment",
+  "workflow_run",
+  "check_run",
+  "check_suite",
+  "deployment",
+  "deployment_status",
+  "status",
+]);
+
+function baseOfMergeRequest(env: Environment): Wanted | undefined {
+  if (!env.CI_MERGE_REQUEST_IID) return undefined;
+  const named = [env.CI_MERGE_REQUEST_TARGET_BRANCH_SHA, env.CI_MERGE_REQUEST_DIFF_BASE_SHA].filter((sha) => !!sha);
+  const refs = named.length > 0 ? named : branchRefs(env.CI_MERGE_REQUEST_TARGET_BRANCH_NAME);
+  return { refs: refs.filter((ref) => ref !== undefined), by: "the base of the merge request" };
 }
 
 function branchRefs(branch = "HEAD"): string[] {

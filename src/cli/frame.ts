@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { documentsOf } from "../app/host.ts";
+import { mayBeOfEvent } from "../app/reference.ts";
 import type { Finding } from "../core/diagnostic.ts";
 import { plainText } from "../reports/inert.ts";
 import type { Flags, Io, Paint } from "./io.ts";
@@ -17,7 +18,7 @@ const MOST_BYTES = 5 * 1024 * 1024;
  * commit decides and its files are gone by now.
  */
 export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint: Paint, flags: Flags): Frame {
-  if (!host.documents && (flags.fromRef !== undefined || host.env.GITHUB_ACTIONS === "true")) return () => [];
+  if (!host.documents && (flags.fromRef !== undefined || mayBeOfEvent(host.env))) return () => [];
   const files = new Map<string, readonly string[]>();
   let left = MOST_FRAMES;
   let last = "";

@@ -218,8 +218,9 @@ interface Called {
 
 /** Looked for where a commit may decide the documents of the command. */
 async function groundOf(io: Io, { spec, flags, given }: Called): Promise<Partial<Ground>> {
-  const mayDecide =
-    typeof flags.fromRef === "string" || io.host.env.GITHUB_ACTIONS === "true" || spec.continues !== undefined;
+  const { GITHUB_ACTIONS, GITLAB_CI } = io.host.env;
+  const isCiJob = GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
+  const mayDecide = typeof flags.fromRef === "string" || isCiJob || spec.continues !== undefined;
   if (!spec.options?.includes(FROM_REF) || !mayDecide) return {};
   const { openGround } = await import("./reference.ts");
   return openGround(io, flags, spec.continues && { by: spec.continues, given: given ?? "" });

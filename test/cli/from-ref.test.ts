@@ -150,14 +150,44 @@ describe("in GitHub Actions the base decides", () => {
     ["pull_request", PULL, {}],
     ["pull_request_target", PULL, {}],
     ["pull_request", {}, { GITHUB_BASE_REF: "main" }],
+    ["pull_request_review", PULL, {}],
+    ["pull_request_review_comment", PULL, {}],
+    ["pull_request_review", {}, { GITHUB_BASE_REF: "main" }],
+    ["an event that nobody has heard of yet", PULL, {}],
+    ["merge_group", { merge_group: { base_sha: "BASE_SHA" } }, {}],
     ["issue_comment", REPOSITORY, {}],
     ["workflow_run", REPOSITORY, {}],
+    ["check_run", REPOSITORY, {}],
+    ["check_suite", REPOSITORY, {}],
+    ["deployment_status", REPOSITORY, {}],
+    ["status", REPOSITORY, {}],
   ])("on %s", async (event, payload, env) => {
     expect(await during(event, payload, env)).toMatchObject({ code: 0, decides: "base" });
   });
 
   it.each(["push", "schedule", "workflow_dispatch"])("and on %s the checkout", async (event) => {
-    expect(await during(event, { ...PULL, ...REPOSITORY })).toMatchObject({ code: 0, decides: "head" });
+    expect(await during(event, REPOSITORY)).toMatchObject({ code: 0, decides: "head" });
+  });
+
+  it.each([
+    ["a merge request", { CI_MERGE_REQUEST_IID: "7", CI_MERGE_REQUEST_DIFF_BASE_SHA: "BASE_SHA" }, "base"],
+    [
+      "one with the target's commit alone",
+      { CI_MERGE_REQUEST_IID: "7", CI_MERGE_REQUEST_TARGET_BRANCH_SHA: "BASE_SHA" },
+      "base",
+    ],
+    [
+      "one with the target's name alone",
+      { CI_MERGE_REQUEST_IID: "7", CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main" },
+      "base",
+    ],
+    ["a branch", {}, "head"],
+  ])("and on GitLab, of %s", async (_, variables, decides) => {
+    const { cwd, base } = checkout();
+    const filled = Object.entries(variables).map(([name, value]) => [name, value === "BASE_SHA" ? base : value]);
+    const ended = await runHere(RUN, { cwd, env: { GITLAB_CI: "true", ...Object.fromEntries(filled) } });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(textOf(cwd).includes("EVIL") ? "head" : "base").toBe(decides);
   });
 
   it("unless the operator says otherwise", async () => {
