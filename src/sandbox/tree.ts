@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Server } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as nextRound, setTimeout as pause } from "node:timers/promises";
@@ -20,6 +21,8 @@ export interface Launch extends Pick<ForeignCommand, "argv" | "stdin" | "env" | 
   readonly watchDisk?: () => () => boolean;
   /** File descriptors 3, 4, … of a launcher, which it reads or writes beside the program's own streams. */
   readonly channels?: readonly Channel[];
+  /** Given the server that the program hands over as its first message; then the channel for messages is closed. */
+  readonly onServer?: (server: Server) => void;
 }
 
 export interface Channel {
@@ -56,6 +59,10 @@ const WILD = 64;
 export async function runTree(host: SandboxHost, launch: Launch, turn?: Promise<Turn | undefined>): Promise<TreeEnd> {
   if (launch.signal.aborted) return resultOf("aborted", [], undefined);
   const child = await start(launch);
+  child.once("message", (_message, handle) => {
+    launch.onServer?.(handle as Server);
+    child.disconnect();
+  });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const tree = trackTree(child, launch);
@@ -101,9 +108,11 @@ function resultOf(ended: Ended, outputs: readonly Output[], child: ChildProcess 
   };
 }
 
-async function start({ program, argv: [file, ...args], cwd, env, channels = [] }: Launch): Promise<ChildProcess> {
+async function start(launch: Launch): Promise<ChildProcess> {
+  const { program, argv, cwd, env, channels = [], onServer } = launch;
+  const [file, ...args] = argv;
   const pipes = ["stdin", "stdout", "stderr", ...channels].map(() => "pipe" as const);
-  const stdio = withoutInherited(pipes);
+  const stdio = withoutInherited([...pipes, ...(onServer ? (["ipc"] as const) : [])]);
   try {
     // In a session of its own: a group to end as one, and no terminal to type into.
     const child = spawn(file, args, { cwd, env, detached: true, stdio });
@@ -118,9 +127,9 @@ async function start({ program, argv: [file, ...args], cwd, env, channels = [] }
 }
 
 /** Puts nothing in the place of each file that we were started with: whoever starts us may leave some open to all. */
-function withoutInherited(pipes: readonly "pipe"[]): ("pipe" | "ignore" | number)[] {
+function withoutInherited(pipes: readonly ("pipe" | "ipc")[]): ("pipe" | "ipc" | "ignore" | number)[] {
   inherited ??= inheritedFiles();
-  const stdio: ("pipe" | "ignore" | number)[] = [...pipes];
+  const stdio: ("pipe" | "ipc" | "ignore" | number)[] = [...pipes];
   for (const place of inherited.places) {
     while (stdio.length <= place) stdio.push("ignore");
     if (place >= pipes.length) stdio[place] = inherited.nothing;

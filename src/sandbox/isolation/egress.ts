@@ -1,8 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
-import { connect, isIPv6, type LookupFunction, type Socket } from "node:net";
+import { connect, isIPv6, type Server as ListeningServer, type LookupFunction, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { isLocalName, isRefusedAddress } from "../../core/address/address.ts";
 import {
@@ -13,11 +12,12 @@ import {
   parseDeclaredHost,
   parseEndpoint,
 } from "../../core/address/declared-host.ts";
-import { SkillflowError } from "../../core/errors.ts";
 import { VOICE } from "../../core/voice.ts";
 
 /** A proxy for the time of one foreign program. */
 export interface Egress {
+  /** Takes over the port of a server that listens already, in whatever network namespace that is. */
+  accept(listening: ListeningServer): void;
   /** What the program asked for and did not get: a line for each place, and not more than a few. */
   report(): string;
   /** Ends every connection. Nothing listens afterwards. */
@@ -27,8 +27,6 @@ export interface Egress {
 export interface EgressParts {
   /** As declared (core/declared-host.ts). */
   readonly hosts: readonly string[];
-  /** The path of the Unix socket to listen on; open to our user alone. */
-  readonly socket: string;
   readonly lookup?: Lookup;
   readonly bounds?: Partial<EgressBounds>;
 }
@@ -57,7 +55,7 @@ const HEAD_BYTES = 16 * 1024;
  * - Private, local and metadata addresses are refused, unless the address itself or a name of this machine was declared.
  * - A refusal is a 403 that says what to declare; a host that cannot be reached is a 502.
  */
-export async function openEgress({ socket, hosts, ...parts }: EgressParts): Promise<Egress> {
+export function openEgress({ hosts, ...parts }: EgressParts): Egress {
   const bounds = { ...BOUNDS, ...parts.bounds };
   const refusals = new Map<string, string>();
   const ending = new AbortController();
@@ -72,9 +70,8 @@ export async function openEgress({ socket, hosts, ...parts }: EgressParts): Prom
     },
   };
   const server = createDoor(door);
-  await listen(server, socket);
-  chmodSync(socket, 0o600);
   return {
+    accept: (listening) => void server.listen(listening),
     report: () => [...refusals.values()].map((line) => `${VOICE}${line}\n`).join(""),
     close: async () => {
       const closed = once(server, "close");
@@ -87,23 +84,6 @@ export async function openEgress({ socket, hosts, ...parts }: EgressParts): Prom
 }
 
 const MOST_REFUSALS = 10;
-
-/** A path that is too long would be cut, and lead elsewhere. */
-async function listen(server: Server, path: string): Promise<void> {
-  if (Buffer.byteLength(path) > LONGEST_PATH) {
-    throw new SkillflowError(
-      "sandbox.failed",
-      `there is no way to the declared hosts: ${path} is too long for a socket`,
-      {
-        hint: "set TMPDIR to a folder with a shorter path",
-      },
-    );
-  }
-  server.listen(path);
-  await once(server, "listening");
-}
-
-const LONGEST_PATH = 107;
 
 function createDoor(door: Door): Server {
   const server = createServer({

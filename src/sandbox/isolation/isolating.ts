@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../core/errors.ts";
@@ -9,10 +9,10 @@ import { withLimits } from "../limits.ts";
 import { type Channel, type Launch, runTree, type TreeEnd } from "../tree.ts";
 import { checkCommand } from "./command.ts";
 import { watchDisk } from "./disk.ts";
-import { openEgress } from "./egress.ts";
+import { type Egress, openEgress } from "./egress.ts";
 import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
 import { protectNames } from "./protection.ts";
-import { hostsOf, relayPrefix, socketIn, withRelay } from "./relay.ts";
+import { hostsOf, relayPrefix, withRelay } from "./relay.ts";
 import { describeView } from "./view.ts";
 import type { ViewStep } from "./view-step.ts";
 
@@ -50,11 +50,11 @@ export function isolatingSandbox(
       const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), temporaryName("box", host.self)));
       try {
         chmodSync(folder, 0o755);
-        return await withEgress(command, folder, () =>
+        return await withEgress(command, (egress) =>
           withProtection(host, command, folder, (kept) => {
             const { user, before, view } = prepare(host, command, { folder, kept });
             const enclosure = enclose({ command, view, folder });
-            return runIn({ host, command, turn, user, before, enclosure });
+            return runIn({ host, command, turn, user, before, enclosure, egress });
           }),
         );
       } finally {
@@ -67,14 +67,13 @@ export function isolatingSandbox(
 /** The proxy of a command that names hosts, as long as it works; what that refused is told behind what it printed. */
 async function withEgress(
   command: ForeignCommand,
-  folder: string,
-  work: () => Promise<ForeignResult>,
+  work: (egress: Egress | undefined) => Promise<ForeignResult>,
 ): Promise<ForeignResult> {
   const hosts = hostsOf(command);
-  if (!hosts) return work();
-  const egress = await openEgress({ hosts, socket: socketIn(folder) });
+  if (!hosts) return work(undefined);
+  const egress = openEgress({ hosts });
   try {
-    const result = await work();
+    const result = await work(egress);
     const between = result.stderr === "" || result.stderr.endsWith("\n") ? "" : "\n";
     const report = egress.report();
     return report === "" ? result : { ...result, stderr: `${result.stderr}${between}${report}` };
@@ -115,7 +114,6 @@ function prepare(host: SandboxHost, command: ForeignCommand, { folder, kept }: S
   const user = chooseKernelUser(host, command);
   if (!user) return { user, before: [], view };
   giveDisposable(user, command);
-  if (hostsOf(command)) chownSync(socketIn(folder), user.uid, user.gid);
   const prefix = prefixFor(user, view, folder);
   return { user, before: prefix.argv, view: prefix.view };
 }
@@ -125,18 +123,21 @@ interface Launched extends Pick<Prepared, "user" | "before"> {
   readonly command: ForeignCommand;
   readonly turn: Promise<Turn | undefined> | undefined;
   readonly enclosure: Enclosure;
+  /** Undefined if the command names no hosts. */
+  readonly egress: Egress | undefined;
 }
 
-async function runIn({ host, command, turn, user, before, enclosure }: Launched): Promise<ForeignResult> {
+async function runIn({ host, command, turn, user, before, enclosure, egress }: Launched): Promise<ForeignResult> {
   const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
-  const relay = hostsOf(command) ? relayPrefix(host) : [];
+  const relay = egress ? relayPrefix(host) : [];
   const [launcher, ...rest] = [...before, ...enclosure.argv, ...relay, ...limited.argv];
   const [program] = command.argv;
   const written = command.mounts.filter(({ writable }) => writable).map(({ source }) => source);
   const launch: Launch = {
     ...command,
     watchDisk: () => watchDisk(written, command.limits.diskBytes ?? DEFAULT_LIMITS.diskBytes),
-    limits: hostsOf(command) ? withRelay(command.limits) : command.limits,
+    limits: egress ? withRelay(command.limits) : command.limits,
+    ...(egress ? { onServer: egress.accept } : {}),
     program,
     argv: [launcher ?? program, ...rest],
     env: enclosure.env,

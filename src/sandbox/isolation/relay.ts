@@ -6,8 +6,8 @@ import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./view-step.ts";
 
 /**
- * The way out of a sandbox without a network: a socket of the proxy (egress.ts), and inside a small program that offers
- * it on the loopback network, where programs look for proxies. It guards nothing; the proxy decides.
+ * The route out of a sandbox without a network: a small program inside opens a port on the loopback network, where programs
+ * look for proxies, and hands it to the proxy outside (egress.ts). It guards nothing; the proxy decides.
  */
 
 /** The hosts of a command that may reach some and not others. */
@@ -15,22 +15,18 @@ export function hostsOf({ network }: Pick<ForeignCommand, "network">): readonly 
   return typeof network === "boolean" ? undefined : network;
 }
 
-/** Where the proxy listens, on this machine. */
-export function socketIn(folder: string): string {
-  return join(folder, "egress.sock");
-}
-
-/** The socket as the program sees it, and what teaches its Node to use the proxy. */
+/** Shows what teaches the program's Node to use the proxy. */
 export function showRelay(folder: string): readonly ViewStep[] {
   const teacher = join(folder, "fetch.cjs");
   writeFileSync(teacher, FETCH);
-  const undici = ownPath("vendor/undici.cjs", "node_modules/undici");
-  const sources = [socketIn(folder), teacher, realpathSync(undici)];
-  const targets = [INNER_SOCKET, INNER_FETCH, INNER_UNDICI];
-  return sources.map((source, i) => ({ kind: "show", mount: { source, target: targets[i] ?? "", writable: false } }));
+  const undici = realpathSync(ownPath("vendor/undici.cjs", "node_modules/undici"));
+  const shown: readonly (readonly [string, string])[] = [
+    [teacher, INNER_FETCH],
+    [undici, INNER_UNDICI],
+  ];
+  return shown.map(([source, target]) => ({ kind: "show", mount: { source, target, writable: false } }));
 }
 
-const INNER_SOCKET = "/etc/egress/socket";
 const INNER_FETCH = "/etc/egress/fetch.cjs";
 const INNER_UNDICI = "/etc/egress/undici";
 const PORT = 3128;
@@ -48,29 +44,25 @@ const FETCH = `if (!process.allowedNodeEnvironmentFlags.has("--use-env-proxy")) 
 }
 `;
 
-/** What stands before a program so that it finds the proxy. It ends as the program does. */
+/** Precedes a program's command line so that it finds the proxy. Ends as the program does. */
 export function relayPrefix({ execPath }: SandboxHost): readonly string[] {
-  return [execPath, "-e", RELAY, "--", `${PORT}`, INNER_SOCKET];
+  return [execPath, "-e", RELAY, "--", `${PORT}`];
 }
 
-/** Its own streams are the program's: touching them would change how those behave. It leaves with the program alone. */
+/**
+ * Starts the program once the port is the proxy's and the channel to us is closed. Its own streams are the program's:
+ * touching them would change how those behave.
+ */
 const RELAY = `
-const { createServer, connect } = require("node:net");
-const [port, path, program, ...args] = process.argv.slice(1);
-const server = createServer({ allowHalfOpen: true }, (near) => {
-  const far = connect({ path, allowHalfOpen: true });
-  for (const [one, other] of [[near, far], [far, near]]) {
-    one.on("error", () => undefined);
-    one.on("close", (failed) => (failed ? other.destroy() : other.destroySoon()));
-    one.pipe(other);
-  }
-});
+const [port, program, ...args] = process.argv.slice(1);
+const server = require("node:net").createServer();
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
-server.listen(Number(port), "127.0.0.1", () => {
+process.once("disconnect", () => {
   const child = require("node:child_process").spawn(program, args, { stdio: "inherit" });
   const number = (signal) => 128 + require("node:os").constants.signals[signal];
   child.on("exit", (code, signal) => process.exit(code ?? number(signal)));
 });
+server.listen(Number(port), "127.0.0.1", () => process.send("port", server, () => server.close()));
 `;
 
 /** Programs know these names in either case; Node its own since 22.21 and 24.5. */

@@ -6,6 +6,7 @@ import { SkillflowError } from "../../core/errors.ts";
 export interface Machine {
   readonly audit: number;
   readonly socket: number;
+  readonly socketpair: number;
   readonly prctl: number;
   readonly keyctl: number;
   readonly fallocate: number;
@@ -25,6 +26,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
   x64: {
     audit: 0xc000003e,
     socket: 41,
+    socketpair: 53,
     prctl: 157,
     keyctl: 250,
     fallocate: 285,
@@ -35,6 +37,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
   arm64: {
     audit: 0xc00000b7,
     socket: 198,
+    socketpair: 199,
     prctl: 167,
     keyctl: 219,
     fallocate: 47,
@@ -43,8 +46,18 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
   },
 };
 
-/** Unix, IPv4, IPv6 and netlink: those that belong to the network namespace. Others, as to a virtual machine's host, do not. */
-const FAMILIES = [1, 2, 10, 16];
+/**
+ * IPv4, IPv6 and netlink: those that belong to the network namespace. Others, as to a virtual machine's host, do not. Unix
+ * sockets of the host stay reachable through every mounted folder, and a filter cannot read the path of a `connect`.
+ */
+const FAMILIES = [2, 10, 16];
+
+/** Pairs of Unix sockets that are connected for good. A pair of datagram sockets could be connected or sent elsewhere. */
+const UNIX = 1;
+const STREAM = 1;
+const SEQUENCED = 5;
+/** Separates the type of a socket from its flags. */
+const TYPE_MASK = 0xf;
 
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
@@ -58,6 +71,7 @@ const EAFNOSUPPORT = 97;
 const NUMBER = 0;
 const AUDIT = 4;
 const FIRST_ARGUMENT = 16;
+const SECOND_ARGUMENT = 24;
 
 /**
  * A filter of system calls, as the kernel reads it: refuses those that no tool needs and that namespaces do not contain.
@@ -65,7 +79,7 @@ const FIRST_ARGUMENT = 16;
  */
 export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
   if (!machine) return undefined;
-  const { audit, socket, second, refused, unheld, fallocate } = machine;
+  const { audit, socket, socketpair, second, refused, unheld, fallocate } = machine;
   return Buffer.concat([
     load(AUDIT),
     skip(audit, 1, 0),
@@ -77,6 +91,10 @@ export function seccompFilter(machine = MACHINES[arch()]): Buffer | undefined {
     ...unheld.flatMap((number) => [skip(number, 0, 1), answer(refuse(ENOSYS))]),
     // Takes room on the disk that nobody counts as written; programs then write.
     ...[skip(fallocate, 0, 1), answer(refuse(EOPNOTSUPP))],
+    skip(socketpair, 0, 8),
+    ...[load(FIRST_ARGUMENT), skip(UNIX, 0, 4)],
+    ...[load(SECOND_ARGUMENT), instruction(0x54, 0, 0, TYPE_MASK), skip(STREAM, 2, 0), skip(SEQUENCED, 1, 0)],
+    ...[answer(refuse(EAFNOSUPPORT)), answer(ALLOW)],
     skip(socket, 1, 0),
     answer(ALLOW),
     load(FIRST_ARGUMENT),
