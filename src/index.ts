@@ -1,5 +1,6 @@
 /// <reference types="node" preserve="true" />
 
+export type { Lack } from "./core/availability.ts";
 export type { Diagnostic } from "./core/diagnostic.ts";
 export type { Workflow } from "./core/document/workflow.ts";
 export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/errors.ts";
@@ -25,7 +26,6 @@ export {
   type ConfigField,
   defineSkill,
   defineTool,
-  type Lack,
   type Logger,
   type RunOutlook,
   type SkillDefinition as Skill,

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import type { Project, ProjectOptions } from "./app/library/project.ts";
 import { markedAsOurs } from "./app/runs/stray.ts";
+import { lookUpIn } from "./app/skills/look-up.ts";
 import { lackingFields, lackOfConfig, refuseAmbiguous, resolveConfig } from "./core/config.ts";
 import { messageOf, SkillflowError } from "./core/errors.ts";
 import type { SkillDefinition } from "./core/skill.ts";
 import { isObject } from "./core/values.ts";
-import { lookUpIn } from "./loaders/registry/availability.ts";
 import { holdStrays, processDefaults, processHost } from "./process-host.ts";
 
 /** The program as a library: what it takes of its process is taken here, once, when a project is opened. */
@@ -59,7 +59,8 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
   { config = {}, env }: Pick<ProjectOptions, "config" | "env"> = {},
 ): ResolvedSkills<Given> {
   checkGiven(skills);
-  const seen = env ?? processDefaults({ directory: "." }).env;
+  const host = processDefaults({ directory: "." });
+  const given = { env: env ?? host.env, lookUp: lookUpIn(host.cwd) };
   const said = Object.entries(config).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
   const overrides = new Map(said);
   refuseAmbiguous(
@@ -68,7 +69,7 @@ export function resolveSkills<Given extends Pick<SkillDefinition, "id" | "config
   );
   const resolved: ResolvedSkills<Given> = { available: [], unavailable: [] };
   for (const skill of skills) {
-    const fields = resolveConfig(skill, overrides, { env: seen, lookUp: lookUpIn(process.cwd()) });
+    const fields = resolveConfig(skill, overrides, given);
     const lack = lackOfConfig(fields);
     const missing = lackingFields(fields).map(({ key }) => key);
     const malformed = fields.flatMap((field) => (field.malformed ? [field.key] : []));

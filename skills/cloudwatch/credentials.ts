@@ -37,15 +37,15 @@ const SET_KEYS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 /** Reports why no credentials can be found. Nothing is contacted: a chain of which this machine has a part counts as usable. */
 export function lackingCredentials(
   { config }: Pick<ToolContext, "config">,
-  { load = loadProviders, env = process.env, exists = existsSync }: Partial<Machine> = {},
+  { load = loadProviders, exists = existsSync }: Partial<Machine> = {},
 ): Lack | undefined {
   if (config["AWS_ACCESS_KEY_ID"] && config["AWS_SECRET_ACCESS_KEY"]) return undefined;
   if (!load()) {
     return { kind: "config_missing", reason: NO_KEYS, fix: `${SET_KEYS}, or npm install ${PACKAGE}` };
   }
-  if (config["AWS_PROFILE"] || CHAIN.some((name) => env[name])) return undefined;
-  const files = ["config", "credentials"].map((name) => join(env["HOME"] ?? homedir(), ".aws", name));
-  if (files.some(exists) || isInstance(env)) return undefined;
+  if (["AWS_PROFILE", ...CHAIN].some((name) => config[name])) return undefined;
+  const files = ["config", "credentials"].map((name) => join(homedir(), ".aws", name));
+  if (files.some(exists) || isInstance()) return undefined;
   const reason = `${UNSET}, and AWS's own chain has no profile, web identity, container or instance to ask`;
   return { kind: "config_missing", reason, fix: `${SET_KEYS}, or AWS_PROFILE` };
 }
@@ -53,23 +53,20 @@ export function lackingCredentials(
 /** What is known of a machine without asking another one. */
 interface Machine {
   readonly load: () => Providers | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly exists: (path: string) => boolean;
 }
 
 /** Variables by which AWS's own chain finds credentials; it reads them from the process. */
-const CHAIN = [
-  "AWS_PROFILE",
+export const CHAIN = [
   "AWS_SHARED_CREDENTIALS_FILE",
   "AWS_CONFIG_FILE",
   "AWS_WEB_IDENTITY_TOKEN_FILE",
   "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
   "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-];
+] as const;
 
-/** Reports whether this is an instance of EC2, as its firmware says. */
-function isInstance(env: Machine["env"]): boolean {
-  if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return false;
+/** Reports whether the firmware of this machine says that it is an instance of EC2. */
+function isInstance(): boolean {
   return ["devices/virtual/dmi/id/sys_vendor", "hypervisor/uuid"].some((file) => {
     try {
       return /^(?:Amazon EC2|ec2)/i.test(readFileSync(`/sys/${file}`, "utf8"));

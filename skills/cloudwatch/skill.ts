@@ -1,7 +1,7 @@
 import { defineSkill } from "skillflow";
 import { describeAccess } from "./access.ts";
 import { alarmTools } from "./alarms.ts";
-import { lackingCredentials } from "./credentials.ts";
+import { CHAIN, lackingCredentials } from "./credentials.ts";
 import { insightTools } from "./insights.ts";
 import { logTools } from "./logs.ts";
 import { metricTools } from "./metrics.ts";
@@ -37,6 +37,12 @@ export default defineSkill({
       format: "text",
       secret: false,
     },
+    ...Object.fromEntries(
+      CHAIN.map((name) => [
+        name,
+        { description: "Read by AWS's own chain.", env: name, format: "text", secret: false },
+      ]),
+    ),
     AWS_ENDPOINT_URL: {
       description: "One address in place of AWS's own for logs and metrics, such as a proxy's or an emulator's.",
       env: "AWS_ENDPOINT_URL",

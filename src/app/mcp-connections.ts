@@ -1,7 +1,8 @@
+import type { Unavailable } from "../core/availability.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isReservedTool } from "../core/own/own-tools.ts";
 import type { Redactor } from "../core/redact/redact.ts";
-import { exposedName, type McpServerConfig, type Skill, type Tool, type Unavailable } from "../core/skill.ts";
+import { exposedName, type McpServerConfig, type Skill, type Tool } from "../core/skill.ts";
 import { cutText, defined } from "../core/values.ts";
 import { UNCONNECTED } from "../loaders/mcp/call.ts";
 import type { McpConnection, ServedTool } from "../loaders/mcp/client.ts";

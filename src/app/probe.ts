@@ -34,7 +34,7 @@ async function probeServer({ host }: Workspace, entry: SkillEntry): Promise<Outc
   });
   await close();
   const reached = entries.get(skill.id);
-  if (reached?.unavailable !== undefined) return refusedCall(reached.unavailable.reason, "server.failed");
+  if (reached?.unavailable) return refusedCall(reached.unavailable.reason, "server.failed");
   const count = (reached?.skill.tools.length ?? 0) - skill.tools.length;
   return { output: [`tools of its MCP server: ${count}`, ...warnings].join("; ") };
 }

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { hasForm, type LookUp, wantedOf } from "./config-format.ts";
+import { hasForm, type Lack, type LookUp, wantedOf } from "./availability.ts";
 import { workflowLimitsSchema } from "./document/limits.ts";
 import { mcpServerSchema } from "./document/mcp-server.ts";
 import { SkillflowError } from "./errors.ts";
-import type { ConfigField, Lack, Skill, Tool } from "./skill.ts";
+import type { ConfigField, Skill, Tool } from "./skill.ts";
 import { type Fitting, isObject, lazy } from "./values.ts";
 
 /** Environment variables: the process's, or a map injected in their place (S2). */

@@ -1,6 +1,6 @@
 import type { ZodType, z } from "zod";
+import type { ConfigForm, Lack } from "./availability.ts";
 import type { BlobInfo, Blobs } from "./blobs.ts";
-import type { ConfigForm } from "./config-format.ts";
 import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "./errors.ts";
 import { sha256 } from "./sha256.ts";
 import type { InferredInput, Json, JsonSchema } from "./values.ts";
@@ -56,34 +56,6 @@ export interface ConfigField extends ConfigForm {
   /** Default true: the value is redacted everywhere. False for addresses and names that people need to read. */
   readonly secret?: boolean;
 }
-
-/** Why a skill cannot be used, by kind. */
-export const UNAVAILABLE_KINDS = [
-  "config_missing",
-  "config_form",
-  "machine",
-  "disabled",
-  "untrusted",
-  "server",
-  "unconnected",
-  "invalid",
-  "unknown",
-] as const;
-
-/**
- * Why a skill cannot be used: `config_missing` and `config_form` (a required value is missing, a value has the wrong form),
- * `machine` (the machine or working directory lacks something), `disabled` (by config or a missing flag), `untrusted`, `server`
- * (its MCP server cannot be used), `unconnected` (a dry run connects no servers), `invalid` (its files cannot be used), `unknown` (no skill has this id).
- */
-export interface Unavailable {
-  readonly kind: (typeof UNAVAILABLE_KINDS)[number];
-  readonly reason: string;
-  /** What to do about it. */
-  readonly fix?: string;
-}
-
-/** What a skill lacks on this machine or in a run. */
-export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" };
 
 export interface McpServerConfig extends ToolReach {
   readonly type?: "stdio" | "http";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { LookUp } from "../../src/core/availability.ts";
 import { configValues, isSecretName, lackOfConfig, resolveConfig, secretValues } from "../../src/core/config.ts";
-import type { LookUp } from "../../src/core/config-format.ts";
 import type { ConfigField } from "../../src/core/skill.ts";
 
 const field = (parts: Partial<ConfigField> = {}): ConfigField => ({ description: "d", ...parts });

@@ -581,6 +581,7 @@ describe("a project", () => {
     expect(pager).toEqual({
       id: "pager",
       state: "not_configured",
+      cause: "config_missing",
       reason: "PAGER_TOKEN is not set",
       fix: "set PAGER_TOKEN (token)",
       nodes: [],

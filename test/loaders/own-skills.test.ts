@@ -36,7 +36,9 @@ describe("names that are skillflow's own", () => {
     const code = `export default { id: "read", name: "Read", description: "d", category: "general", config: {},
       tools: [{ name: "skill", description: "s", input_schema: { type: "object" }, effect: "read", handler: () => 1 }] };`;
     const found = await open(makeFolder({ "builtin/read/skill.js": code })).find("read");
-    expect(found?.unavailable?.reason).toContain("offered as read_skill, which is the name of a tool of skillflow itself");
+    expect(found?.unavailable?.reason).toContain(
+      "offered as read_skill, which is the name of a tool of skillflow itself",
+    );
   });
 });
 

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import type { Json, JsonObject, ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -136,17 +138,13 @@ describe("a request to cloudwatch", () => {
 
   it("cannot be made where nothing of AWS's own chain is found", () => {
     const providers = { fromNodeProviderChain: () => async () => ({ accessKeyId: "", secretAccessKey: "" }) };
-    const machine = { load: () => providers, env: { AWS_EC2_METADATA_DISABLED: "true", HOME: "/home/me" } };
-    const lackOf = (config: Record<string, string>, more = {}, files: readonly string[] = []) =>
-      lackingCredentials(
-        { config },
-        { ...machine, env: { ...machine.env, ...more }, exists: (p) => files.includes(p) },
-      );
+    const lackOf = (config: Record<string, string>, file = "") =>
+      lackingCredentials({ config }, { load: () => providers, exists: (path) => path === file });
     expect(lackOf({ AWS_ACCESS_KEY_ID: "half" })?.reason).toMatch(/no profile, web identity, container or instance/);
     expect(lackOf({ AWS_PROFILE: "ops" })).toBeUndefined();
-    expect(lackOf({}, { AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/token" })).toBeUndefined();
-    expect(lackOf({}, { AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://169.254.170.23/v1" })).toBeUndefined();
-    expect(lackOf({}, {}, ["/home/me/.aws/config"])).toBeUndefined();
+    expect(lackOf({ AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/token" })).toBeUndefined();
+    expect(lackOf({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://169.254.170.23/v1" })).toBeUndefined();
+    expect(lackOf({}, join(homedir(), ".aws/config"))).toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
+import type { Unavailable } from "../../core/availability.ts";
 import { missingForTool } from "../../core/config.ts";
-import { exposedName, type Unavailable } from "../../core/skill.ts";
+import { exposedName } from "../../core/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import type { Workspace } from "../host.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { UNAVAILABLE_KINDS } from "../availability.ts";
 import { jsonObject } from "../document/field.ts";
 import { type Workflow, workflowSchema } from "../document/workflow.ts";
-import { UNAVAILABLE_KINDS } from "../skill.ts";
 import { type Fitting, lazy } from "../values.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";

@@ -1,5 +1,6 @@
+import type { Unavailable } from "../../core/availability.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
-import type { Format, McpServerConfig, Skill, SkillKind, Unavailable } from "../../core/skill.ts";
+import type { Format, McpServerConfig, Skill, SkillKind } from "../../core/skill.ts";
 import type { JsonSchema } from "../../core/values.ts";
 import type { Invocation, LoaderHost } from "./host.ts";
 import type { Contents } from "./skill-contents.ts";

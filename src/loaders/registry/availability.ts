@@ -1,24 +1,7 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { resolve } from "node:path";
-import type { LookUp } from "../../core/config-format.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { RunOutlook } from "../../core/skill.ts";
 import { handlerConfig } from "./entry.ts";
 import type { SkillEntry } from "./skill-set.ts";
-
-/** Looks up paths of the config, which are relative to the working directory. */
-export function lookUpIn(cwd: string): LookUp {
-  return (path) => {
-    try {
-      const place = resolve(cwd, path);
-      const stats = statSync(place);
-      accessSync(place, constants.R_OK);
-      return stats.isDirectory() ? "directory" : stats.isFile() ? "file" : "unreadable";
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === "EACCES" ? "unreadable" : "none";
-    }
-  };
-}
 
 /** Asks a skill whose config is complete what it lacks. The answer replaces an earlier one, given when less was known of a run. */
 export async function askForLack(entry: SkillEntry, known: Omit<RunOutlook, "config">): Promise<SkillEntry> {

@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Unavailable } from "../../core/availability.ts";
 import {
   configValues,
   isReservedVariable,
@@ -21,7 +22,6 @@ import {
   type Skill,
   type Tool,
   type ToolDescriptor,
-  type Unavailable,
 } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
 import { defined, isObject } from "../../core/values.ts";
@@ -29,9 +29,9 @@ import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import type { SkillScripts } from "../folder/skill-script.ts";
 import { openServerContents } from "../mcp/contents.ts";
-import { lookUpIn } from "./availability.ts";
 import { leaveOutReserved } from "./discover.ts";
 import { type Layer, reservedNameOf, STEP } from "./layers.ts";
+import { lookUpIn } from "./look-up.ts";
 import { unknownToolsNamed } from "./named-tools.ts";
 import type { Bundle, OwnedInline, ServerChoice, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
 import {

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Unavailable } from "../../core/availability.ts";
 import { isReservedVariable } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { reservedName } from "../../core/own/own-tools.ts";
-import { describeTools, type Skill, type Tool, type ToolContext, type Unavailable } from "../../core/skill.ts";
+import { describeTools, type Skill, type Tool, type ToolContext } from "../../core/skill.ts";
 import { defined } from "../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";

@@ -1,16 +1,8 @@
+import type { Unavailable } from "../../core/availability.ts";
 import type { Environment, ResolvedField } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow.ts";
-import type {
-  Effect,
-  Format,
-  McpServerConfig,
-  Skill,
-  SkillKind,
-  Tool,
-  ToolReach,
-  Unavailable,
-} from "../../core/skill.ts";
+import type { Effect, Format, McpServerConfig, Skill, SkillKind, Tool, ToolReach } from "../../core/skill.ts";
 import type { RunnablePackage, SkillPackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { SkillLevel } from "../folder/level.ts";

@@ -1,10 +1,11 @@
 import valid from "semver/functions/valid.js";
+import type { Unavailable } from "../../../core/availability.ts";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";
 import { readReach } from "../../../core/formats/tool-reach.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
-import type { Skill, Tool, Unavailable } from "../../../core/skill.ts";
+import type { Skill, Tool } from "../../../core/skill.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";

@@ -1,4 +1,33 @@
-import { parseEndpoint } from "./address/declared-host.ts";
+export const UNAVAILABLE_KINDS = [
+  /** A required config field has no value. */
+  "config_missing",
+  /** A config value does not have the form that it must have. */
+  "config_form",
+  /** The machine or the working directory lacks something. */
+  "machine",
+  /** Disabled by config, or a flag is missing. */
+  "disabled",
+  "untrusted",
+  /** Its MCP server cannot be used. */
+  "server",
+  /** A dry run connects no servers and asks no agents. */
+  "unconnected",
+  /** Its files cannot be used. */
+  "invalid",
+  /** No skill has this id. */
+  "unknown",
+] as const;
+
+/** Why a skill cannot be used. */
+export interface Unavailable {
+  readonly kind: (typeof UNAVAILABLE_KINDS)[number];
+  readonly reason: string;
+  /** What to do about it. */
+  readonly fix?: string;
+}
+
+/** What a skill lacks on this machine or in a run. */
+export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" };
 
 /** The form that the value of a config field must have. Surrounding white space is removed if `format` is declared. */
 export interface ConfigForm {
@@ -74,10 +103,11 @@ function isUrl(value: string, { schemes }: ConfigForm): boolean {
   return /^https?:$/.test(protocol) && username === "" && password === "";
 }
 
+const HOST = /^(\*\.)?([a-z\d_](?:[a-z\d_.-]*[a-z\d_.])?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
 function isHost(entry: string): boolean {
-  const endpoint = parseEndpoint(entry.replace(/^\*\./, ""));
-  const isNamed = endpoint?.isAddress || /^[a-z\d_](?:[a-z\d_.-]*[a-z\d_.])?$/i.test(endpoint?.host ?? "");
-  return endpoint !== undefined && isNamed && !(entry.startsWith("*.") && !endpoint.host.includes("."));
+  const [, wildcard, name] = HOST.exec(entry) ?? [];
+  return name !== undefined && !(wildcard && !name.includes("."));
 }
 
 function isList(entries: readonly string[], fits: (entry: string) => boolean): boolean {

@@ -1,0 +1,1 @@
+export { lookUpIn } from "../../loaders/registry/look-up.ts";

@@ -1,0 +1,17 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { LookUp } from "../../core/availability.ts";
+
+/** Looks up paths of the config, which are relative to the working directory. */
+export function lookUpIn(cwd: string): LookUp {
+  return (path) => {
+    try {
+      const place = resolve(cwd, path);
+      const stats = statSync(place);
+      accessSync(place, constants.R_OK);
+      return stats.isDirectory() ? "directory" : stats.isFile() ? "file" : "unreadable";
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "EACCES" ? "unreadable" : "none";
+    }
+  };
+}
