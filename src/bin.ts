@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 
 /**
  * Where the program begins. What it says of itself was written down when it was built; all else is loaded. The `--` of
@@ -28,12 +28,22 @@ function words(): string {
 
 async function work(): Promise<void> {
   const { keepCompiled, loadProgram } = await import("./load.ts");
-  const use = __COMMANDS__.find((command) => command === argv[0]) ?? "none";
-  const { commandLine, endProcess } = loadProgram(use);
+  const command = __COMMANDS__.find((known) => known === argv[0]) ?? "none";
+  const cache = { folder: cacheFolder(), uid: process.geteuid?.(), pid: process.pid, command };
+  const { commandLine, endProcess } = loadProgram(cache);
   const code = await commandLine();
-  keepCompiled({ pid: process.pid, uid: process.geteuid?.() });
+  keepCompiled(cache);
   // What a tool left running must not keep us.
   endProcess(code);
+}
+
+/** The user's folder for what can be made again; undefined where there is none, or Node's variable turns caches off. */
+function cacheFolder(): string | undefined {
+  const { HOME = "", LOCALAPPDATA, NODE_DISABLE_COMPILE_CACHE, XDG_CACHE_HOME = "" } = process.env;
+  const inHome = process.platform === "darwin" ? "Library/Caches" : ".cache";
+  const usual = process.platform === "win32" ? LOCALAPPDATA : join(HOME, inHome);
+  const folder = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : (usual ?? "");
+  return NODE_DISABLE_COMPILE_CACHE || !isAbsolute(folder) ? undefined : join(folder, "skillflow");
 }
 
 declare const __COMMANDS__: readonly string[];

@@ -1,12 +1,15 @@
 import {
   closeSync,
+  existsSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -14,10 +17,11 @@ import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
 
 /**
  * Loads the built program: once for all who ask, so that the command line, the library and the skills share what they
- * are made of. What Node compiled of it for a command is kept beside it, and spares the next start from doing so again.
+ * are made of. The code that V8 compiled is kept in the user's cache folder, which makes the next start faster.
  */
 
 /** The program as build.mjs makes it. */
@@ -27,88 +31,139 @@ export interface Program {
   endProcess(code: number): never;
 }
 
+/** Where a command keeps compiled code. */
+export interface Cache {
+  /** Absolute. Undefined where the user has no cache folder, or turned it off. */
+  readonly folder: string | undefined;
+  /** The user. Undefined where users have no number (Windows). */
+  readonly uid: number | undefined;
+  readonly pid: number;
+  /** The command: each needs other parts of the program. */
+  readonly command: string;
+}
+
 const FILE = join(__dirname, "program.js");
-/** Whoever may write here may write the program too: what is kept needs no more trust than that. */
-const FOLDER = join(__dirname, "compiled");
 
 let loaded: Program | undefined;
-/** What was compiled anew, by the names that it is kept under. */
-const unkept = new Map<string, Script>();
+/** Scripts whose compiled code is to be kept, by file name, with the commands that it serves. */
+const unkept = new Map<string, { readonly script: Script; readonly commands: readonly string[] }>();
 
-/** `use` names what the program is loaded for: each command needs other parts of it. */
-export function loadProgram(use?: string): Program {
-  loaded ??= runProgram(use);
+export function loadProgram(cache?: Cache): Program {
+  loaded ??= runProgram(cache);
   return loaded;
 }
 
-/** To be called when the work is done, so that all that was needed is kept. Does nothing where that cannot be. */
-export function keepCompiled({ pid, uid }: { readonly pid: number; readonly uid?: number }): void {
-  if (unkept.size === 0) return;
+/** Largest total size of the cache folder. The most recently written files stay. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Keeps what this command compiled. Call it when the work is done. Does nothing where that cannot be. */
+export function keepCompiled({ folder, uid, pid }: Cache): void {
+  if (unkept.size === 0 || folder === undefined) return;
   try {
-    if (uid !== statSync(FILE).uid) return; // what others leave here its owner could not remove
     setFlagsFromString("--flush-bytecode");
-    mkdirSync(FOLDER, { recursive: true, mode: 0o755 });
-    // Those of programs that were killed, and of one that keeps its own just now, which does so the next time.
-    for (const name of readdirSync(FOLDER)) if (/\.\d+$/.test(name)) rmSync(join(FOLDER, name), { force: true });
-    for (const [name, script] of unkept) {
-      const file = keptFile(name);
-      writeFileSync(`${file}.${pid}`, script.createCachedData(), { mode: 0o644, flag: "wx" });
-      renameSync(`${file}.${pid}`, file);
+    if (!makeFolder(folder, uid)) return;
+    for (const [name, { script, commands }] of unkept) {
+      const path = join(folder, name);
+      const code = script.createCachedData();
+      const head = JSON.stringify({ commands, checksum: crc32(code) });
+      writeFileSync(`${path}.${pid}`, Buffer.concat([Buffer.from(`${head}\n`), code]), { mode: 0o600, flag: "wx" });
+      renameSync(`${path}.${pid}`, path);
     }
+    removeOldest(folder);
   } catch {
-    // An installation that nobody may write to is no fault.
+    // The program works without it.
   }
 }
 
-/** Of this build in this place, which stack traces tell, and of this version of V8 with its flags and on such a processor. */
-function keptFile(name: string): string {
-  let tag = cachedDataVersionTag();
-  for (const character of FOLDER) tag = (Math.imul(tag, 31) + character.charCodeAt(0)) >>> 0;
-  return join(FOLDER, `${name}-${__BUILD__}-${tag.toString(36)}`);
+/** False where the folder is another user's, or would be made in one that is: as with `sudo` and the caller's HOME. */
+function makeFolder(folder: string, uid: number | undefined): boolean {
+  let above = folder;
+  while (!existsSync(above)) above = dirname(above);
+  const owner = statSync(above).uid;
+  if (uid !== undefined && owner !== uid && owner !== 0) return false;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return isOurs(lstatSync(folder), uid);
 }
 
-function runProgram(use: string | undefined): Program {
+/** No other user may write it. */
+function isOurs(stats: Stats, uid: number | undefined): boolean {
+  return uid === undefined || (stats.uid === uid && (stats.mode & 0o022) === 0);
+}
+
+/** Also files of killed processes, and of other versions once there is no room. */
+function removeOldest(folder: string): void {
+  const files = readdirSync(folder)
+    .map((name) => ({ name, path: join(folder, name), stats: lstatSync(join(folder, name)) }))
+    .sort((a, b) => b.stats.mtimeMs - a.stats.mtimeMs);
+  let bytes = 0;
+  for (const { name, path, stats } of files) {
+    bytes += stats.size;
+    if (bytes > MOST_BYTES || /\.\d+$/.test(name)) rmSync(path, { force: true });
+  }
+}
+
+/** Of the build, its place (stack traces show it), and the version of V8 with its processor and the user's flags. */
+const TAG = `${__BUILD__}-${[...__dirname]
+  .reduce((tag, character) => (Math.imul(tag, 31) + character.charCodeAt(0)) >>> 0, cachedDataVersionTag())
+  .toString(36)}`;
+
+function runProgram(cache: Cache | undefined): Program {
   const module = { exports: {} as Program };
-  const load = lazily(partsOf(createRequire(FILE), use));
-  compile(FILE, readFileSync(FILE, "latin1"), use)(module, load, (id: string) => import(id), FILE, __dirname);
+  const load = lazily(partsOf(createRequire(FILE), cache));
+  const run = compile({ path: FILE, code: readFileSync(FILE, "latin1"), name: "program" }, cache);
+  run(module, load, (id: string) => import(id), FILE, __dirname);
   return module.exports;
 }
 
 /** The packages that are files of their own, compiled as the program is: some of them take longer than all the rest. */
-function partsOf(load: NodeJS.Require, use: string | undefined) {
+function partsOf(load: NodeJS.Require, cache: Cache | undefined) {
   const modules = new Map<string, { readonly exports: object }>();
   return (id: string): unknown => {
     const [, name] = /^\.\/vendor\/([^/]+)\.cjs$/.exec(id) ?? [];
-    if (name === undefined || use === undefined) return load(id);
+    if (name === undefined || cache === undefined) return load(id);
     const known = modules.get(id);
     if (known) return known.exports;
     const path = load.resolve(id);
     const module = { exports: {} };
     const code = `(function(module,exports,require,__filename,__dirname){${readFileSync(path, "utf8")}\n})`;
-    compile(path, code, name)(module, module.exports, createRequire(path), path, dirname(path));
+    const run = compile({ path, code, name }, { ...cache, command: "" });
+    run(module, module.exports, createRequire(path), path, dirname(path));
     modules.set(id, module);
     return module.exports;
   };
 }
 
-/** The function that the code is. */
-function compile(filename: string, code: string, name: string | undefined) {
-  const cachedData = name === undefined ? undefined : readKept(keptFile(name));
-  // What has run once would be forgotten before it is kept.
-  if (name !== undefined && cachedData === undefined) setFlagsFromString("--no-flush-bytecode");
-  const script = new Script(code, { filename, cachedData });
-  const isKept = cachedData !== undefined && script.cachedDataRejected !== true;
-  if (name !== undefined && !isKept) unkept.set(name, script);
+interface Source {
+  readonly path: string;
+  readonly code: string;
+  readonly name: string;
+}
+
+/** Returns the function that the code consists of. */
+function compile({ path, code, name }: Source, cache: Cache | undefined) {
+  if (cache?.folder === undefined) return new Script(code, { filename: path }).runInThisContext();
+  const file = `${name}-${TAG}`;
+  const kept = readKept(join(cache.folder, file), cache.uid);
+  setFlagsFromString("--flush-bytecode"); // kept code is refused under other flags
+  const script = new Script(code, { filename: path, cachedData: kept?.code });
+  const known = script.cachedDataRejected === true ? [] : (kept?.commands ?? []);
+  if (!known.includes(cache.command)) unkept.set(file, { script, commands: [...known, cache.command] });
+  // V8 would drop code that ran once before it is kept.
+  if (unkept.size > 0) setFlagsFromString("--no-flush-bytecode");
   return script.runInThisContext();
 }
 
-/** V8 runs what it is given: it must be from whoever wrote the program. */
-function readKept(path: string): Buffer | undefined {
+/** V8 runs the code as it is: the file must be the user's own, and whole. */
+function readKept(path: string, uid: number | undefined): { commands: readonly string[]; code: Buffer } | undefined {
   let file: number | undefined;
   try {
     file = openSync(path, "r");
-    const { uid, mode } = fstatSync(file);
-    return uid === statSync(FILE).uid && (mode & 0o022) === 0 ? readFileSync(file) : undefined;
+    if (!isOurs(fstatSync(file), uid)) return undefined;
+    const bytes = readFileSync(file);
+    const end = bytes.indexOf("\n");
+    const { commands, checksum } = JSON.parse(bytes.toString("utf8", 0, end));
+    const code = bytes.subarray(end + 1);
+    return Array.isArray(commands) && checksum === crc32(code) ? { commands, code } : undefined;
   } catch {
     return undefined;
   } finally {

@@ -1,6 +1,18 @@
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { startChat } from "../services/chat.ts";
 import { runHere } from "./in-process.ts";
 import { installation, makeProject, runAt, runProgram } from "./program.ts";
@@ -13,7 +25,7 @@ const HELLO = JSON.stringify({
   edges: [],
 });
 
-/** What the program has ready when it starts: its help, and what Node compiled of it before. */
+/** The parts of the program that are ready when it starts: its help, and compiled code. */
 
 describe("what the program says of itself", () => {
   const answers = (): Readonly<Record<string, Readonly<Record<string, string>>>> =>
@@ -42,74 +54,118 @@ describe("what the program says of itself", () => {
 /** Ends the process where a file that is whole is about to get its name. */
 const DIE = 'require("node:fs").renameSync = () => process.kill(process.pid, "SIGKILL");';
 
-describe("what Node compiled", () => {
+describe("the code that V8 compiled", () => {
   let dist: string;
-  beforeAll(() => {
+  let cache: string;
+  beforeEach(() => {
     dist = join(makeProject(), "dist");
+    cache = join(makeProject(), "cache");
     mkdirSync(dist);
     for (const name of ["bin.js", "load.js", "program.js", "package.json"]) {
       cpSync(join(installation().directory, "dist", name), join(dist, name));
     }
   });
-  const compiled = () => readdirSync(join(dist, "compiled"));
-  const kept = () => join(dist, "compiled", compiled()[0] ?? "");
-  const start = () => runAt(join(dist, "bin.js"), ["schema", "event"], { cwd: makeProject(), env: {} });
+  const folder = () => join(cache, "skillflow");
+  const names = () => readdirSync(folder());
+  const kept = () => join(folder(), names()[0] ?? "");
+  const ONE = [expect.stringMatching(/^program-\w+-\w+$/)];
+  const start = (args = ["schema", "event"], env: Record<string, string> = {}) =>
+    runAt(join(dist, "bin.js"), args, { cwd: makeProject(), env: { XDG_CACHE_HOME: cache, ...env } });
+  const installed = () => readdirSync(dist).map((name) => [name, readFileSync(join(dist, name), "base64")]);
 
-  it("is kept beside the program, for each command that there is, and used from then on", async () => {
+  it("is kept in the user's cache folder, in one file for all commands, and the installation stays as it is", async () => {
+    const before = installed();
     const first = await start();
     expect(first).toMatchObject({ code: 0, stderr: "" });
-    expect(compiled()).toEqual([expect.stringMatching(/^schema-\w+-\w+$/)]);
-    expect(statSync(kept()).mode & 0o777).toBe(0o644);
+    expect(names()).toEqual(ONE);
+    expect([statSync(folder()).mode & 0o777, statSync(kept()).mode & 0o777]).toEqual([0o700, 0o600]);
     const { ino } = statSync(kept());
     expect(await start()).toEqual(first);
     expect(statSync(kept()).ino).toBe(ino);
+    await start(["runs", "list"]);
+    expect(names()).toEqual(ONE);
+    const both = statSync(kept()).ino;
+    expect(both).not.toBe(ino);
+    expect(await start()).toEqual(first);
+    expect(statSync(kept()).ino).toBe(both);
+    expect(installed()).toEqual(before);
   });
 
-  it("is of its place: where the program was moved to it is made anew", async () => {
+  it("is in ~/.cache without XDG_CACHE_HOME", async () => {
+    const HOME = makeProject();
+    await start(undefined, { HOME, XDG_CACHE_HOME: "" });
+    const inHome = process.platform === "darwin" ? "Library/Caches" : ".cache";
+    expect(readdirSync(join(HOME, inHome, "skillflow"))).toEqual(ONE);
+  });
+
+  it("depends on the program's place", async () => {
     await start();
-    const moved = join(makeProject(), "dist");
-    cpSync(dist, moved, { recursive: true });
-    expect(await runAt(join(moved, "bin.js"), ["schema", "event"], { cwd: makeProject(), env: {} })).toMatchObject({
-      code: 0,
-    });
-    expect(readdirSync(join(moved, "compiled"))).toHaveLength(2);
+    dist = cpInto(makeProject(), dist);
+    expect(await start()).toMatchObject({ code: 0 });
+    expect(names()).toHaveLength(2);
   });
 
   it.each<[string, () => void]>([
     ["is damaged", () => writeFileSync(kept(), "no code")],
+    ["is cut off", () => truncateSync(kept(), 100_000)],
+    ["has another bit", () => flipBit(kept())],
     ["others may write to", () => chmodSync(kept(), 0o666)],
-  ])("is made anew where it %s", async (_what, spoil) => {
+  ])("is replaced if it %s", async (_what, spoil) => {
     const first = await start();
     const { ino } = statSync(kept());
     spoil();
     expect(await start()).toEqual(first);
-    expect(compiled()).toHaveLength(1);
-    expect(statSync(kept())).toMatchObject({ mode: 0o100644 });
+    expect(names()).toEqual(ONE);
+    expect(statSync(kept())).toMatchObject({ mode: 0o100600 });
     expect(statSync(kept()).ino).not.toBe(ino);
   });
 
-  it("leaves nothing of what a killed program was about to keep", async () => {
-    rmSync(join(dist, "compiled"), { recursive: true });
-    const env = { NODE_OPTIONS: `--require ${join(makeProject({ "die.cjs": DIE }), "die.cjs")}` };
-    for (let count = 0; count < 3; count++) {
-      const { signal } = await runAt(join(dist, "bin.js"), ["schema", "event"], { cwd: makeProject(), env });
-      expect([signal, compiled().length]).toEqual(["SIGKILL", 1]);
-    }
-    await start();
-    expect(compiled()).toEqual([expect.stringMatching(/^schema-\w+-\w+$/)]);
+  it("is not written into a folder that others may write to", async () => {
+    mkdirSync(folder(), { recursive: true });
+    chmodSync(folder(), 0o777);
+    expect(await start()).toMatchObject({ code: 0, stderr: "" });
+    expect(names()).toEqual([]);
   });
 
-  it("is kept of a package that is a file of its own too, for whichever command comes next", async () => {
-    rmSync(join(dist, "compiled"), { recursive: true });
+  it.skipIf(process.getuid?.() !== 0)("is not written into another user's folder", async () => {
+    mkdirSync(cache);
+    chownSync(cache, 12_345, 12_345);
+    expect(await start()).toMatchObject({ code: 0, stderr: "" });
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  it("takes at most 16 MB, and the oldest files go first", async () => {
+    mkdirSync(folder(), { recursive: true, mode: 0o700 });
+    for (const [name, seconds] of [
+      ["older", 1],
+      ["newer", 2],
+    ] as const) {
+      writeFileSync(join(folder(), name), Buffer.alloc(8 * 1024 * 1024));
+      utimesSync(join(folder(), name), seconds, seconds);
+    }
+    await start();
+    expect(names()).toEqual(["newer", ...ONE]);
+  });
+
+  it("of a killed program is removed", async () => {
+    const env = { NODE_OPTIONS: `--require ${join(makeProject({ "die.cjs": DIE }), "die.cjs")}` };
+    expect((await start(undefined, env)).signal).toBe("SIGKILL");
+    expect(names()).toEqual([expect.stringMatching(/\.\d+$/)]);
+    await start();
+    expect(names()).toEqual(ONE);
+  });
+
+  it("includes packages that are files of their own", async () => {
     cpSync(join(installation().directory, "dist/vendor/openai.cjs"), join(dist, "vendor/openai.cjs"));
     const service = await startChat(() => ({ text: "Hello." }));
     const cwd = makeProject({ "hello.yml": HELLO });
     const args = ["run", "hello.yml", "--model", "openai-compatible:m", "--json"];
-    const run = () => runAt(join(dist, "bin.js"), args, { cwd, env: { OPENAI_BASE_URL: service.url } });
-    const inodes = () => compiled().map((name) => statSync(join(dist, "compiled", name)).ino);
+    const env = { OPENAI_BASE_URL: service.url, XDG_CACHE_HOME: cache };
+    const run = () => runAt(join(dist, "bin.js"), args, { cwd, env });
+    const inodes = () => names().map((name) => statSync(join(folder(), name)).ino);
     try {
       expect(await run()).toMatchObject({ code: 0 });
-      expect(compiled()).toEqual([expect.stringMatching(/^openai-\w+-\w+$/), expect.stringMatching(/^run-\w+-\w+$/)]);
+      expect(names()).toEqual([expect.stringMatching(/^openai-\w+-\w+$/), ...ONE]);
       const before = inodes();
       const again = await run();
       expect(JSON.parse(again.stdout)).toMatchObject({ status: "succeeded" });
@@ -119,10 +175,24 @@ describe("what Node compiled", () => {
     }
   });
 
-  it("is not needed where it cannot be kept", async () => {
-    const first = await start();
-    rmSync(join(dist, "compiled"), { recursive: true });
-    writeFileSync(join(dist, "compiled"), "a file in its place");
-    expect(await start()).toEqual(first);
+  it.each<[string, Record<string, string>]>([
+    ["is no folder", { XDG_CACHE_HOME: "/dev/null/cache" }],
+    ["is missing", { XDG_CACHE_HOME: "", HOME: "" }],
+    ["is turned off", { NODE_DISABLE_COMPILE_CACHE: "1" }],
+  ])("is not kept where the cache folder %s", async (_, env) => {
+    expect(await start(undefined, env)).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(folder())).toBe(false);
   });
 });
+
+function cpInto(parent: string, from: string): string {
+  cpSync(from, join(parent, "dist"), { recursive: true });
+  return join(parent, "dist");
+}
+
+function flipBit(path: string): void {
+  const bytes = readFileSync(path);
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+}
