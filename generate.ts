@@ -223,7 +223,7 @@ function writtenDocuments(): readonly FieldsOf[] {
 const EXITS: readonly (readonly [exitCode: number, meaning: string])[] = [
   [1, "the workflow ran and failed"],
   [2, "the workflow, input, skill or command line is wrong"],
-  [3, "required config or a required skill is missing"],
+  [3, "required config or skills are missing, at the start or when the run was resumed"],
   [4, "something outside broke"],
   [5, "a limit stopped the run"],
   [130, "interrupted"],

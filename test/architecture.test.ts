@@ -84,6 +84,7 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "model-name.ts",
     "event",
     "skim.ts",
+    "degraded.ts",
     "ports.ts",
     "temporary-name.ts",
     "codes",

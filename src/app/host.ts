@@ -1,4 +1,5 @@
 import type { Environment, ProjectConfig } from "../core/config.ts";
+import type { RecordedOption } from "../core/event/record.ts";
 import type { ShortLivedKeys } from "../core/model-name.ts";
 import type { Intake, Model, ProcessMark, RunQueue, StateStore, Store } from "../core/ports.ts";
 import type { Skill } from "../core/skill.ts";
@@ -27,6 +28,8 @@ export interface Host {
   readonly env: Environment;
   /** Absolute. */
   readonly cwd: string;
+  /** The file that `--env-from` names. */
+  readonly envFrom?: string;
   /** What stands for it where documents, config and skills are looked for; undefined: it does itself. */
   readonly documents?: DocumentsAt | undefined;
   /** In place of the variables that hold keys of models, which hold the first of them. */
@@ -78,6 +81,8 @@ export interface Workspace {
   /** Models of the program that uses us, by their prefixes. */
   readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
+  /** The options that a command needs again to continue a run that begins here. */
+  readonly again: readonly RecordedOption[];
 }
 
 export type StorePlace = string | Store | EnginePlace | undefined;

@@ -23,6 +23,7 @@ import {
 import { ownPath } from "../own-files.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
 import type { Workspace, WorkspaceOptions } from "./host.ts";
+import { optionsAgain } from "./runs/again.ts";
 import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skills/choices.ts";
 
 export { nearFile } from "../loaders/near-file.ts";
@@ -68,6 +69,7 @@ export function openWorkspace(host: Host, options: WorkspaceOptions): Workspace 
     state: openState(host, options.state, { queue: opened.queue, offline: options.offline }),
     models: options.models ?? new Map(),
     overrides: options.overrides,
+    again: optionsAgain(host, options),
   };
 }
 

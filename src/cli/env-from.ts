@@ -9,7 +9,7 @@ import type { Flags, Io } from "./io.ts";
 export function withEnvFrom(io: Io, flags: Flags): Io {
   if (typeof flags.envFrom !== "string") return io;
   const env = { ...readVariables(io.host.cwd, flags.envFrom), ...io.host.env };
-  return { ...io, host: { ...io.host, env } };
+  return { ...io, host: { ...io.host, env, envFrom: flags.envFrom } };
 }
 
 function readVariables(cwd: string, file: string): Environment {

@@ -2,6 +2,7 @@ import type { FinishedRun } from "../app/runs/drive.ts";
 import type { WorkflowNode } from "../core/document/node.ts";
 import type { NodeResult } from "../core/event/node-result.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
+import { withOptions } from "../core/record/signal-command.ts";
 import { unroutedText } from "../core/record/unrouted.ts";
 import { ageText } from "../core/state/unseen.ts";
 import { isObject, type JsonObject } from "../core/values.ts";
@@ -71,7 +72,7 @@ export function describeVerdict(
     `${statusMark(stands, paint)} ${standing === result.status ? "" : `${standing} · `}${paint("dim", spent)}`,
     ...describeSkipped(result),
     ...describeFailure(account, paint),
-    ...describeAwaited(account, paint, program).map((line) => wrapLines(line, width)),
+    ...describeAwaited(account, { paint, program, width }),
     ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
     ...describeUnrouted(account, paint),
     ...describeShort(account, paint),
@@ -114,16 +115,19 @@ function describeFailure({ failure }: Account, paint: Paint): string[] {
   ];
 }
 
-/** Each question with the very commands that answer it. */
-function describeAwaited({ awaited, result }: Account, paint: Paint, program: string): string[] {
+/** Lists each question with the commands that answer it, which are never wrapped: people copy them. */
+function describeAwaited(
+  { awaited, result }: Account,
+  { paint, program, width = Number.POSITIVE_INFINITY }: Pick<VerdictOptions, "paint" | "program"> & { width?: number },
+): string[] {
   const rows = awaited.slice(0, MOST_AWAITED).flatMap(({ name, node, ask, since, until, digest, approve, deny }) => {
     const when = [`since ${formatTime(since)}`, until === undefined ? "" : `until ${formatTime(until)}`];
     const about = [node === name ? "" : node, ...when].filter((part) => part !== "").join(" · ");
     return [
-      `  ${paint("bold", plainLine(name))} ${paint("dim", `asks · ${plainLine(about)}`)}`,
+      wrapLines(`  ${paint("bold", plainLine(name))} ${paint("dim", `asks · ${plainLine(about)}`)}`, width),
       ...plainText(ask)
         .split("\n")
-        .map((line) => `    ${line}`),
+        .map((line) => wrapLines(`    ${line}`, width)),
       ...(digest === undefined ? [] : [`    ${paint("dim", "about the plan with the digest")} ${digest}`]),
       `    ${paint("green", "yes:")} ${program} ${plainLine(approve)}`,
       `    ${paint("red", "no:")}  ${program} ${plainLine(deny)}`,
@@ -194,7 +198,7 @@ export function describeShortfall(
   const account = accountOf({ record, events, result });
   const { failure, state, awaited } = account;
   if (awaited.length > 0)
-    return `${[statusMark(state, paint), ...describeAwaited(account, paint, program)].join("\n")}\n`;
+    return `${[statusMark(state, paint), ...describeAwaited(account, { paint, program })].join("\n")}\n`;
   if (!failure) return "";
   return [
     `${statusMark(state, paint)} ${plainLine(failure.message)}`,
@@ -304,7 +308,13 @@ function nextCommand(report: Report): string | undefined {
   if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
   const isToApply = report.record.kind === "run" && report.result.plan.some(({ applied }) => !applied);
-  if (failure === undefined && isToApply) return `apply ${run}`;
+  if (failure === undefined && isToApply) return withOptions(`apply ${run}`, { options: applyOptions(report.record) });
   if (failure === undefined || failure === "run.no_work" || failure === "replay.changed") return `runs show ${run}`;
-  return failure === "skills.missing" ? `doctor ${file}` : resumeCommand(report);
+  const isNew = report.result.error?.node === undefined;
+  return failure === "skills.missing" && isNew ? `doctor ${file}` : resumeCommand(report);
+}
+
+/** The options of a run that `apply` takes, too. */
+function applyOptions({ options = [] }: Report["record"]) {
+  return options.filter(({ name }) => name !== "offline");
 }

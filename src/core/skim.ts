@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { workflowSchema } from "./document/workflow.ts";
-import { RUN_STATUSES, runErrorSchema } from "./event/end.ts";
+import { degradedSchema, RUN_STATUSES, runErrorSchema } from "./event/end.ts";
 import { callFailure, type NodeResult, type ToolCall } from "./event/node-result.ts";
 import { type RunRecord, runRecordSchema, type SkillRecord, skillRecordSchema } from "./event/record.ts";
 import { usageSchema } from "./event/reply.ts";
@@ -20,7 +20,7 @@ export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
   };
   readonly input: { readonly dryRun?: unknown };
   readonly inner?: { readonly [path: string]: { readonly workflow: { readonly nodes: NodeOutlines } } } | undefined;
-  readonly skills: readonly (Pick<SkillRecord, "id" | "available" | "reason"> & {
+  readonly skills: readonly (Pick<SkillRecord, "id" | "available" | "reason" | "inapplicable"> & {
     readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
   })[];
   readonly settings: Pick<RunRecord["settings"], "model">;
@@ -93,6 +93,7 @@ const tellingSchema = lazy(() =>
       status: z.enum(RUN_STATUSES),
       verdict: z.string().optional(),
       results: outcomesSchema(),
+      degraded: degradedSchema().optional(),
       error: runErrorSchema().optional(),
     }),
     z.object({
@@ -146,7 +147,7 @@ function areTexts(skills: unknown): boolean {
 
 const toolsOutline = lazy(() => {
   const tools = z.array(z.object({ exposed: z.string(), effect: z.enum(["read", "write"]) }));
-  return skillRecordSchema().pick({ id: true, available: true, reason: true }).extend({ tools });
+  return skillRecordSchema().pick({ id: true, available: true, reason: true, inapplicable: true }).extend({ tools });
 });
 
 const edgesOutline = lazy(() => z.array(z.object({ from: z.string(), when: z.string().optional() })));

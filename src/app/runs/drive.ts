@@ -3,7 +3,7 @@ import { fold } from "../../core/engine/past/fold.ts";
 import { begin, type State } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
-import type { RunRecord } from "../../core/event/record.ts";
+import type { ChangedSkills, RunRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";
 import { isOffline } from "../../core/model-name.ts";
 import type { Journal, Observer, Store, StoredRun } from "../../core/ports.ts";
@@ -14,7 +14,7 @@ import { describeResult, type RunResult } from "../../core/record/result.ts";
 import { endOf, laterWords, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
 import { changedSettings, recordedSettings } from "../../core/settings/settings.ts";
 import type { Logger } from "../../core/skill.ts";
-import { cutText, defined } from "../../core/values.ts";
+import { cutText, deepEqual, defined, toJson } from "../../core/values.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
@@ -96,27 +96,36 @@ export async function resumeRun(
   const changes = await closingOnFailure(journal, () =>
     changesNow(workspace, prepared.choices, { record: prepared.record, events }),
   );
+  const skills = changedSkills(events, prepared.changed);
   const waits = waitsIn(events).length > 0 && from === undefined;
   if (waits || said) {
     const now = Date.now();
-    const words = await closingOnFailure(journal, () => [
+    const given = await closingOnFailure(journal, () => [
       ...(said ? [wordOf(events, said, { now, settings: changes })] : []),
       ...lateWords(events, now),
     ]);
+    const words = given.map((word) => ({ ...word, body: { ...word.body, ...skills } }));
     if (words.length > 0 || laterWords(events).length === 0)
       return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, ...words] });
   }
   const day = ended
     ? await closingOnFailure(journal, () => dayAgain(workspace, { record, events }, changes))
     : undefined;
-  const again = resumption(events, { from, settings: changes, ...day });
+  const again = resumption(events, { from, settings: changes, ...skills, ...day });
   if (ended) return drive(workspace, prepared, watch, { record, journal, events, afterwards: [...afterwards, again] });
-  if (from === undefined && Object.keys(changes).length === 0 && !isHalted(events)) {
+  if (from === undefined && Object.keys(changes).length === 0 && !skills && !isHalted(events)) {
     return drive(workspace, prepared, watch, { record, journal, events, afterwards });
   }
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
   await drive(workspace, prepared, gone, { record, journal, events, afterwards });
   return resumeRun(workspace, prepared, watch, { from });
+}
+
+/** The skills as they are now, unless the record says the same already. */
+function changedSkills(events: readonly RunEvent[], now: ChangedSkills = []): { skills: ChangedSkills } | undefined {
+  const last = events.findLast((event) => "skills" in event && event.skills !== undefined);
+  const known = last && "skills" in last ? (last.skills ?? []) : [];
+  return deepEqual(toJson(now), toJson(known)) ? undefined : { skills: now };
 }
 
 function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {

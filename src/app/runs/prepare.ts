@@ -3,7 +3,7 @@ import { sep } from "node:path";
 import { type Diagnostic, fieldPath, hasErrors } from "../../core/diagnostic.ts";
 import type { CoolDown, Workflow } from "../../core/document/workflow.ts";
 import { SkillflowError } from "../../core/errors.ts";
-import type { RunRecord } from "../../core/event/record.ts";
+import type { ChangedSkills, RunRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { redactRecord } from "../../core/record/content.ts";
@@ -49,6 +49,8 @@ export interface PreparedRun {
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];
   readonly choices: RunChoices;
+  /** The skills of a resumed run that have lost something since it began. */
+  readonly changed?: ChangedSkills;
   /** What answers in place of models; undefined where they do. */
   readonly serving: Serving | undefined;
   /** Of a replay: what it follows, and how. */
@@ -127,6 +129,7 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
     ...(read.inner.size === 0 ? {} : { inner }),
     skills,
     settings,
+    ...(workspace.again.length > 0 ? { options: [...workspace.again] } : {}),
     ...memory,
     warnings: [
       ...(choices.detached ? [] : warningsOf(workspace, read, servers)),

@@ -1,7 +1,7 @@
 import { fold } from "../../core/engine/past/fold.ts";
 import { begin } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
-import type { SkillRecord } from "../../core/event/record.ts";
+import type { ChangedSkills, SkillRecord } from "../../core/event/record.ts";
 import { checkModels } from "../../core/model-name.ts";
 import { nameTools } from "../../core/own/disclosure.ts";
 import { RUN_SCRIPT } from "../../core/own/own-tools.ts";
@@ -44,6 +44,7 @@ export async function prepareResume(
   return {
     ...prepared,
     record: { ...record, skills: taken.map(({ skill }) => skill) },
+    changed: taken.flatMap(({ changed }) => changed),
     warnings: [...unchainedWarnings(stored), ...warnings, ...lost, ...unmet],
   };
 }
@@ -82,8 +83,15 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   };
 }
 
+interface TakenUp {
+  readonly skill: SkillRecord;
+  /** The skill as the run has it from now on, if it has lost something. */
+  readonly changed: ChangedSkills;
+  readonly lost: readonly string[];
+}
+
 /** A recorded skill without the tools that are gone, which no model is to be shown; what is lost is said. */
-function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): { skill: SkillRecord; lost: readonly string[] } {
+function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
   const now = recordSkill(recorded.id, entry);
   const held = holdToNow(recorded, now);
   const isGone = ({ name }: { readonly name: string }) => !now.tools.some((tool) => tool.name === name);
@@ -91,9 +99,11 @@ function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): { skill: 
   const skill = { ...held, ...defined("instruction", instruction), tools: held.tools.filter((tool) => !isGone(tool)) };
   const gone = held.tools.filter(isGone).map(({ exposed }) => exposed);
   const names = recorded.scripts && !held.scripts ? [...gone, RUN_SCRIPT] : gone;
-  if (!recorded.available || names.length === 0) return { skill, lost: [] };
+  if (!recorded.available || names.length === 0) return { skill, changed: [], lost: [] };
   const why = now.reason ?? "it does not have them any more";
-  return { skill, lost: [`${recorded.id} has lost ${names.join(", ")} since the run began: ${why}`] };
+  const available = now.available && (skill.tools.length > 0 || skill.scripts !== undefined);
+  const lost = `${recorded.id} has lost ${names.join(", ")} since the run began: ${why}`;
+  return { skill, changed: [{ id: recorded.id, available, reason: why }], lost: [lost] };
 }
 
 /** What a recording says of a skill, where its tools are to be called: those are what they are now, whatever it says of them. */

@@ -1,9 +1,9 @@
+import { shortfallOf } from "../../core/degraded.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import type { RunRecord } from "../../core/event/record.ts";
 import { nameOfNode, workflowAt } from "../../core/inner/documents.ts";
 import { documentOf, nodePath } from "../../core/inner/place.ts";
 import { plannedAs } from "../../core/operation.ts";
-import { shortfallOf } from "../../core/record/degraded.ts";
 import { plainLine } from "../../reports/inert.ts";
 import { amount, duration, oneLine, type Paint } from "../terminal.ts";
 import { wordOf } from "./plain.ts";

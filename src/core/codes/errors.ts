@@ -111,7 +111,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Explanation>> = {
     mend: "Set the variable that the message names. `skillflow doctor` tells what is set and what is not. To try a workflow without a key: `--model replay:FILE`.",
   },
   "skills.missing": {
-    what: "Skills that are needed are unavailable: those of every visited node, those that `--require-skills` asks for, or those that a plan needs to be applied.",
+    what: "Skills that are needed are unavailable: those of every visited node, those of every node that was left when the run was resumed, those that `--require-skills` asks for, or those that a plan needs to be applied.",
     why: "Their required config is not set, they are not trusted, or nobody has them.",
     mend: "`skillflow doctor WORKFLOW` tells what each of them lacks and how to mend it.",
   },

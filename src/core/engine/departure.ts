@@ -1,3 +1,4 @@
+import { type Degradable, hasSkill, skillsAt } from "../degraded.ts";
 import type { RunError, RunStatus } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
@@ -6,10 +7,11 @@ import { followPath } from "../path.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
 import { isDryRun } from "../workflow/inputs.ts";
+import { degradedIn } from "./degraded-in.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import { ask } from "./limits.ts";
-import type { Inside, State } from "./past/state.ts";
+import type { Inside, PathStep, State } from "./past/state.ts";
 import type { Leaving } from "./past/visit.ts";
 import { sourcesOf } from "./planning.ts";
 import type { Program } from "./program.ts";
@@ -96,24 +98,39 @@ function finish(program: Program, state: State, leaving: Leaving, why: string): 
   return end(program, state, "succeeded", why || "the last node is done");
 }
 
-/** A run that did no work is never a success (cli "Exit codes"). */
-function idleness({ workflow, skills }: RunRecord, state: State): RunError | undefined {
+/** Why the visits that count did no work, which is never a success. After the skills changed, only later visits count. */
+function idleness({ workflow, skills, inner }: RunRecord, state: State): RunError | undefined {
   if (state.usage.modelCalls === 0 && state.modelError) return state.modelError;
-  const available = new Set(skills.filter((skill) => skill.available).map((skill) => skill.id));
-  const visited = [...state.results].map(([id, result]) => {
-    const listed = workflow.nodes[id]?.skills ?? [];
-    const lost = listed.length > 0 && !listed.some((skill) => available.has(skill));
-    return { skipped: result.status === "skipped", lost };
+  const { changed, changedFrom } = state.run;
+  const isLess = changed.length > 0;
+  const visited = state.path.slice(isLess ? changedFrom : 0).filter(({ node }) => !workflow.nodes[node]?.approval);
+  const isSkipped = ({ result }: PathStep) => result?.status === "skipped";
+  const run = { workflow, skills, inner };
+  const lost = visited.filter((step) => !isSkipped(step) && hasLostAll(run, state, step.node));
+  if (visited.length === 0 || !visited.every((step) => isSkipped(step) || lost.includes(step))) return undefined;
+  const [first] = lost;
+  if (first) return nothingLeft(state, isLess ? first.node : undefined);
+  return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+}
+
+/** Whether a node, or every node of the runs inside it, lists skills and has none. */
+function hasLostAll(run: Degradable, { run: { changedAt } }: State, node: string): boolean {
+  const inside = [...changedAt.keys()].filter((path) => path.startsWith(`${node}/`));
+  const leaves = inside.filter((path) => !inside.some((other) => other.startsWith(`${path}/`)));
+  return (leaves.length === 0 ? [node] : leaves).every((path) => {
+    return skillsAt(run, path).length > 0 && !hasSkill(run, path, changedAt.get(path));
   });
-  if (!visited.every(({ skipped, lost }) => skipped || lost)) return undefined;
-  if (visited.every(({ skipped }) => skipped)) {
-    return { code: "run.no_work", message: "no work was done: every visited node was skipped" };
-  }
-  return {
-    code: "skills.missing",
-    message: "no work was done with any skill: every visited node lost all of its skills",
-    hint: "skillflow doctor WORKFLOW tells what each skill needs",
-  };
+}
+
+/** The error of a run without skills; `node` is the first one that lost all of them since the run was resumed. */
+function nothingLeft({ run: { changed } }: State, node: string | undefined): RunError {
+  const code = "skills.missing";
+  const hint = "skillflow doctor WORKFLOW tells what each skill needs";
+  if (node === undefined)
+    return { code, message: "no work was done with any skill: every visited node lost all of its skills", hint };
+  const lost = changed.map(({ id, reason }) => `${id} (${reason ?? "unavailable"})`).join(", ");
+  const message = `no work was done after the run was resumed: every node has lost all of its skills: ${lost}`;
+  return { code, message, hint: "set what the skills need, then resume the run", node };
 }
 
 function endUnrouted(program: Program, state: State, leaving: Leaving): SingleStep {
@@ -158,7 +175,17 @@ function end(program: Program, state: State, status: Ending, reason: string, err
       ? []
       : [{ type: "warning", message: `the verdict, ${program.workflow.verdict}, is no string: the run has none` }];
   const said = typeof verdict === "string" ? { verdict } : {};
-  const body: EventBody = { type: "workflow:end", results, status, reason, ...said, ...defined("error", error) };
+  const degraded = degradedIn(program.record, state);
+  const short = degraded.length > 0 ? { degraded } : {};
+  const body: EventBody = {
+    type: "workflow:end",
+    results,
+    status,
+    reason,
+    ...said,
+    ...short,
+    ...defined("error", error),
+  };
   return {
     kind: "decide",
     key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,

@@ -6,7 +6,7 @@ import type { Scene } from "./scene.ts";
 /** N13, N14: unmet requirements end the visit before the model is asked. */
 export function unmetRequirement({ program, state, visit, node: { requires } }: Scene): NodeResult | undefined {
   if (!requires) return undefined;
-  const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, visit.node)));
+  const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, state, visit.node)));
   if (complaints.length === 0) return undefined;
   const why = complaints.join("; ");
   return requires.on_fail === "skip"

@@ -1,3 +1,4 @@
+import { skillsNow } from "../degraded.ts";
 import type { ValueRule } from "../document/rule.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { ContextEntry, Prompt, RunContext } from "../prompt.ts";
@@ -21,12 +22,16 @@ export interface Option {
 }
 
 /** The edges that may still be followed (E5), and whose `if` holds (G2). */
-export function liveEdges(program: Program, node: string, state: Pick<State, "follows" | RootParts>): NumberedEdge[] {
+export function liveEdges(
+  program: Program,
+  node: string,
+  state: Pick<State, "follows" | "run" | RootParts>,
+): NumberedEdge[] {
   const isLeft = ({ index, max_iterations }: NumberedEdge) =>
     max_iterations === undefined || (state.follows.get(index) ?? 0) < max_iterations;
   const holds = ({ condition }: NumberedEdge) =>
     condition === undefined ||
-    checkValues(condition, contextFor(condition, state, skillsAt(program, node))).length === 0;
+    checkValues(condition, contextFor(condition, state, skillsAt(program, state, node))).length === 0;
   const isDenied = program.node(node).approval !== undefined && state.results.get(node)?.data.approved === false;
   const stays = ({ condition }: NumberedEdge) => !isDenied || condition !== undefined;
   return program.edgesFrom(node).filter((edge) => stays(edge) && isLeft(edge) && holds(edge));
@@ -59,11 +64,12 @@ export interface SkillsHere {
 /** Undefined where a node is called `skills`, which hides that root. */
 export function skillsAt(
   { record, workflow }: Pick<Program, "record" | "workflow">,
+  { run }: Pick<State, "run">,
   id: string,
 ): SkillsHere | undefined {
   if (Object.hasOwn(workflow.nodes, "skills")) return undefined;
   const listed = [...new Set(workflow.nodes[id]?.skills ?? [])];
-  const usable = new Set(record.skills.filter(({ available }) => available).map((skill) => skill.id));
+  const usable = new Set(skillsNow(record, run.changed).flatMap((skill) => (skill.available ? skill.id : [])));
   return {
     available: listed.filter((skill) => usable.has(skill)),
     missing: listed.filter((skill) => !usable.has(skill)),

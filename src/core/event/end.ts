@@ -14,6 +14,18 @@ export type RunError = Fitting<typeof runErrorSchema>;
 export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting", "skipped"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+/** Where a run did less than its workflow asks for, although it went on. */
+export const degradedSchema = lazy(() =>
+  z.array(
+    z.object({
+      node: z.string(),
+      skill: z.string().optional().describe("absent if the node itself fell short"),
+      reason: z.string(),
+    }),
+  ),
+);
+export type Degraded = Fitting<typeof degradedSchema>[number];
+
 /** A word that a run waits for. */
 export const waitingSchema = lazy(() =>
   z.object({

@@ -4,8 +4,9 @@ import { CALL_CODES } from "../errors.ts";
 import { operationSchema } from "../operation.ts";
 import { AUDIENCES } from "../skill.ts";
 import { type Fitting, lazy } from "../values.ts";
-import { RUN_STATUSES, runErrorSchema, waitingSchema } from "./end.ts";
+import { degradedSchema, RUN_STATUSES, runErrorSchema, waitingSchema } from "./end.ts";
 import { nodeResultSchema, ref } from "./node-result.ts";
+import { changedSkillsSchema } from "./record.ts";
 import { part, purpose, stop, usageSchema } from "./reply.ts";
 import { resolvedSourceSchema } from "./resolved-source.ts";
 import { daySchema, settingsSchema } from "./settings.ts";
@@ -135,6 +136,7 @@ const bodies = lazy(
         digest: z.string().optional().describe("of the plan that was approved"),
         later: z.literal(true).optional().describe("the run goes on by a resume, or by a later word"),
         settings: settingsSchema().partial().describe("what changes as the run goes on"),
+        skills: changedSkillsSchema().optional().describe("skills that differ from the run's record from now on"),
       }),
       z.object({
         type: z.literal("workflow:end"),
@@ -143,6 +145,7 @@ const bodies = lazy(
         reason: z.string(),
         waiting: z.array(waitingSchema()).optional().describe("the words that the run waits for"),
         verdict: z.string().optional(),
+        degraded: degradedSchema().optional().describe("where the run did less than its workflow asks for"),
         error: runErrorSchema().optional(),
       }),
       z.object({
@@ -269,6 +272,7 @@ const bodies = lazy(
         type: z.literal("run:resume"),
         from: z.string().optional().describe("the node to redo from"),
         settings: settingsSchema().partial(),
+        skills: changedSkillsSchema().optional().describe("skills that differ from the run's record from now on"),
         day: daySchema().optional().describe("what was used of the day's limits by then"),
       }),
     ] as const,

@@ -14,6 +14,10 @@ export const skillRecordSchema = lazy(() =>
     name: z.string(),
     format: z.string(),
     available: z.boolean(),
+    inapplicable: z
+      .literal(true)
+      .optional()
+      .describe("unavailable because there is nothing here that it works on, such as a git repository"),
     plannable: z.literal(true).optional().describe("it lacks its config: what it writes can be planned"),
     cause: z.enum(UNAVAILABLE_KINDS).optional().describe("why it is unavailable, by kind"),
     reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
@@ -32,6 +36,12 @@ export const skillRecordSchema = lazy(() =>
 /** A referenced skill as a run knows it: its tools without their handlers. */
 export type SkillRecord = Fitting<typeof skillRecordSchema>;
 
+/** A skill that differs from the run's record since the run was resumed. */
+export const changedSkillsSchema = lazy(() =>
+  z.array(skillRecordSchema().pick({ id: true, available: true, reason: true })),
+);
+export type ChangedSkills = Fitting<typeof changedSkillsSchema>;
+
 /** The run before, of a run that came within its cool-down (extensions G33). */
 export const skippedSchema = lazy(() =>
   z.object({ run: z.string(), at: z.string().describe("when it ended"), verdict: z.string().optional() }),
@@ -42,6 +52,27 @@ const RUN_KINDS = ["run", "dry-run", "replay", "test"] as const;
 
 /** What names a run: its files, and a word that stands in commands for people to copy as it is. */
 export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+const OPTIONS = [
+  "env-from",
+  "set",
+  "skills",
+  "no-discover",
+  "trust-skill",
+  "skill-env",
+  "effect",
+  "skill-order",
+  "allow-scripts",
+  "allow-define-tool",
+  "writable-workdir",
+  "store",
+  "engine",
+  "state",
+  "offline",
+] as const;
+
+const recordedOptionSchema = lazy(() => z.object({ name: z.enum(OPTIONS), value: z.string().optional() }));
+export type RecordedOption = Fitting<typeof recordedOptionSchema>;
 
 export const runRecordSchema = lazy(() =>
   z.object({
@@ -56,6 +87,10 @@ export const runRecordSchema = lazy(() =>
     sources: z.record(z.string(), resolvedSourceSchema()),
     skills: z.array(skillRecordSchema()),
     settings: settingsSchema(),
+    options: z
+      .array(recordedOptionSchema())
+      .optional()
+      .describe("the options that a command needs again to continue the run; values of config are left out"),
     inner: z
       .record(
         z.string(),

@@ -1,9 +1,9 @@
 import type { EventBody, EventOf } from "../event/event.ts";
-import type { RunRecord } from "../event/record.ts";
+import type { ChangedSkills, RunRecord } from "../event/record.ts";
 import type { ResolvedSource } from "../event/resolved-source.ts";
 import type { Part } from "../prompt.ts";
 import type { Redactor } from "../redact/redact.ts";
-import { checkedAs, isObject, type Json, type JsonObject, toJson } from "../values.ts";
+import { checkedAs, defined, isObject, type Json, type JsonObject, toJson } from "../values.ts";
 import type { Refusal } from "./refusal.ts";
 
 /**
@@ -121,10 +121,18 @@ function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): P
 /** Of what was decided: what is parsed from a model's text may join what stood apart in it. */
 export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
   if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
-  if (body.type === "approval:given")
-    return { ...body, by: text(body.by), ...(body.note === undefined ? {} : { note: text(body.note) }) };
+  if (body.type === "approval:given") {
+    const note = body.note === undefined ? {} : { note: text(body.note) };
+    return { ...body, by: text(body.by), ...note, ...changedSkills(body, text) };
+  }
+  if (body.type === "run:resume") return { ...body, ...changedSkills(body, text) };
   if (body.type === "inner:start") return { ...body, input: value(body.input) };
   if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
   if (body.type !== "node:exit") return body;
   return { ...body, result: { ...body.result, data: value(body.result.data) } };
+}
+
+function changedSkills({ skills }: { readonly skills?: ChangedSkills | undefined }, text: Redactor["text"]) {
+  if (!skills) return {};
+  return { skills: skills.map(({ reason, ...skill }) => ({ ...skill, ...defined("reason", reason && text(reason)) })) };
 }

@@ -1,18 +1,16 @@
 import * as z from "zod";
+import { degradedIn } from "../engine/degraded-in.ts";
 import { evidenceIn } from "../engine/inner/fold-inner.ts";
 import type { InnerTrace, State } from "../engine/past/state.ts";
 import { planOf } from "../engine/planning.ts";
 import { exitCodeOf } from "../errors.ts";
-import { RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
+import { degradedSchema, RUN_STATUSES, type RunError, runErrorSchema, waitingSchema } from "../event/end.ts";
 import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
 import { type RunRecord, skippedSchema } from "../event/record.ts";
 import { resolvedSourceSchema } from "../event/resolved-source.ts";
-
 import { sumEvidence } from "../evidence/check.ts";
-import { documentOf, nodePath } from "../inner/place.ts";
 import { operationSchema } from "../operation.ts";
 import { defined, type Fitting, lazy } from "../values.ts";
-import { degradedNodes, degradedSchema } from "./degraded.ts";
 import { describeUnrouted, unroutedSchema } from "./unrouted.ts";
 
 const stepsSchema = lazy(() =>
@@ -86,12 +84,7 @@ export function describeResult(record: RunRecord, state: State): RunResult {
     ...(status === "skipped" ? defined("skipped", record.skipped) : {}),
     exitCode,
     ...defined("verdict", state.end?.verdict),
-    degraded: degradedNodes(record, {
-      visited: state.iterations.keys(),
-      inside: visitedInside(state),
-      last: state.path.at(-1)?.node,
-      results: state.results,
-    }),
+    degraded: degradedIn(record, state),
     ...defined("unrouted", describeUnrouted(record, state)),
     results: Object.fromEntries(state.results),
     trace: {
@@ -122,17 +115,6 @@ function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
     steps: steps.map((step) => ({ ...step })),
     edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
   };
-}
-
-/** `each/look` */
-function visitedInside(state: State): string[] {
-  const entered = [...state.run.inner].flatMap(([place, { iterations }]) =>
-    [...iterations.keys()].map((node) => nodePath(documentOf(place), node)),
-  );
-  const over = [...state.run.traces].flatMap(([place, { steps }]) =>
-    steps.map(({ node }) => nodePath(documentOf(place), node)),
-  );
-  return [...entered, ...over];
 }
 
 /** Of those that are over, and of those under way. */

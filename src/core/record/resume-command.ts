@@ -2,9 +2,14 @@ import type { RunEvent } from "../event/event.ts";
 import type { RunRecord } from "../event/record.ts";
 import { recordedSettings } from "../settings/settings.ts";
 import type { RunResult } from "./result.ts";
+import { withOptions } from "./signal-command.ts";
 
-/** What carries a run on; where a limit stopped it, with the flag that raises the limit far enough to go on. */
-export function resumeCommand({ record, events, result }: Told): string {
+/** The command that resumes a run, with the option that raises the limit that stopped it and those that the run began with. */
+export function resumeCommand(run: Told): string {
+  return withOptions(resumption(run), run.record);
+}
+
+function resumption({ record, events, result }: Told): string {
   const command = `resume ${record.run}`;
   const {
     max_cost_usd = 0,

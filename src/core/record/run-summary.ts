@@ -1,9 +1,9 @@
+import { degradedNodes } from "../degraded.ts";
 import { addUsage } from "../engine/past/fold-reply.ts";
 import { noUsage } from "../engine/past/state.ts";
 import type { RunRecord } from "../event/record.ts";
 import { documentOf, nodePath } from "../inner/place.ts";
 import type { Skimmed, SkimmedRun } from "../skim.ts";
-import { degradedNodes } from "./degraded.ts";
 import { costOf, type RunResult, statusOf } from "./result.ts";
 
 import { unroutedNode } from "./unrouted.ts";
@@ -66,7 +66,9 @@ export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
     exitCode,
     verdict: end?.verdict ?? null,
     unrouted: unroutedNode({ workflow, input, status, last: left, data }) ?? null,
-    degraded: degradedNodes(record, { visited, inside, last, results: new Map(Object.entries(end?.results ?? {})) }),
+    degraded:
+      end?.degraded ??
+      degradedNodes(record, { visited, inside, last, results: new Map(Object.entries(end?.results ?? {})) }),
     model,
     costUsd: costOf(usage),
     inputTokens: usage.inputTokens,

@@ -47,7 +47,7 @@ export function describeUnrouted(record: RunRecord, state: State): Unrouted | un
     if (from !== node) return [];
     const rule = written === undefined ? {} : parseCondition(written);
     if (typeof rule === "string") return [];
-    const [complaint] = checkValues(rule, contextFor(rule, state, skillsAt({ record, workflow }, node)));
+    const [complaint] = checkValues(rule, contextFor(rule, state, skillsAt({ record, workflow }, state, node)));
     const follows = state.follows.get(index) ?? 0;
     const isSpent = max_iterations !== undefined && follows >= max_iterations;
     const reason = complaint ?? (isSpent ? `it was followed ${follows} times` : `the model did not choose it: ${when}`);

@@ -90,8 +90,10 @@ function nextSteps(report: Report, { code, message, node, visit }: Failed): Step
         ];
   if (code === "limit.reached") return [{ text: "raise the limit and carry on", command: resumeCommand(report) }];
   if (code === "run.interrupted") return [again];
-  if (code === "skills.missing" || code === "config.missing")
-    return [{ text: "set what its skills need", command: `doctor ${file}` }];
+  if (code === "skills.missing" || code === "config.missing") {
+    const doctor: Step = { text: "set what its skills need", command: `doctor ${file}` };
+    return node === undefined ? [doctor] : [doctor, again];
+  }
   if (code === "model.auth") return [{ text: "set the provider's key, then carry on", command: resumeCommand(report) }];
   if (code === "model.unknown")
     return [{ text: "name a model that the provider has", command: `${resumeCommand(report)} --model PROVIDER:NAME` }];

@@ -11,7 +11,7 @@ export interface Awaited extends Waiting, Answers {
 
 export function awaitedIn({ record, result }: Report): Awaited[] {
   return (result.waiting ?? []).map((waiting) => {
-    return { ...waiting, ...signalCommands(result.run, waiting), name: nameAt(record, waiting.node) };
+    return { ...waiting, ...signalCommands(record, waiting), name: nameAt(record, waiting.node) };
   });
 }
 

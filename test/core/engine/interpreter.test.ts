@@ -231,7 +231,10 @@ describe("tool calls", () => {
   });
 
   test("a failed call is data: the node goes on (S7, X9, D41, D49)", () => {
-    const played = one({}, { answers: [calls("ops_look")], tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }) });
+    const played = one(
+      {},
+      { answers: [calls("ops_look")], tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }) },
+    );
     const [event] = eventsOf(played.events, "tool:result");
     expect(event).toMatchObject({ error: "boom" });
     expect(event).not.toHaveProperty("output");

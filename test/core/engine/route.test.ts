@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { linkProgram } from "../../../src/core/engine/link.ts";
+import { begin } from "../../../src/core/engine/past/state.ts";
 import type { NumberedEdge } from "../../../src/core/engine/program.ts";
 import {
   chooseRoute,
@@ -73,7 +74,7 @@ describe("where a node may lead", () => {
       "b -> a",
     ]);
     const program = linkProgram(recordOf(workflow));
-    const past = { results: new Map(), context: { input: {}, entries: [], length: 0 } };
+    const past = begin(recordOf(workflow));
     const live = (follows: [number, number][]) =>
       liveEdges(program, "a", { ...past, follows: new Map(follows) }).map(({ index }) => index);
     expect(live([])).toEqual([0, 1]);

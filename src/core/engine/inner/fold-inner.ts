@@ -4,6 +4,7 @@ import { encodeKey } from "../../inner/place.ts";
 import { mapMet, mapPut } from "../../state/unseen.ts";
 import { defined } from "../../values.ts";
 import { isUnder } from "../limits.ts";
+import { changeSkills } from "../past/redo.ts";
 import { beginInside, type State } from "../past/state.ts";
 import type { Item, Visit } from "../past/visit.ts";
 
@@ -113,7 +114,7 @@ export function foldAsked({ visit }: State, event: EventOf<"approval:asked"> & P
 
 /** The run goes on, as it does when it is resumed: also where nobody is there any more whom the word is to. */
 export function foldWord(whole: State, to: State | undefined, event: EventOf<"approval:given">): void {
-  const { node, approved, by, note, late, later, settings } = event;
+  const { node, approved, by, note, late, later, settings, skills } = event;
   const { run } = whole;
   run.settings = { ...run.settings, ...settings };
   run.afterwards += 1;
@@ -122,6 +123,7 @@ export function foldWord(whole: State, to: State | undefined, event: EventOf<"ap
     run.timeFrom = run.activeMs;
     whole.end = undefined;
   }
+  changeSkills(whole, skills);
   if (to?.visit?.asked && to.visit.node === node) {
     to.visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
   }

@@ -1,6 +1,7 @@
 import type { RunError } from "../../event/end.ts";
 import type { EventOf, RunEvent } from "../../event/event.ts";
 import type { NodeResult } from "../../event/node-result.ts";
+import { documentOf, nodePath } from "../../inner/place.ts";
 import type { MadeTool } from "../../own/call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "../inner/fold-inner.ts";
 import { foldApplied, foldAudience, foldCall, foldPlanned, foldResult } from "./fold-call.ts";
@@ -134,6 +135,7 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   state.visits += 1;
   for (const each of withOuter(state)) each.entered += 1;
   state.iterations.set(node, iteration);
+  noteSkills(state, node);
   const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined });
   state.upcoming = undefined;
@@ -146,6 +148,11 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
     asked: undefined,
     ...freshAttempt(state, 0),
   };
+}
+
+/** Keeps which skills had changed when a node was last visited. */
+function noteSkills({ run, inside }: State, node: string): void {
+  run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
 }
 
 function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
@@ -194,6 +201,7 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
   if (!visit || !step) return;
   if (unfinished) state.unfinished = visit;
   else forgetInner(state, visit);
+  noteSkills(state, node);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;

@@ -7,15 +7,25 @@ import type { Visit } from "./visit.ts";
 /** What is redone: visits that are taken back, with their results and what they planned. */
 
 /** What an ended run goes on with: a node again, inside the visit it stopped in, or the route that it lacked. */
-export function foldResume(state: State, { from, settings, day }: EventOf<"run:resume">): void {
-  const { run } = state;
+export function foldResume(state: State, { from, settings, skills, day }: EventOf<"run:resume">): void {
+  const { run, end } = state;
   run.settings = { ...run.settings, ...settings };
   run.resumes += 1;
   run.afterwards += 1;
   run.timeFrom = run.activeMs;
   if (day) run.day = day;
   for (const { inside } of run.inner.values()) if (inside) inside.waits = undefined;
-  takeUp(state, from);
+  // Nodes that had no skill left did nothing, so they are done again.
+  const idle = end?.error?.code === "skills.missing" ? end.error.node : undefined;
+  takeUp(state, from ?? idle);
+  changeSkills(state, skills);
+}
+
+/** Takes over which skills differ from the record, and from which visit on. */
+export function changeSkills({ run, path, visit }: State, skills: EventOf<"run:resume">["skills"]): void {
+  if (!skills) return;
+  run.changed = skills;
+  run.changedFrom = visit ? path.length - 1 : path.length;
 }
 
 /** Goes on where a run, or an inner run that it is to go on in, came to its end. */

@@ -1,6 +1,6 @@
 import type { RunError, RunStatus, Waiting } from "../../event/end.ts";
 import type { EvidenceCounts, NodeResult } from "../../event/node-result.ts";
-import type { RunRecord } from "../../event/record.ts";
+import type { ChangedSkills, RunRecord } from "../../event/record.ts";
 import type { Settings } from "../../event/settings.ts";
 import type { Operation } from "../../operation.ts";
 import type { MadeTool, RecordedCall } from "../../own/call.ts";
@@ -16,6 +16,12 @@ export interface Whole {
   /** Of the process that reads it: calls of other epochs without a result are in doubt. */
   epoch: number;
   settings: Settings;
+  /** The skills that differ from the record since the run was last resumed. */
+  changed: ChangedSkills;
+  /** The number of visits on the path that were over when the skills changed. */
+  changedFrom: number;
+  /** The same as of the last visit of each node, by the node's path. */
+  readonly changedAt: Map<string, ChangedSkills>;
   /** How many times the run was taken up after its end: step keys carry it. */
   resumes: number;
   /** How many records were made after an end: of a resume, of a person's word, and of what was applied. */
@@ -191,6 +197,9 @@ export function begin(record: RunRecord, epoch = 0): State {
   const run: Whole = {
     epoch,
     settings: record.settings,
+    changed: [],
+    changedFrom: 0,
+    changedAt: new Map(),
     resumes: 0,
     afterwards: 0,
     calls: new Map(),

@@ -1,19 +1,8 @@
-import * as z from "zod";
-import { callFailure } from "../event/node-result.ts";
-import type { Outcome } from "../skim.ts";
-import { type Fitting, isObject, type JsonObject, lazy } from "../values.ts";
-
-/** Where a run went on with less than its workflow asks for: no green tick stands for that. */
-export const degradedSchema = lazy(() =>
-  z.array(
-    z.object({
-      node: z.string(),
-      skill: z.string().optional().describe("absent where the node itself came short"),
-      reason: z.string(),
-    }),
-  ),
-);
-export type Degraded = Fitting<typeof degradedSchema>[number];
+import type { Degraded } from "./event/end.ts";
+import { callFailure } from "./event/node-result.ts";
+import type { ChangedSkills } from "./event/record.ts";
+import type { Outcome } from "./skim.ts";
+import { isObject, type JsonObject } from "./values.ts";
 
 interface Outlined {
   readonly nodes: {
@@ -29,6 +18,7 @@ export interface Degradable {
     readonly id: string;
     readonly available: boolean;
     readonly reason?: string | undefined;
+    readonly inapplicable?: true | undefined;
     readonly tools: readonly { readonly exposed: string; readonly effect: "read" | "write" }[];
   }[];
 }
@@ -41,38 +31,64 @@ interface Way {
   readonly last: string | undefined;
   /** The last result of each node. */
   readonly results: ReadonlyMap<string, Outcome>;
+  /** The skills that differed from the record when a node was last visited, by the path of the node. */
+  readonly changed?: ReadonlyMap<string, ChangedSkills>;
 }
 
 /**
- * The nodes that did less than they are for, although the run went on: skills were missing, their failure was taken by an
- * edge or softened, or nothing of what they tried to write was (fine-print Q39).
+ * The nodes that did less than they are for, although the run went on. A skill was missing, an edge took the node's failure,
+ * `fail_soft` softened it, its calls failed, or no claim of it was found in the results.
  */
-export function degradedNodes(run: Degradable, { visited, inside, last, results }: Way): Degraded[] {
+export function degradedNodes(run: Degradable, { visited, inside, last, results, changed }: Way): Degraded[] {
   const entered = [...new Set(inside)];
-  const missing = new Map(
-    run.skills.flatMap(({ id, available, reason }) => {
-      return available && reason === undefined ? [] : [[id, reason ?? "unavailable"] as const];
-    }),
-  );
   return [...visited].flatMap((node) => {
-    const within = entered.filter((path) => path.startsWith(`${node}/`)).flatMap((path) => skillsAt(run, path));
-    const wanted = new Set([...(run.workflow.nodes[node]?.skills ?? []), ...within]);
-    const lacks = [...wanted].flatMap((skill): Degraded[] => {
-      const reason = missing.get(skill);
-      return reason === undefined ? [] : [{ skill, node, reason }];
-    });
+    const paths = [node, ...entered.filter((path) => path.startsWith(`${node}/`))];
+    const lacks = new Map(paths.flatMap((path) => lackingAt(run, path, changed?.get(path))));
     const result = results.get(node);
     const reason = result && shortfallOf(run, node, result, node === last);
-    return reason === undefined ? lacks : [...lacks, { node, reason }];
+    const missing = [...lacks].map(([skill, why]): Degraded => ({ skill, node, reason: why }));
+    return reason === undefined ? missing : [...missing, { node, reason }];
   });
 }
 
-/** Of a node of an inner run: `each/look`. */
-function skillsAt({ inner = {} }: Degradable, path: string): readonly string[] {
+/** The skills that a visited node lacks. One that does not apply here counts only if the node has no other skill. */
+function lackingAt(run: Degradable, path: string, changed: ChangedSkills = []): (readonly [string, string])[] {
+  const missing = new Map(
+    skillsNow(run, changed).flatMap((skill) => {
+      return skill.available && skill.reason === undefined ? [] : [[skill.id, skill] as const];
+    }),
+  );
+  const listed = skillsAt(run, path);
+  const hasOther = hasSkill(run, path, changed);
+  return listed.flatMap((id) => {
+    const skill = missing.get(id);
+    if (!skill || (skill.inapplicable && hasOther)) return [];
+    return [[id, skill.reason ?? "unavailable"] as const];
+  });
+}
+
+/** The skills of a run, as they are after it was resumed. */
+export function skillsNow<Skill extends Pick<Degradable["skills"][number], "id" | "available" | "reason">>(
+  { skills }: { readonly skills: readonly Skill[] },
+  changed: ChangedSkills,
+): readonly Skill[] {
+  if (changed.length === 0) return skills;
+  const known = new Map(changed.map((skill) => [skill.id, skill]));
+  return skills.map((skill) => ({ ...skill, ...known.get(skill.id) }));
+}
+
+/** Whether a node of a run, or of a run inside it, has one of the skills that it lists. */
+export function hasSkill(run: Degradable, path: string, changed: ChangedSkills = []): boolean {
+  const available = new Set(skillsNow(run, changed).flatMap(({ id, available }) => (available ? id : [])));
+  return skillsAt(run, path).some((id) => available.has(id));
+}
+
+/** The skills that a node lists, by its path: `notify`, `each/look`. */
+export function skillsAt({ workflow, inner = {} }: Degradable, path: string): readonly string[] {
   const cut = path.lastIndexOf("/");
-  const document = path.slice(0, cut);
-  const nodes = Object.hasOwn(inner, document) ? inner[document]?.workflow.nodes : undefined;
-  return nodes?.[path.slice(cut + 1)]?.skills ?? [];
+  const document = path.slice(0, Math.max(0, cut));
+  const around = document === "" ? workflow : Object.hasOwn(inner, document) ? inner[document]?.workflow : undefined;
+  return around?.nodes[path.slice(cut + 1)]?.skills ?? [];
 }
 
 /** Why a result is less than it looks; undefined where it is what it says, or ended the run. */

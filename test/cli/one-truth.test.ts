@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { runHere } from "./in-process.ts";
+import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+import { ENV, SINK, scriptOf } from "./sink.ts";
+
+/** Status, degraded nodes, exit code and headline of a run are the same wherever they are shown. */
+
+const ASK_AND_FILE = `
+id: w
+name: W
+entry: look
+nodes:
+  look: { name: Look, instruction: Look. }
+  ask: { name: Ask, approval: { ask: File it? } }
+  file: { name: File, instruction: File it., skills: [sink] }
+edges:
+  - { from: look, to: ask }
+  - { from: ask, to: file }
+`;
+const THEN_TELL = ASK_AND_FILE.replace("edges:", "  tell: { name: Tell, instruction: Sum it up. }\nedges:").concat(
+  "  - { from: file, to: tell }\n",
+);
+const FILE_TWICE = `
+id: w
+name: W
+entry: a
+nodes:
+  a: { name: A, instruction: File it., skills: [sink] }
+  b: { name: B, instruction: File it., skills: [sink] }
+edges: [{ from: a, to: b }]
+`;
+const RUN = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r"];
+const { SINK_TOKEN: _, ...WITHOUT_TOKEN } = ENV;
+
+const said = (...texts: string[]) => ({ replies: texts.map((text) => ({ text })) });
+
+function projectOf(workflow: string, script: unknown) {
+  return makeProject({ "w.yml": workflow, "s.json": script, "skills/sink/skill.ts": SINK });
+}
+
+describe("a run that is resumed without what its skills need", () => {
+  it("ends with 3 if the nodes that were left have lost all skills, and does them once the skills are back", async () => {
+    const script = { replies: [{ text: "seen" }, { text: "cannot file" }, ...scriptOf([{ title: "one" }]).replies] };
+    const cwd = projectOf(ASK_AND_FILE, script);
+    expect(await runHere(RUN, { cwd, env: ENV })).toMatchObject({ code: 7 });
+    const ended = await runHere(["signal", "r", "ask", "--approve", "--json"], { cwd, env: WITHOUT_TOKEN });
+    expect(ended.code).toBe(3);
+    expect(resultOf(ended)).toMatchObject({
+      status: "failed",
+      exitCode: 3,
+      degraded: [{ node: "file", skill: "sink", reason: expect.stringContaining("SINK_TOKEN") }],
+      error: { code: "skills.missing", node: "file" },
+    });
+    expect(ended.stderr).toContain("SINK_TOKEN");
+    expect(ended.stderr).toContain("next: skillflow resume r");
+    const again = await runHere(["resume", "r", "--json"], { cwd, env: ENV });
+    expect(again.code).toBe(0);
+    expect(resultOf(again)).toMatchObject({ status: "succeeded", degraded: [] });
+    expect(readEvents(cwd, "r").filter(({ type }) => type === "approval:asked")).toHaveLength(1);
+  });
+
+  it("is degraded if another node did its work", async () => {
+    const cwd = projectOf(THEN_TELL, said("seen", "cannot file", "told"));
+    await runHere(RUN, { cwd, env: ENV });
+    const ended = await runHere(["signal", "r", "ask", "--approve", "--json"], { cwd, env: WITHOUT_TOKEN });
+    expect(ended.code).toBe(0);
+    expect(resultOf(ended).degraded).toMatchObject([{ node: "file", skill: "sink" }]);
+    expect(ended.stderr).toContain("▲ degraded");
+  });
+
+  it("prints the options that it began with in the next command, values of config left out", async () => {
+    const cwd = projectOf(ASK_AND_FILE, said("seen"));
+    const flags = ["--trust-skill", "sink", "--set", "SINK_TOKEN=a-token-of-the-sink", "--store", "the runs"];
+    const waiting = await runHere([...RUN, ...flags], { cwd });
+    const again = "--set SINK_TOKEN=VALUE --trust-skill sink --store 'the runs'";
+    expect(waiting.stderr).toContain(`skillflow signal r ask --approve ${again}\n`);
+    const shown = await runHere(["runs", "show", "r", "--store", "the runs"], { cwd });
+    expect(shown.stdout).toContain(`skillflow signal r ask --deny ${again}\n`);
+  });
+
+  it("ends with 3 after a crash, if the trust that its code needs is not given again", async () => {
+    const again = { replies: [...scriptOf([{ title: "die after" }]).replies, { text: "cannot file" }] };
+    const cwd = projectOf(FILE_TWICE, again);
+    expect(await runProgram(RUN, { cwd, env: ENV })).toMatchObject({ signal: "SIGKILL" });
+    const { SKILLFLOW_TRUST_SKILL: _trust, ...untrusted } = ENV;
+    const ended = await runHere(["resume", "r", "--json"], { cwd, env: untrusted });
+    expect(ended.code).toBe(3);
+    expect(resultOf(ended)).toMatchObject({ status: "failed", error: { code: "skills.missing" } });
+    const listed = await runHere(["runs", "list", "--json"], { cwd });
+    expect(JSON.parse(listed.stdout).runs[0]).toMatchObject({ exitCode: 3, degraded: resultOf(ended).degraded });
+  });
+});
