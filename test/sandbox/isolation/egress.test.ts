@@ -209,7 +209,7 @@ describe("the proxy of a program in a sandbox", () => {
     const ends = Promise.all([far, near.resume()].map((each) => new Promise((resolve) => each.once("close", resolve))));
     await egress.close();
     await ends;
-    await once(approach(), "close");
+    await new Promise((resolve) => approach().once("close", resolve));
     opened.length = 0;
   });
 });
