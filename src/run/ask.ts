@@ -53,7 +53,7 @@ export function createAsk(options: AskOptions): Ask {
         if (wait === undefined) {
           const { code, message, hint } = error;
           const told = { node, code, message, ...(hint ? { hint } : {}) };
-          if (ENDS_RUN.has(code)) return { type: "run:fail", ...told };
+          if (ENDS_RUN.has(code)) return { type: "run:fail", ...told, ...afterRejection(step, message) };
           return { type: "model:error", ...told, purpose, model: step.model };
         }
         const seconds = (wait / 1000).toFixed(1);
@@ -62,6 +62,13 @@ export function createAsk(options: AskOptions): Ask {
       }
     }
   };
+}
+
+/** A reply is missing because the one before it did not count: that is the cause to report. */
+function afterRejection({ rejected }: AskStep, message: string) {
+  if (!rejected) return {};
+  const hint = "correct the last answer, or add the answer that follows its rejection";
+  return { message: `the last answer does not fit: ${rejected.join("; ")} (then ${message})`, hint };
 }
 
 async function reply(options: AskOptions, step: AskStep, stopping: Stopping): Promise<EventBody> {

@@ -32,6 +32,8 @@ type Taken =
       readonly node: string;
       readonly model: string;
       readonly prompt: Prompt;
+      /** Why the answer before this call did not count. */
+      readonly rejected?: readonly string[];
     }
   | {
       /** Evidence of which a part is kept beside the run: `answerQuestion` once the blobs were read. */

@@ -1,5 +1,8 @@
+import type { WorkflowNode } from "../document/node.ts";
 import type { EventBody } from "../event/event.ts";
 import { closingTurns, type Prompt, sectioned } from "../prompt.ts";
+import { schemaProblems } from "../schema/schema.ts";
+import { defined, isObject, type Json, shorten } from "../values.ts";
 import { readAnswer } from "./answer.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
 import { evaluate, leaveOrRetry } from "./judging/judgement.ts";
@@ -9,6 +12,7 @@ import { citesResults, offeringOf } from "./offer.ts";
 import type { Visit } from "./past/visit.ts";
 import { planNote } from "./planning.ts";
 import { unmetRequirement } from "./requirement.ts";
+import { parseAnswer } from "./route.ts";
 import { modelHere, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { SingleStep } from "./step.ts";
 import { carryOut } from "./turn-calls.ts";
@@ -38,6 +42,7 @@ function askTurn(scene: Scene): SingleStep {
     node: visit.node,
     model: modelHere(scene),
     prompt: workPrompt(scene),
+    ...defined("rejected", visit.rejected),
   });
 }
 
@@ -72,7 +77,7 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
     return leaveFailed(visit, node, { message: `the model refused: ${answer.text || "no reason given"}` });
   const turnsLeft = visit.replies < mostTurns(scene);
   if (answer.stop === "length") {
-    if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF);
+    if (turnsLeft && !visit.askedAgain) return reject(visit, CUT_OFF, ["it was cut off"]);
     return leaveFailed(visit, node, { message: "the answer was cut off at the model's output limit" });
   }
   const { data, problems } = readAnswer(node, answer.text);
@@ -81,13 +86,13 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
     return leaveFailed(visit, node, { message: `the limit of ${mostTurns(scene)} turns was reached` });
   }
   if (problems.length > 0 || silent) {
-    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems));
+    const told = silent ? ["it is empty"] : misfits(node, answer.text, problems);
+    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems), told);
     if (silent) return noteSilence(scene);
-    const why = problems.join("; ");
     return leaveOrRetry(scene, {
       data,
-      error: `output invalid: ${why}`,
-      failures: [`output (schema): ${why}`],
+      error: `output invalid: ${told.join("; ")}`,
+      failures: [`output (schema): ${problems.join("; ")}`],
     });
   }
   return evaluate(scene, data);
@@ -109,9 +114,22 @@ function noteSilence(scene: Scene): SingleStep {
 }
 
 /** An answer goes back to the model: for its shape once (D53), and each that was cut off (D58). */
-function reject(visit: Visit, reason: string): SingleStep {
+function reject(visit: Visit, reason: string, problems: readonly string[]): SingleStep {
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
-  return { kind: "decide", key, bodies: [{ type: "reply:rejected", node: visit.node, reason }] };
+  return {
+    kind: "decide",
+    key,
+    bodies: [{ type: "reply:rejected", node: visit.node, reason, problems: [...problems] }],
+  };
+}
+
+/** What is wrong with an answer, with the values that do not fit. */
+function misfits({ output }: WorkflowNode, text: string, problems: readonly string[]): readonly string[] {
+  const value = parseAnswer(text);
+  if (!output || !isObject(value)) return problems;
+  return schemaProblems(output, value as Json).map(({ message, value: wrong }) =>
+    wrong === undefined ? message : `${message}, not ${shorten(JSON.stringify(wrong), 80)}`,
+  );
 }
 
 const SILENT = "Your answer was empty. Give your answer now.";

@@ -245,6 +245,7 @@ const bodies = lazy(
         type: z.literal("reply:rejected"),
         node: z.string(),
         reason: z.string().describe("what went back to the model"),
+        problems: z.array(z.string()).optional().describe("what is wrong with the answer, with its values"),
       }),
       z.object({
         type: z.literal("limit:reached"),

@@ -41,6 +41,8 @@ function compile(schema: JsonSchema): SchemaCheck {
 export interface SchemaProblem {
   readonly message: string;
   readonly path: string;
+  /** The value that does not fit; absent if the problem is a key that is missing or unknown. */
+  readonly value?: unknown;
 }
 
 /** What is wrong with a value by places, as `compileSchema` tells it in words. */
@@ -148,7 +150,8 @@ function problemOf(error: ErrorObject): SchemaProblem {
   const deeper = missingProperty ?? additionalProperty ?? unevaluatedProperty;
   const keys = error.instancePath.slice(1).split("/").filter(Boolean).map(readPointerKey);
   const path = [...keys, ...(typeof deeper === "string" ? [deeper] : [])];
-  return { message: describeError(error), path: fieldPath(path) };
+  const isOfKey = deeper !== undefined || typeof error.data === "object";
+  return { message: describeError(error), path: fieldPath(path), ...(isOfKey ? {} : { value: error.data }) };
 }
 
 function readPointerKey(key: string): string | number {

@@ -389,11 +389,17 @@ describe("structured output (N11, N12, D37, D38)", () => {
   });
 
   test.each([
-    ["a missing field (N12)", gives({ x: 1 }), { x: 1 }, "the value must have required property 'severity'"],
-    ["a misfit (D37)", gives({ severity: "low" }), { severity: "low" }, 'severity must be one of ["SEV1","SEV2"]'],
-    ["no JSON", says("It is bad."), { summary: "It is bad." }, "the answer is no JSON object"],
-    ["a JSON list", says("[1]"), { summary: "[1]" }, "the answer is no JSON object"],
-  ])("%s is sent back once, then fails the node and is never softened", (_, answer, data, why) => {
+    ["a missing field (N12)", gives({ x: 1 }), { x: 1 }, "the value must have required property 'severity'", ""],
+    [
+      "a misfit (D37)",
+      gives({ severity: "low" }),
+      { severity: "low" },
+      'severity must be one of ["SEV1","SEV2"]',
+      ', not "low"',
+    ],
+    ["no JSON", says("It is bad."), { summary: "It is bad." }, "the answer is no JSON object", ""],
+    ["a JSON list", says("[1]"), { summary: "[1]" }, "the answer is no JSON object", ""],
+  ])("%s is sent back once, then fails the node and is never softened", (_, answer, data, why, value) => {
     const played = one(
       { output, fail_soft: true, eval: [{ name: "e", kind: "judge", rubric: "r" }] },
       { answers: () => answer },
@@ -402,7 +408,7 @@ describe("structured output (N11, N12, D37, D38)", () => {
     expect(played.asks[1]?.prompt.turns.at(-1)).toMatchObject({ role: "user", text: expect.stringContaining(why) });
     const result = resultAt(played, "a");
     expect(result.status).toBe("failed");
-    expect(result.data).toEqual({ ...data, error: `output invalid: ${why}` });
+    expect(result.data).toEqual({ ...data, error: `output invalid: ${why}${value}` });
     expect(result.evals).toBeUndefined();
   });
 

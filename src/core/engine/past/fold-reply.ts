@@ -14,6 +14,7 @@ export function foldReply(state: State, event: EventOf<"model:reply"> & Envelope
   if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
   if (event.purpose !== "work") return;
   visit.replies += 1;
+  visit.rejected = undefined;
   const parts = event.stop === "end" ? event.parts : event.parts.filter((part) => part.type === "text");
   if (parts.length > 0) visit.turns.push({ role: "assistant", parts });
   if (event.stop !== "length") visit.askedAgain = false;
@@ -79,8 +80,9 @@ export function foldModelError(state: State, event: EventOf<"model:error"> & Env
   visit.failure = { message, code, ...(hint ? { hint } : {}) };
 }
 
-export function foldRejection(state: State, { reason }: EventOf<"reply:rejected">): void {
+export function foldRejection(state: State, { reason, problems }: EventOf<"reply:rejected">): void {
   if (!state.visit) return;
+  state.visit.rejected = problems;
   state.visit.turns.push({ role: "user", text: reason });
   if (state.visit.answer?.stop === "length") state.visit.askedAgain = true;
   else state.visit.corrected = true;

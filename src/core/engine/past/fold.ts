@@ -167,6 +167,7 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
     calls: [],
     answer: undefined,
     corrected: false,
+    rejected: lesson && [lesson.reason],
     askedAgain: false,
     judged: new Map(),
     examined: new Map(),
@@ -189,6 +190,7 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
     visit,
     freshAttempt(state, event.attempt, {
       answer: visit.answer?.text ?? "",
+      reason: event.reason,
       feedback: event.preamble,
       calls: visit.calls,
     }),

@@ -31,6 +31,8 @@ export interface Visit {
   answer: { readonly text: string; readonly stop: string } | undefined;
   /** An answer already went back to the model once, for its shape. */
   corrected: boolean;
+  /** Why the latest answer did not count: nothing else has come since. */
+  rejected: readonly string[] | undefined;
   /** The latest answer was cut off, and is asked for once more. */
   askedAgain: boolean;
   /** The runs of each judge, by the evaluator's index; undefined where it threw. */
@@ -96,6 +98,8 @@ export interface Word {
 /** What an attempt that failed answered, and what the next one is told about it. */
 export interface Lesson {
   readonly answer: string;
+  /** Why it failed. */
+  readonly reason: string;
   readonly feedback: string;
   /** The calls whose results it had. */
   readonly calls: readonly ToolCall[];
