@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { temporaryName } from "../../core/temporary-name.ts";
+import { type Update, updateOf } from "../../core/testing/update.ts";
 import { editYaml } from "../../loaders/text/edit-yaml.ts";
 import { fileStore } from "../../stores/file.ts";
 import type { Workspace } from "../host.ts";
@@ -15,6 +16,12 @@ export interface AcceptedFile {
   readonly text: string;
   /** What it has to lie in. */
   readonly root: string;
+}
+
+/** What accepting a failed case changes in its test. */
+export function updatesOf({ ready, index, runs }: TestedCase): readonly Update[] {
+  const expected = ready.test.cases[index]?.expect ?? {};
+  return (runs[0]?.failures ?? []).flatMap((failure) => updateOf(failure, expected) ?? []);
 }
 
 /** Test files with what came in place of what was expected, and recordings with the prompts as they are now. */

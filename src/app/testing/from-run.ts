@@ -6,12 +6,13 @@ import { fold } from "../../core/engine/past/fold.ts";
 import { begin } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event/event.ts";
+import { nodePath } from "../../core/inner/place.ts";
 import { OWN_TOOLS } from "../../core/own/own-tools.ts";
 import { describeResult } from "../../core/record/result.ts";
 import { exposedName } from "../../core/skill.ts";
 import { escapeGlobs, type Fixture } from "../../core/testing/fixtures.ts";
 import { outcomeOf } from "../../core/testing/outcome.ts";
-import type { TestFile } from "../../core/testing/test-file.ts";
+import type { TestCase, TestFile } from "../../core/testing/test-file.ts";
 import { deepEqual, isObject, type Json, parseJson } from "../../core/values.ts";
 import { placeNamed } from "../../loaders/test-file.ts";
 import { documentsOf, type Workspace } from "../host.ts";
@@ -39,6 +40,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   const result = describeResult(record, events.reduce(fold, begin(record)));
   const exposed = (skill: string, tool: string) => exposedName(skill, tool);
   const { status, verdict, path: way, called } = outcomeOf({ events, result, exposed, changedPrompts: undefined });
+  const approvals = recordedApprovals(events);
   const tools = await recordedTools(events, store.blobs(record.run));
   const document: TestFile = {
     workflow: `./${basename(place)}`,
@@ -49,6 +51,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
       {
         name: `as in run ${record.run}`,
         input: record.input,
+        ...(Object.keys(approvals).length === 0 ? {} : { approvals }),
         expect: {
           status,
           ...(verdict === undefined ? {} : { verdict }),
@@ -67,6 +70,25 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
     { path: test, text: `${headOf(record.run)}${stringify(document, { lineWidth: 120 })}`, root },
     { path: recording, text: lines, root },
   ];
+}
+
+/** The answer to each approval. A test gives an approval the same answer at every visit, and always in time. */
+function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["approvals"]> {
+  const approvals: Record<string, "approve" | "deny"> = {};
+  for (const given of events) {
+    if (given.type !== "approval:given") continue;
+    const node = nodePath(given.at, given.node);
+    const answer = given.approved ? "approve" : "deny";
+    const isNew = approvals[node] === undefined || approvals[node] === answer;
+    if (given.late !== true && isNew) approvals[node] = answer;
+    else {
+      const why = isNew ? "was not answered in time" : "was both approved and denied";
+      throw new SkillflowError("usage.invalid", `the approval ${node} ${why}: a test cannot repeat that`, {
+        hint: "write the test by hand, or make it from another run",
+      });
+    }
+  }
+  return approvals;
 }
 
 function headOf(run: string): string {

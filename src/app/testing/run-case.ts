@@ -1,7 +1,7 @@
 import type { SingleStep } from "../../core/engine/step.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/event/event.ts";
 import type { RunRecord } from "../../core/event/record.ts";
-import { documentOf } from "../../core/inner/place.ts";
+import { documentOf, nodePath } from "../../core/inner/place.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
 import { costOf } from "../../core/record/result.ts";
 import type { Said } from "../../core/record/waiting.ts";
@@ -93,7 +93,7 @@ export async function recordCase(workspace: Workspace, playing: Playing, run: st
 async function driveCase(
   workspace: Workspace,
   prepared: PreparedRun,
-  { signal, which, changed }: Pick<Playing, "signal" | "which"> & { readonly changed: ChangedPrompt[] },
+  { signal, which, model, changed }: Omit<Playing, "ready"> & { readonly changed: ChangedPrompt[] },
 ): Promise<FinishedRun> {
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
   const watch: Watch = {
@@ -103,19 +103,34 @@ async function driveCase(
     loggerFor: () => silent,
   };
   let finished = await startRun(workspace, prepared, watch);
-  for (let said = nextWord(finished, which); said; said = nextWord(finished, which)) {
+  const recorded = recordingOf(model.serving)?.events ?? [];
+  for (let said = nextWord(finished, which, recorded); said; said = nextWord(finished, which, recorded)) {
     finished = await resumeRun(workspace, { ...prepared, record: finished.record }, watch, { said });
   }
   return finished;
 }
 
-/** What the case says at the first approval that it says anything at. */
-function nextWord({ result }: FinishedRun, { approvals = {} }: TestCase): Said | undefined {
+/** The case's answer to the first approval that it answers; the name and the note are those of the recording. */
+function nextWord(
+  { result, events }: FinishedRun,
+  { approvals = {} }: TestCase,
+  recorded: readonly RunEvent[],
+): Said | undefined {
   for (const { node } of result.waiting ?? []) {
     const word = approvals[node] ?? approvals[documentOf(node)];
-    if (word !== undefined) return { node, approved: word === "approve", by: "test" };
+    if (word === undefined) continue;
+    const approved = word === "approve";
+    const given = givenAt(recorded, node)[givenAt(events, node).length];
+    if (given?.approved !== approved) return { node, approved, by: "test" };
+    return { node, approved, by: given.by, ...defined("note", given.note) };
   }
   return undefined;
+}
+
+function givenAt(events: readonly RunEvent[], path: string) {
+  return events.flatMap((event) => {
+    return event.type === "approval:given" && nodePath(event.at, event.node) === path ? [event] : [];
+  });
 }
 
 async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {

@@ -36,7 +36,8 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
     usage: "test [place...]",
     summary: "run the tests of workflows: *.test.yml in these folders, or these files (default: the project here)",
     options: [
-      ["-u, --update", "accept what came: write it into the tests in place of what was expected"],
+      ["-u, --update", "write the new outcome into the tests; list the changes, and ask before a test becomes weaker"],
+      ["--yes", "with -u: also accept changes that make a test weaker"],
       ["--watch", "run again what depends on a file that changes"],
       ["--filter <text>", "run only the cases whose name holds this"],
       ["--repeat <n>", "run each case so often; it passes when all of them do"],

@@ -19,6 +19,25 @@ const WRONG = caseOf(`
       path: [gather]
       data: { gather.n: { at_least: 2 }, assess.verdict: x }`).replace("expect: \n", "expect:\n");
 
+const ASKING = `id: flow
+name: Flow
+entry: each
+nodes:
+  each:
+    name: Each
+    map: { over: input.issues, as: issue, key: issue }
+    entry: look
+    nodes:
+      look: { name: Look, instruction: Look. }
+      ok: { name: Really?, approval: { ask: "Really?" } }
+    edges: [{ from: look, to: ok }]
+  sure: { name: May it go out?, approval: { ask: "Really?" } }
+  noted: { name: OK?, approval: { ask: "Was it noted?" }, requires: { on_fail: skip, output_required: [input.none] } }
+edges:
+  - { from: each, to: sure }
+  - { from: sure, to: noted, if: sure.note = fine }
+`;
+
 describe("skillflow test -u", () => {
   it("puts what came in place of what was expected, and leaves comments and matchers", async () => {
     const cwd = makeDesk({ "triage.test.yml": WRONG });
@@ -30,6 +49,34 @@ describe("skillflow test -u", () => {
         .replace("assess.verdict: x", "assess.verdict: incident"),
     );
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
+  });
+
+  it.each<[string, string, string]>([
+    ["a status that is worse", "{ path: [gather, assess] }", 'status: nothing -> "failed"'],
+    ["a node that is no longer visited", "{ path: [gather, assess, assess] }", 'it no longer expects "assess"'],
+    ["a tool that is no longer called", "{ called: [sentry_get_issue, sentry_update_issue] }", '"sentry_update_issue"'],
+    ["a tool that is called now", "{ not_called: [sentry_get_issue] }", 'it no longer expects "sentry_get_issue"'],
+    ["a field that is gone", "{ data: { gather: { n: 5, more: 1 } } }", 'it no longer expects {"more":1}'],
+    [
+      "a plan of fewer writes",
+      "{ planned: [{ tool: linear_create_issue }, { tool: linear_create_issue }] }",
+      "planned",
+    ],
+  ])("does not accept %s unless it is told to", async (what, expected, told) => {
+    const text = caseOf(expected);
+    const script = what.includes("status") ? { "triage.script.yml": "replies: []\n" } : {};
+    const cwd = makeDesk({ "triage.test.yml": text, ...script });
+    const refused = await runTest(cwd, ["-u"]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(told);
+    expect(refused.stderr).toContain("-u --yes");
+    expect(readFileSync(join(cwd, "triage.test.yml"), "utf8")).toBe(text);
+    expect((await runHere(["test", "-u"], { cwd, isTerminal: true, answers: ["n"] })).code).toBe(1);
+    expect(readFileSync(join(cwd, "triage.test.yml"), "utf8")).toBe(text);
+    expect((await runHere(["test", "-u"], { cwd, isTerminal: true, answers: ["y"] })).code).toBe(0);
+    writeFileSync(join(cwd, "triage.test.yml"), text);
+    expect((await runTest(cwd, ["-u", "--yes"])).code).toBe(0);
+    expect(readFileSync(join(cwd, "triage.test.yml"), "utf8")).not.toBe(text);
   });
 
   it("leaves a matcher that does not hold, and says so", async () => {
@@ -89,6 +136,21 @@ describe("a recording", () => {
     expect([again.code, again.stderr.includes("triage.first.test.yml is there already")]).toEqual([2, true]);
   });
 
+  it("answers the approvals of its run, by whoever gave them and with their notes", async () => {
+    const script = { replies: ["a", "b"].map((item) => ({ node: "look", item, text: "a bug" })) };
+    const cwd = makeProject({ "flow.yml": ASKING, "s.json": JSON.stringify(script) });
+    const input = JSON.stringify({ issues: ["a", "b"] });
+    await runHere(["run", "flow.yml", "--model", "script:s.json", "--run-id", "r", "--input", input], { cwd });
+    await runHere(["signal", "r", "each[a]/ok", "--deny"], { cwd });
+    await runHere(["signal", "r", "each[b]/ok", "--approve"], { cwd });
+    expect(await runHere(["signal", "r", "sure", "--approve", "--note", "fine"], { cwd })).toMatchObject({ code: 0 });
+    expect(await runTest(cwd, ["--from", "r"])).toMatchObject({ code: 0 });
+    const text = readFileSync(join(cwd, "flow.r.test.yml"), "utf8");
+    expect(text).toContain("approvals:\n      each[a]/ok: deny\n      each[b]/ok: approve\n      sure: approve\n");
+    expect(text).toContain("path:\n        - each\n        - sure\n        - noted\n");
+    expect(await runTest(cwd)).toMatchObject({ code: 0 });
+  });
+
   it("tells which prompts have changed, and is made again where that is accepted", async () => {
     const cwd = await recorded();
     const file = join(cwd, "triage.first.test.yml");
@@ -117,6 +179,19 @@ describe("a recording", () => {
     writeFileSync(join(cwd, "forged.jsonl"), forgedRecord(lines.join("\n")));
     const { code, stdout } = await runTest(cwd, ["--from", "forged.jsonl"]);
     expect([code, stdout]).toEqual([2, ""]);
+  });
+});
+
+describe("an answer that does not fit its schema", () => {
+  it.each([
+    ["before the script has no reply left", ['{ "verdict": 5 }']],
+    ["for good", ['{ "verdict": 5 }', '{ "verdict": 5 }']],
+  ])("is the headline, with field and value, %s", async (_, answers) => {
+    const replies = answers.map((answer) => `  - node: assess\n    text: '${answer}'`).join("\n");
+    const script = SCRIPT.replace(/ {2}- node: assess\n {4}data:[\s\S]*/, `${replies}\n`);
+    const { code, stderr } = await runTest(makeDesk({ "triage.test.yml": caseOf("{}"), "triage.script.yml": script }));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/\(assess: .{0,40}: verdict must be string, not 5/);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Workspace } from "../../../app/host.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
-import { acceptTests } from "../../../app/testing/accept.ts";
+import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
 import { openTestWorkspace, runTests, type TestedCase } from "../../../app/testing/run-tests.ts";
 import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { countOf } from "../../../core/settings/bounds.ts";
@@ -10,7 +10,15 @@ import { testsJunit } from "../../../reports/testing/junit.ts";
 import { flagValue, list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { jsonText, painter } from "../../terminal.ts";
-import { describeCase, describeFailures, describeSummary, describeTable, modelOf, reportOf } from "./view.ts";
+import {
+  describeCase,
+  describeFailures,
+  describeSummary,
+  describeTable,
+  describeUpdates,
+  modelOf,
+  reportOf,
+} from "./view.ts";
 
 /** `skillflow test`: 0 where every case passes, 1 where one fails, 2 where a file is wrong, 3 where a model lacks its key. */
 export const test: Action = async (io, places, flags) => {
@@ -49,8 +57,10 @@ export async function runOnce(io: Io, flags: Flags, { workspace, places, signal,
     onCase: (one) => void (isQuiet ? undefined : io.err(describeCase(one, view))),
   });
   onTested?.(tested);
-  const accepted = flags.update === true ? await accept(io, workspace, tested) : [];
-  const left = tested.filter((one) => !one.passed && !isAccepted(one, accepted));
+  const failed = tested.filter(({ passed }) => !passed);
+  const kept = flags.update === true ? await chooseUpdates(io, flags, failed) : [];
+  const accepted = flags.update === true ? await accept(io, workspace, kept) : [];
+  const left = failed.filter((one) => !kept.includes(one) || !isAccepted(one, accepted));
   if (left.length > 0) await io.err(await describeFailures(left, view));
   if (models.length > 1) await io.err(describeTable(tested, view));
   if (!isQuiet || left.length > 0) await io.err(describeSummary(tested, left, view));
@@ -77,6 +87,7 @@ function checkFlags(io: Io, flags: Flags): void {
     if (io.host.documents) throw wrong("-u writes to the checkout, --from-ref reads from a commit: take one of them");
     if (!isOne) throw wrong("-u accepts one run: leave out --repeat and a second --model");
   }
+  if (flags.yes === true && flags.update !== true) throw wrong("--yes goes with -u");
   if (flags.watch === true && !io.isTerminal) throw wrong("--watch wants a terminal");
 }
 
@@ -87,6 +98,20 @@ function reportPlaces(flags: Flags): string[] {
     if (path !== undefined) return path;
     throw new SkillflowError("usage.invalid", `--report takes junit=PATH, not "${report}"`);
   });
+}
+
+/** Lists what accepting changes. Cases whose tests would become weaker are left out, unless the user agrees. */
+async function chooseUpdates(io: Io, flags: Flags, failed: readonly TestedCase[]): Promise<readonly TestedCase[]> {
+  const paint = painter(io, flags);
+  const cases = failed.map((one) => ({ one, updates: updatesOf(one) })).filter(({ updates }) => updates.length > 0);
+  for (const { one, updates } of cases) await io.err(describeUpdates(one, updates, paint));
+  const weaker = cases.filter(({ updates }) => updates.some((update) => update.weaker !== undefined));
+  if (weaker.length === 0 || flags.yes === true) return failed;
+  const question = `${paint("yellow", "?")} Weaken ${weaker.length === 1 ? "this test" : `these ${weaker.length} tests`}? [y/N] `;
+  const answer = io.ask ? await io.ask(question) : "";
+  if (/^y(es)?$/i.test(answer.trim())) return failed;
+  await io.err(`${paint("yellow", "not updated")}: the tests above would expect less; -u --yes accepts that\n`);
+  return failed.filter((one) => !weaker.some((each) => each.one === one));
 }
 
 async function accept(io: Io, workspace: Workspace, tested: readonly TestedCase[]): Promise<string[]> {

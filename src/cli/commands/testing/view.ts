@@ -1,4 +1,5 @@
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
+import type { Update } from "../../../core/testing/update.ts";
 import { defined, type Json } from "../../../core/values.ts";
 import { plainLine, plainText } from "../../../reports/inert.ts";
 import { amount, duration, oneLine, type Paint } from "../../terminal.ts";
@@ -49,6 +50,16 @@ export async function describeFailures(failed: readonly TestedCase[], view: View
 }
 
 type Patch = typeof import("diff").structuredPatch;
+
+/** One line for each expectation that changes: what it was, what it becomes, and whether the test is weaker then. */
+export function describeUpdates({ ready, name }: TestedCase, updates: readonly Update[], paint: Paint): string {
+  const rows = updates.map(({ path, before, after, weaker }) => {
+    const change = `${before === undefined ? "nothing" : JSON.stringify(before)} -> ${JSON.stringify(after)}`;
+    const row = `  ${paint("bold", plainLine(path))}: ${oneLine(change, 400)}`;
+    return weaker === undefined ? row : `${row}\n    ${paint("yellow", `weaker: it ${oneLine(weaker, 400)}`)}`;
+  });
+  return `${plainLine(ready.loaded.file)} > ${plainLine(name)}\n${rows.join("\n")}\n`;
+}
 
 /** The first prompt that changed, as a diff. */
 function prompts(run: TestedCase["runs"][number] | undefined, paint: Paint, structuredPatch: Patch): string[] {
