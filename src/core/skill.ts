@@ -302,6 +302,8 @@ export interface ToolDescriptor extends ToolReach {
   /** Of the service that it writes to. */
   readonly host?: string;
   readonly dialect?: InputDialect;
+  /** Of `run_script`: the skills whose scripts only read. */
+  readonly readers?: readonly string[];
   /** Parameters that config settles: a call may give them, and the model is not told of them. */
   readonly settled?: string[];
 }

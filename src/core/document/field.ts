@@ -39,6 +39,9 @@ export const json = lazy((): z.ZodType<Json> => z.json());
 export const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
 
 /** What documents say of a tool beside its effect: whose texts it gives, and who reads what it writes. */
+/** The key of a tool that states its effect. */
+export const toolEffect = () => z.enum(["read", "write"]).optional().describe("unknown counts as write");
+
 export const toolReach = () => ({
   origin: z.enum(ORIGINS).optional().describe("who writes what it gives; unknown counts as a stranger's"),
   audience: z.enum(AUDIENCES).optional().describe("who reads what it writes; default the team"),

@@ -2,7 +2,7 @@ import type { WorkflowNode } from "../document/node.ts";
 import type { SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import { BLOB_TOOLS } from "../own/blob.ts";
-import { readSkillTool, runScriptTool } from "../own/disclosure.ts";
+import { readSkillTool, runScriptTool, toolOfCall } from "../own/disclosure.ts";
 import { OWN_TOOLS } from "../own/own-tools.ts";
 import { READ_RESULT_TOOL } from "../own/results.ts";
 import { stateTools } from "../own/state.ts";
@@ -109,7 +109,10 @@ export function inOrder({ all, offered }: ToolSet, place: (tool: ToolDescriptor)
 }
 
 function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescriptor[]): ToolSet {
-  const find = (name: string) => offered.find((tool) => tool.exposed === name);
+  const find: ToolSet["find"] = (name, input) => {
+    const tool = offered.find(({ exposed }) => exposed === name);
+    return tool && toolOfCall(tool, input);
+  };
   return {
     all,
     offered,

@@ -5,6 +5,7 @@ import type { RunRecord, SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Prompt, Section } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
+import type { Json } from "../values.ts";
 import type { Whole } from "./past/state.ts";
 
 /** A workflow joined with the tool descriptions of its skills: all that deciding needs, beside the run's past. */
@@ -66,7 +67,8 @@ export interface ToolSet {
   readonly offered: readonly ToolDescriptor[];
   /** Those that are offered, as the model is told of them. */
   readonly told: Prompt["tools"];
-  find(name: string): ToolDescriptor | undefined;
+  /** With `input`, the tool as a call with this input uses it. */
+  find(name: string, input?: Json): ToolDescriptor | undefined;
   /** Whether a name in a filter or evaluator means the called one (D52). */
   same(written: string, called: string): boolean;
 }

@@ -45,12 +45,12 @@ export function carryOut(scene: Scene): SingleStep {
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
   // The key is the same either way: whoever drives the run later finds what was recorded here, by whichever process.
-  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool), state.run.epoch));
+  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool, call.input), state.run.epoch));
   if (doubtful.length > 0) {
     return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)), isDoubt: true };
   }
   const calls = group.flatMap((call): Call[] => {
-    const tool = tools.find(call.tool);
+    const tool = tools.find(call.tool, call.input);
     const made = tool && madeFor(tool, call.input, state.run.made);
     const own = {
       ...defined("made", made),
@@ -65,7 +65,7 @@ export function carryOut(scene: Scene): SingleStep {
 
 /** Who would read it has to be known before it is planned, or before it takes private text there. */
 function askAudience(scene: Scene, call: PendingCall, tools: ToolSet): SingleStep | undefined {
-  const tool = tools.find(call.tool);
+  const tool = tools.find(call.tool, call.input);
   if (!tool || call.audience || !needsAudience(scene, tool) || rejectionAt(scene, call, tool, tools)) return undefined;
   const { key, input } = call;
   return { kind: "reach", key: `${key}/audience`, node: scene.visit.node, call: { key, tool, input } };
@@ -86,9 +86,9 @@ export function callEvents(node: string, call: Call, outcome: Outcome): EventBod
 }
 
 /** The calls that may be under way together: leading reads, or a single write (rejected calls count as reads). */
-function nextGroup(pending: readonly PendingCall[], find: (name: string) => ToolDescriptor | undefined): PendingCall[] {
+function nextGroup(pending: readonly PendingCall[], find: ToolSet["find"]): PendingCall[] {
   const open = pending.slice(pending.findIndex((call) => !call.outcome));
-  const firstWrite = open.findIndex((call) => !call.outcome && find(call.tool)?.effect === "write");
+  const firstWrite = open.findIndex((call) => !call.outcome && find(call.tool, call.input)?.effect === "write");
   const group = firstWrite === -1 ? open : open.slice(0, Math.max(1, firstWrite));
   return group.filter((call) => !call.outcome);
 }
@@ -103,7 +103,7 @@ function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
   const sound: PendingCall[] = [];
   for (const pending of calls) {
     const { tool: name, input, key } = pending;
-    const tool = tools.find(name);
+    const tool = tools.find(name, input);
     const complaint = rejectionAt(scene, pending, tool, tools);
     if (tool && isReadResult(tool)) {
       results.push(refused(visit, pending, complaint ?? unknownRef(scene, input)));
@@ -127,13 +127,13 @@ function announce(scene: Scene, calls: readonly PendingCall[]): SingleStep {
   const bodies = announced.map(({ key: id, ref, tool, input }): EventBody => {
     return { type: "tool:call", node, tool, input, ref, id };
   });
-  const isRepeatable = !sound.some((call) => tools.find(call.tool)?.effect === "write");
+  const isRepeatable = !sound.some((call) => tools.find(call.tool, call.input)?.effect === "write");
   return { kind: "decide", key: `${calls[0]?.key}/announce`, bodies: [...bodies, ...results], isRepeatable };
 }
 
 /** The call that a sound call of `read_result` reads; it is not announced itself (extensions 7, References). */
 function readAgain({ state }: Scene, call: PendingCall, tools: ToolSet): RecordedCall | undefined {
-  const tool = tools.find(call.tool);
+  const tool = tools.find(call.tool, call.input);
   if (!tool || !isReadResult(tool) || call.index >= MOST_CALLS || rejection(call, tool, tools)) return undefined;
   return state.run.calls.get(plainRef(checkedAs<ReadResult>(call.input).ref));
 }

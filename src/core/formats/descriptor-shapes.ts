@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toolReach } from "../document/field.ts";
+import { toolEffect, toolReach } from "../document/field.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../values.ts";
 
@@ -151,7 +151,7 @@ const parameters = lazy(() =>
 const seedTool = lazy(() =>
   z.strictObject({ name: z.string().min(1), description: z.string().default(""), parameters: parameters() }),
 );
-const tool = lazy(() => z.strictObject({ ...seedTool().shape, ...toolReach() }));
+const tool = lazy(() => z.strictObject({ ...seedTool().shape, ...toolReach(), effect: toolEffect() }));
 /** A tool as the model sees it, and what is said of it. */
 export type ToolEntry = Fitting<typeof tool>;
 

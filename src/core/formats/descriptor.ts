@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { fieldPath } from "../diagnostic.ts";
-import type { ToolReach } from "../skill.ts";
+import type { Effect, ToolReach } from "../skill.ts";
 import { isObject, type JsonSchema } from "../values.ts";
 import {
   type DescriptorProfile,
@@ -28,6 +28,8 @@ export interface DescribedTool {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly reach: ToolReach;
+  /** As its author states it. */
+  readonly effect?: Effect | undefined;
   /** Those with a `paramCondition` first ask for theirs. Without any the tool is offered, and fails. */
   readonly executions: readonly Execution[];
 }
@@ -198,7 +200,7 @@ function joinTools(
   const joined = new Map<string, DescribedTool>();
   const named = new Set<unknown>([...tools.entries.map(({ value }) => value.name), ...tools.lost]);
   for (const { index, value } of tools.entries) {
-    const { name, description, parameters: input_schema, ...reach } = value;
+    const { name, description, parameters: input_schema, effect, ...reach } = value;
     const executions = entries.filter((each) => each.value.tool === name).map((each) => each.value);
     const defaults = executions.filter(({ paramCondition }) => paramCondition === undefined);
     if (joined.has(name)) mismatch("tools", [index], `tool "${name}" stands twice; the first counts`);
@@ -212,7 +214,7 @@ function joinTools(
       );
     else if (defaults.length > 1)
       mismatch("tools", [index], `tool "${name}" is left out: it has two execution entries`);
-    else joined.set(name, { name, description, input_schema, reach, executions });
+    else joined.set(name, { name, description, input_schema, reach, effect, executions });
     if (joined.get(name)?.executions.length === 0)
       mismatch("tools", [index], `tool "${name}" fails when it is called: it has no execution entry`);
   }

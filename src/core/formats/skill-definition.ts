@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CONFIG_FORMATS } from "../availability.ts";
 import { fieldPath } from "../diagnostic.ts";
-import { toolReach } from "../document/field.ts";
+import { toolEffect, toolReach } from "../document/field.ts";
 import { mcpServerSchema } from "../document/mcp-server.ts";
 import { PARSED_ONCE } from "../document/workflow.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
@@ -44,7 +44,7 @@ const toolSchema = lazy(() =>
       .meta({ type: "object" })
       .optional()
       .describe("JSON Schema; a result that does not fit it is a failed call"),
-    effect: z.enum(["read", "write"]).optional().describe("unknown counts as write"),
+    effect: toolEffect(),
     idempotent: z.boolean().optional().describe("may be repeated after an unclear failure"),
     ...toolReach(),
     audience: z

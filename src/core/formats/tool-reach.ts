@@ -1,5 +1,6 @@
 import {
   AUDIENCES,
+  type Effect,
   type McpServerConfig,
   ORIGINS,
   SOURCES,
@@ -57,6 +58,17 @@ export function readReachMaps(frontmatter: { readonly [key: string]: unknown }):
     });
   });
   return { reach, faults };
+}
+
+/** What a skill's files say of the effects of its tools: each tool's own `effect`, or else `metadata.effect` of its SKILL.md. */
+export function claimedEffects(
+  tools: readonly { readonly name: string; readonly effect?: unknown }[],
+  { metadata }: { readonly [key: string]: unknown },
+): ReadonlyMap<string, Effect> {
+  const usual = isObject(metadata) ? metadata.effect : undefined;
+  return new Map(
+    tools.flatMap(({ name, effect = usual }) => (effect === "read" || effect === "write" ? [[name, effect]] : [])),
+  );
 }
 
 /** The tool of a skill that nobody vouches for: whatever it says of itself, the stricter counts. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toolReach } from "../document/field.ts";
+import { toolEffect, toolReach } from "../document/field.ts";
 
 /** A skill folder's tools.json, for those who write one: its loaders are lenient where this is strict. */
 
@@ -21,6 +21,7 @@ const scriptToolsSchema = z
         .describe("unique in its skill"),
       description: text.describe("what the model reads"),
       script: text.optional().describe("its handler, relative to the skill's folder"),
+      effect: toolEffect(),
       ...toolReach(),
       parameters: z.record(z.string(), parameterSchema).optional().describe("by name"),
     }),
@@ -33,6 +34,7 @@ const describedToolSchema = z.looseObject({
   parameters: z
     .looseObject({ type: z.literal("object").describe("arguments go by their names") })
     .describe("JSON Schema"),
+  effect: toolEffect(),
   ...toolReach(),
 });
 

@@ -55,7 +55,8 @@ export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): 
     required: ["skill_name", "path"],
     additionalProperties: false,
   };
-  const effect = runnable.every(({ scripts }) => scripts === "read") ? "read" : "write";
+  const readers = runnable.flatMap(({ id, scripts }) => (scripts === "read" ? [id] : []));
+  const effect = readers.length === runnable.length ? "read" : "write";
   return {
     skill: EXECUTOR,
     name: RUN_SCRIPT,
@@ -64,7 +65,14 @@ export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): 
     input_schema,
     effect,
     idempotent: false,
+    readers,
   };
+}
+
+/** The tool as one call uses it: a script of a skill that only reads is a read, whatever scripts of other skills do. */
+export function toolOfCall(tool: ToolDescriptor, input: Json | undefined): ToolDescriptor {
+  const isReader = tool.readers && isObject(input) && tool.readers.includes(String(input.skill_name));
+  return isReader ? { ...tool, effect: "read" } : tool;
 }
 
 function readableSkills(skills: readonly SkillRecord[], mode: Mode): readonly SkillRecord[] {

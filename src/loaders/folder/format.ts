@@ -1,6 +1,6 @@
 import type { Unavailable } from "../../core/availability.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
-import type { Format, McpServerConfig, Skill, SkillKind } from "../../core/skill.ts";
+import type { Effect, Format, McpServerConfig, Skill, SkillKind } from "../../core/skill.ts";
 import type { JsonSchema } from "../../core/values.ts";
 import type { Invocation, LoaderHost } from "./host.ts";
 import type { Contents } from "./skill-contents.ts";
@@ -70,6 +70,8 @@ export interface LoadedSkill {
   readonly frontmatter: { readonly [key: string]: unknown };
   /** Its tools run code of the folder, or programs that the folder names: needs trust (trust 6). */
   readonly runsCode: boolean;
+  /** What its files say of the effects of its tools, by name. It counts only if the skill is trusted. */
+  readonly effects?: ReadonlyMap<string, Effect>;
   /** Other skills that its tools call. */
   readonly calls?: readonly string[];
   /** The tool of another skill that its own tool passes every call on to. */

@@ -12,11 +12,19 @@ import {
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { SkillRecord } from "../../core/event/record.ts";
-import { loosenings, readReachMaps, unvouched, withoutLoosenings } from "../../core/formats/tool-reach.ts";
+import {
+  claimedEffects,
+  loosenings,
+  readReachMaps,
+  unvouched,
+  withoutLoosenings,
+} from "../../core/formats/tool-reach.ts";
 import { nameTools } from "../../core/own/disclosure.ts";
+import { RUN_SCRIPT } from "../../core/own/own-tools.ts";
 import {
   type ConfigField,
   describeTools,
+  type Effect,
   type Format,
   type McpServerConfig,
   type Skill,
@@ -24,7 +32,7 @@ import {
   type ToolDescriptor,
 } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
-import { defined, isObject } from "../../core/values.ts";
+import { defined } from "../../core/values.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import type { SkillScripts } from "../folder/skill-script.ts";
@@ -74,7 +82,11 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const source = sourceOf(id, layers, held);
   const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
   const said = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : NOTHING_SAID;
-  const vouch = (tool: Tool): Tool => (areTrusted ? { ...tool, ...said.get(tool.name) } : unvouched(tool));
+  const stated = areTrusted ? top.loaded.effects : undefined;
+  const vouch = (tool: Tool): Tool => {
+    const effect = options.effects?.get(`${id}.${tool.name}`) ?? stated?.get(tool.name) ?? tool.effect;
+    return { ...(areTrusted ? { ...tool, ...said.get(tool.name) } : unvouched(tool)), effect };
+  };
   const skill = joinSkill(id, layers, {
     own: own && !areTrusted ? { ...own, config: allSecret(own.config) } : own,
     tools: builtin?.tools ?? (own?.tools ?? []).map(vouch),
@@ -86,7 +98,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const withheld = waiting && `${waiting.reason}: ${waiting.remedy}`;
   const { env, host } = options;
   const fields = resolveConfig(skill, options.overrides, { env, lookUp: lookUpIn(host.cwd) });
-  const scripts = top && !builtin ? scriptsOf(top) : undefined;
+  const scripts = top && !builtin ? scriptsOf(top, options.effects?.get(`${id}.${RUN_SCRIPT}`)) : undefined;
   const heldTools = (held.code?.loaded.skill.tools ?? []).map(unvouched);
   const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
   return {
@@ -272,11 +284,11 @@ function bundleOf(directory: string): Bundle | undefined {
   return files.length === 0 ? undefined : { directory, files };
 }
 
-function scriptsOf({ path, loaded, contents }: Layer): SkillScripts | undefined {
+function scriptsOf({ path, loaded, contents }: Layer, said: Effect | undefined): SkillScripts | undefined {
   const { format, frontmatter } = loaded;
   if (!PLAIN.has(format) || !statSync(path).isDirectory() || !hasOwnScripts(path)) return undefined;
-  const metadata = isObject(frontmatter.metadata) ? frontmatter.metadata : {};
-  return { directory: path, contents, effect: metadata.effect === "read" ? "read" : "write", frontmatter };
+  const stated = claimedEffects([{ name: RUN_SCRIPT }], frontmatter).get(RUN_SCRIPT);
+  return { directory: path, contents, effect: said ?? stated ?? "write", frontmatter };
 }
 
 /** Formats of skills that are a SKILL.md and what lies beside it. */

@@ -232,7 +232,7 @@ describe("a skill of Skill Tools", () => {
     ["tools.json", '"optional": true', '"optional": "yes"', "warning PARAMETER_OPTIONAL tools.json:12"],
     ["tools.json", '"optional": true', '"default": "words"', "warning MANIFEST_KEY_UNKNOWN tools.json:12"],
     ["tools.json", '"parameters": {', '"parameters": { "type": "object",', "error TOOL_PARAMETERS tools.json:6"],
-    ["tools.json", '"script"', '"effect": "read", "script"', "warning MANIFEST_KEY_UNKNOWN tools.json:5"],
+    ["tools.json", '"script"', '"effect": "read", "script"'],
     ["tools.json", /^\[([\s\S]*)\]\n$/, "{}", "error TOOLS_SHAPE tools.json:1"],
     ["tools.json", /^\[([\s\S]*)\]\n$/, "[$1,$1]", "error TOOL_NAME_TWICE tools.json:18"],
     ["tools.json", /^\[([\s\S]*)\]\n$/, "[]"],

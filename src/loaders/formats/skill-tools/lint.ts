@@ -7,7 +7,7 @@ import { type Complain, openManifest, type Path, unknownKeys } from "../../folde
 import { isExecutable } from "../../folder/script-handler.ts";
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 
-const TOOL_KEYS = ["name", "description", "script", "parameters", ...REACH_KEYS];
+const TOOL_KEYS = ["name", "description", "script", "parameters", "effect", ...REACH_KEYS];
 const PARAMETER_KEYS = ["type", "description", "enum", "optional"];
 const TYPES = ["string", "number", "boolean", "object", "array"];
 const EXTENSIONS = [".js", ".mjs", ".ts", ".mts", ".py", ".sh"];

@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { describeNetwork } from "../../../core/address/declared-host.ts";
 import { messageOf } from "../../../core/errors.ts";
+import { claimedEffects } from "../../../core/formats/tool-reach.ts";
 import type { ForeignCommand } from "../../../core/sandbox.ts";
 import type { Tool, ToolContext } from "../../../core/skill.ts";
 import type { Json, JsonObject } from "../../../core/values.ts";
@@ -36,6 +37,10 @@ export const skillTools: FolderFormat = {
       kind: tools.length > 0 ? "tools" : loaded.kind,
       skill: { ...loaded.skill, tools: tools.map((tool) => buildTool(tool, { loaded, folder, host })) },
       runsCode: tools.some(({ script }) => script !== undefined),
+      effects: claimedEffects(
+        tools.filter(({ script }) => script !== undefined),
+        loaded.frontmatter,
+      ),
       code: reachOf(loaded.frontmatter),
       mounts: mountsOf(loaded.skill.id, tools, folder),
       diagnostics: [...loaded.diagnostics, ...diagnostics],

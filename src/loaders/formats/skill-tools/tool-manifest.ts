@@ -16,6 +16,8 @@ export interface ToolDeclaration {
   /** From the folder; undefined where the skill's instructions are all there is. */
   readonly script: string | undefined;
   readonly reach: ToolReach;
+  /** As its author states it. */
+  readonly effect: unknown;
 }
 
 export interface Manifest {
@@ -74,7 +76,13 @@ function checkTool(
     ...faults.map(({ path, message }) => doubtful([...path], `says nothing: ${message}`)),
   ];
   if (hasErrors(diagnostics) || !schema) return { diagnostics };
-  const tool = { name: String(name), description: String(description), input_schema: schema, reach };
+  const tool = {
+    name: String(name),
+    description: String(description),
+    input_schema: schema,
+    reach,
+    effect: entry.effect,
+  };
   return { tool: { ...tool, script: typeof script === "string" ? script : undefined }, diagnostics };
 }
 

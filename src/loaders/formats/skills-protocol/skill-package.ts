@@ -11,6 +11,7 @@ import {
   readInputSchema,
   unimportableSegments,
 } from "../../../core/formats/skill-package.ts";
+import { claimedEffects } from "../../../core/formats/tool-reach.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill.ts";
 import { isObject, type JsonObject } from "../../../core/values.ts";
@@ -102,6 +103,7 @@ function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
     kind,
     frontmatter: document.frontmatter,
     runsCode: kind === "action",
+    effects: claimedEffects([{ name }], document.frontmatter),
     ...(found.runtime ? { code: [codeOf(found, found.runtime)] } : {}),
     ...(fault ? { unavailable: { kind: "invalid", reason: fault.message } } : {}),
     package: found,

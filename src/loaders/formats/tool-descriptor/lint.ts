@@ -6,7 +6,7 @@ import { type Manifest, openManifest, type Path, unknownKeys } from "../../folde
 import type { SkillFolder } from "../../folder/skill-folder.ts";
 
 const ROOT_KEYS = ["tools", "allowlist", "execution"];
-const TOOL_KEYS = ["name", "description", "parameters", ...REACH_KEYS];
+const TOOL_KEYS = ["name", "description", "parameters", "effect", ...REACH_KEYS];
 const EXECUTION_KEYS = [
   ...["tool", "binary", "subcommand", "args"],
   ...["binaryWrapper", "condition", "paramCondition", "successExitCodes", "postProcess"],

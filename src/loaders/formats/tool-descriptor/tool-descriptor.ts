@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
 import type { DescribedTool } from "../../../core/formats/descriptor.ts";
+import { claimedEffects } from "../../../core/formats/tool-reach.ts";
 import type { Tool } from "../../../core/skill.ts";
 import { isObject, type Json } from "../../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
@@ -47,6 +48,7 @@ export const toolDescriptor: FolderFormat = {
       kind: offered.length > 0 ? "tools" : "instruction",
       frontmatter: document.frontmatter,
       runsCode: offered.length > 0,
+      effects: claimedEffects(tools, document.frontmatter),
       code: [...allowlist].map(([program, subcommands]) => `program ${program} (${subcommands.join(", ")})`),
       ...(programs.missing === undefined ? {} : { unavailable: { kind: "machine", reason: programs.missing } }),
       diagnostics: [...diagnostics, ...(programs.malformed ? [badRequirement(folder)] : [])],

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { runsPython } from "../sandbox/python.ts";
+import { scriptOf } from "./flows.ts";
+import { makeProject, resultOf, runProgram } from "./program.ts";
+
+/** What files of a skill state about the effects of their tools, and who is believed. */
+
+const skillMd = (id: string, more = "") => `---\nname: ${id}\ndescription: Does it\n${more}---\nRun it.`;
+const TOOL = { description: "Looks.", parameters: {}, script: "scripts/look.py" };
+const LOOK = "def handler(args):\n    return {'seen': True}\nprint('{\"seen\": true}')\n";
+const DESCRIPTOR = {
+  tools: [{ name: "peek", description: "Peeks.", parameters: { type: "object", properties: {} }, effect: "read" }],
+  allowlist: { wc: ["-w"] },
+  execution: [{ tool: "peek", binary: "wc", subcommand: "-w", args: [] }],
+};
+const READS = "metadata:\n  effect: read\n";
+const FILES = {
+  "skills/stated/SKILL.md": skillMd("stated"),
+  "skills/stated/tools.json": [
+    { name: "look", ...TOOL, effect: "read" },
+    { name: "change", ...TOOL },
+  ],
+  "skills/stated/scripts/look.py": LOOK,
+  "skills/whole/SKILL.md": skillMd("whole", READS),
+  "skills/whole/tools.json": [
+    { name: "check", ...TOOL },
+    { name: "alter", ...TOOL, effect: "write" },
+  ],
+  "skills/whole/scripts/look.py": LOOK,
+  "skills/described/SKILL.md": skillMd("described"),
+  "skills/described/tools.json": DESCRIPTOR,
+  "skills/reader/SKILL.md": skillMd("reader", READS),
+  "skills/reader/scripts/look.py": LOOK,
+  "skills/writer/SKILL.md": skillMd("writer"),
+  "skills/writer/scripts/look.py": LOOK,
+};
+const TRUST = ["stated", "whole", "described", "reader", "writer"].flatMap((id) => ["--trust-skill", id]);
+
+async function effects(...flags: readonly string[]) {
+  const cwd = makeProject(FILES);
+  const { stdout } = await runProgram(["skills", "list", "--json", ...flags], { cwd, env: { HOME: cwd } });
+  const { skills } = JSON.parse(stdout) as { skills: { tools: { exposed: string; effect: string }[] }[] };
+  const all = skills.flatMap(({ tools }) => tools.map(({ exposed, effect }) => [exposed, effect] as const));
+  return Object.fromEntries(all.filter(([name]) => /^(?:stated|whole|described)_/.test(name)));
+}
+
+describe("an effect that a skill's files state", () => {
+  it("counts if the skill is trusted, and a tool's own beats that of its SKILL.md", async () => {
+    expect(await effects(...TRUST)).toEqual({
+      stated_look: "read",
+      stated_change: "write",
+      whole_check: "read",
+      whole_alter: "write",
+      described_peek: "read",
+    });
+  });
+
+  it("counts for nothing if the skill is not trusted", async () => {
+    expect(new Set(Object.values(await effects()))).toEqual(new Set(["write"]));
+  });
+
+  it("is beaten by what the operator says", async () => {
+    const said = [
+      "--effect",
+      "stated.change=read",
+      "--effect",
+      "whole.check=write",
+      "--effect",
+      "described.peek=write",
+    ];
+    expect(await effects(...TRUST, ...said)).toMatchObject({
+      stated_change: "read",
+      whole_check: "write",
+      described_peek: "write",
+    });
+  });
+
+  it("is no unknown key", async () => {
+    const cwd = makeProject(FILES);
+    const { stdout, stderr } = await runProgram(["skills", "lint"], { cwd, env: { HOME: cwd } });
+    expect(stdout + stderr).not.toMatch(/effect/);
+  });
+});
+
+const calls = [
+  { tool: "stated_look", input: {} },
+  { tool: "stated_change", input: {} },
+  { tool: "whole_check", input: {} },
+  ...["reader", "writer"].map((id) => ({ tool: "run_script", input: { skill_name: id, path: "scripts/look.py" } })),
+];
+const FLOW = {
+  ...{ id: "w", name: "W", entry: "a", writes: "plan", edges: [] },
+  nodes: { a: { name: "A", instruction: "Look.", skills: ["stated", "whole", "reader", "writer"] } },
+};
+
+it.skipIf(!runsPython)(
+  "a reader runs where writes are planned, beside skills that write (needs a sandbox)",
+  async () => {
+    const script = scriptOf({ node: "a", calls }, { node: "a", text: "done" });
+    const cwd = makeProject({ ...FILES, "w.yml": JSON.stringify(FLOW), "s.json": script });
+    const args = ["run", "w.yml", "--model", "script:s.json", "--json", ...TRUST];
+    const { results } = resultOf(await runProgram(args, { cwd, env: { HOME: cwd } }));
+    const planned = results.a?.toolCalls.map(({ output }) => JSON.stringify(output).includes("planned"));
+    expect([planned, results.a?.toolCalls.filter(({ error }) => error)]).toEqual([
+      [false, true, false, false, true],
+      [],
+    ]);
+  },
+);
