@@ -120,3 +120,44 @@ describe("a server that was trusted when the run began", () => {
     expect(resultsOf(cwd, "trusted")).toEqual(["seen"]);
   });
 });
+
+describe("a file that a recording names", () => {
+  const SECRET = "q7Zk2vN0xT4bLw9s";
+  const FORMS: Readonly<Record<string, string>> = {
+    passwd: `root:x:0:${SECRET}:/root\n[default]\nkey = ${SECRET}: x: {\n`,
+    alias: `*${SECRET}\n`,
+    map: `${SECRET}: ${SECRET}\n`,
+    workflow: `id: ${SECRET}!\nname: N\nentry: ${SECRET}\nnodes: { a: { name: A, instruction: Go, ${SECRET}: 1 } }\nedges: []\n`,
+  };
+  const plain = { id: "flow", name: "Flow", entry: "only", nodes: { only: { name: "Only", instruction: "Go." } } };
+
+  it.each<[string, (file: string) => (record: RunRecord) => object, readonly string[]]>([
+    ["its workflow", (file) => () => ({ file }), ["replay", "r", "--run-id", "again"]],
+    [
+      "its script",
+      (file) =>
+        ({ settings }) => ({ settings: { ...settings, model: `script:${file}` } }),
+      ["resume", "r", "--from", "only"],
+    ],
+    [
+      "its recording",
+      (file) =>
+        ({ settings }) => ({ settings: { ...settings, model: `replay:${file}` } }),
+      ["resume", "r", "--from", "only"],
+    ],
+  ])("as %s is not quoted, whatever it holds", async (_, change, args) => {
+    const HOME = makeProject(FORMS);
+    for (const name of Object.keys(FORMS)) {
+      const cwd = makeProject({
+        ".git/HEAD": "",
+        "flow.yml": { ...plain, edges: [] },
+        "script.json": scriptOf({ text: "done" }),
+      });
+      await runHere(["run", "flow.yml", "--run-id", "r", ...MODEL], { cwd });
+      forge(cwd, change(join(HOME, name)));
+      const ended = await runHere(args, { cwd });
+      expect([name, ended.code], ended.stderr).toEqual([name, expect.toBeOneOf([1, 2])]);
+      expect(ended.stdout + ended.stderr).not.toContain(SECRET);
+    }
+  });
+});

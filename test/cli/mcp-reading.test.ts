@@ -6,6 +6,7 @@ import { startAnthropic } from "../services/anthropic.ts";
 import { type Answers, stdioServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
+import { pinned } from "./pins.ts";
 import { makeProject, readEvents } from "./program.ts";
 
 /** What servers have beside tools, in runs. */
@@ -86,7 +87,7 @@ it("a run that goes on may read what it was told before, and nothing else", asyn
     join(cwd, "more.json"),
     JSON.stringify(scriptOf({ text: "" }, { text: "" }, { text: "" }, ...tries, { text: "read" })),
   );
-  const resume = ["resume", "r", "--from", "read", "--model", "script:more.json", ...TRUST];
+  const resume = ["resume", "r", "--from", "read", "--model", "script:more.json", ...pinned(cwd, "served")];
   const resumed = await runHere(resume, { cwd, env });
   expect(resumed.code, resumed.stderr).toBe(0);
   const [, read, refused] = resultsOf(cwd);
@@ -122,7 +123,7 @@ it("an image of a result is recorded once, shown to a model that sees, and the s
   expect(JSON.stringify(readEvents(cwd, "r"))).not.toMatch(/canary|iVBORw0KGgo/);
   const replayed = await runHere(["replay", "r", "--json"], { cwd, env });
   expect(replayed.code, replayed.stderr).toBe(0);
-  const resumed = await runHere(["resume", "r", "--from", "read", ...TRUST], { cwd, env: claude });
+  const resumed = await runHere(["resume", "r", "--from", "read", ...pinned(cwd, "served")], { cwd, env: claude });
   expect(resumed.code, resumed.stderr).toBe(0);
   expect(JSON.stringify(service.bodies.at(-1)?.messages)).toContain(PICTURES["image/png"]);
   const report = await runHere(["runs", "show", "r"], { cwd, env });

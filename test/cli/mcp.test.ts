@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type Answers, httpServer, stdioServer } from "../services/mcp.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
+import { pinned } from "./pins.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
 /** MCP servers in runs of the built program. */
@@ -204,7 +205,10 @@ describe("a skill with an MCP server", () => {
     expect(again.code).toBe(0);
     expect(readEvents(cwd, "again").filter(({ type }) => type === "tool:result")).toMatchObject([{ output: "seen" }]);
     expect(pidsOf(cwd)).toHaveLength(1);
-    const live = await runHere(["replay", "r", "--json", "--tools", "live", "--run-id", "live", ...TRUST], { cwd });
+    const live = await runHere(
+      ["replay", "r", "--json", "--tools", "live", "--run-id", "live", ...pinned(cwd, "served")],
+      { cwd },
+    );
     expect(live.code).toBe(0);
     expect(pidsOf(cwd)).toHaveLength(2);
     expect(pidsOf(cwd).map(isAlive)).toEqual([false, false]);
@@ -271,7 +275,7 @@ describe("an MCP server of an interrupted run", () => {
     const cwd = notingProject(hanging, scriptOf(use("served_look"), use("served_look"), done));
     const ended = await runProgram(RUN, { cwd, onStart: interruptAt(cwd, "hang") });
     expect(ended.code).toBe(130);
-    const resumed = await runProgram(["resume", "r", "--json", ...TRUST], { cwd });
+    const resumed = await runProgram(["resume", "r", "--json", ...pinned(cwd, "served")], { cwd });
     expect(resumed.code).toBe(0);
     const results = readEvents(cwd, "r").filter(({ type }) => type === "tool:result");
     expect(results.at(-1)).toMatchObject({ output: "seen" });
@@ -297,7 +301,7 @@ describe("an MCP server that never answers", () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: "stopped", error: { code: "limit.reached" } });
     expect(stderr).toContain("the time limit of 1 s was reached");
     expect(readEvents(cwd, "r").some(({ type }) => type === "node:enter")).toBe(false);
-    const resumed = await runHere(["resume", "r", "--json", "--timeout", "500ms", ...TRUST], { cwd });
+    const resumed = await runHere(["resume", "r", "--json", "--timeout", "500ms", ...pinned(cwd, "served")], { cwd });
     expect(resumed.code, resumed.stderr).toBe(5);
     expect(pidsOf(cwd).length).toBeGreaterThan(0);
     expect(pidsOf(cwd).map(isAlive)).not.toContain(true);

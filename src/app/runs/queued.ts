@@ -13,7 +13,7 @@ import { type FinishedRun, resumeRun, settleRun, startRun, type Watch } from "./
 import { recordedInner } from "./inner.ts";
 import { hasUnwritten } from "./memory.ts";
 import { type Connect, gatherReach, openServers, type PreparedRun } from "./prepare.ts";
-import { prepareResume } from "./resume.ts";
+import { prepareResume, unquoted } from "./resume.ts";
 import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
 
 interface TakeRequest {
@@ -59,14 +59,16 @@ async function prepareQueued(
   const { host } = workspace;
   const { workflow, input, sources } = record;
   const said = { env: host.env, files: configFiles(workspace), own: ownPrefixes(workspace) };
-  const settings = { ...record.settings, ...changedSettings(choices, record.settings, said) };
+  const changed = changedSettings(choices, record.settings, said);
+  const settings = { ...record.settings, ...changed };
   const wanted = { workflow, input, inline: recordedSkills(workflow), inner: recordedInner(record) };
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, {
     ...choices,
     writes: settings.writes,
   });
   checkModels(settings.model, workflow, host.env, ownPrefixes(workspace));
-  const serving = await openServing(settings.model, workspace);
+  const open = () => openServing(settings.model, workspace);
+  const serving = await (changed.model === undefined ? unquoted(settings.model, open) : open());
   const opening = { workflow, input, sources, gathered, redactor, limitMs: settings.limits.timeout_ms };
   const { entries, ...servers } = await openServers(host, opening, { choices, connect });
   const skills = [...entries].map(([id, entry]) => recordSkill(id, entry));

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { exitCodeOf } from "../../core/errors.ts";
 import type { RunError } from "../../core/event/end.ts";
@@ -18,7 +18,7 @@ import { configFiles } from "../workspace.ts";
 import type { FinishedRun } from "./drive.ts";
 import { recalledIn } from "./memory.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
-import { holdToNow, prepareRecorded } from "./resume.ts";
+import { holdToNow, prepareRecorded, unquoted } from "./resume.ts";
 
 /**
  * A new run of a recorded workflow and input, answered from the recording. The workflow file is read again where it
@@ -35,8 +35,10 @@ export async function prepareReplay(
   const serving: Serving = { provider: "replay", recording: stored, resumed: "each" };
   const input = () => record.input;
   const prepared =
-    file !== undefined && existsSync(resolve(workspace.host.cwd, file))
-      ? await prepareRun(workspace, { document: file, input, runId, choices, connect, serving, recorded: record })
+    file !== undefined && statSync(resolve(workspace.host.cwd, file), { throwIfNoEntry: false })?.isFile()
+      ? await unquoted(file, () =>
+          prepareRun(workspace, { document: file, input, runId, choices, connect, serving, recorded: record }),
+        )
       : {
           ...(await prepareRecorded(workspace, stored, { choices, connect, serving })),
           record: { ...record, run: runId ?? newRunId() },

@@ -56,17 +56,13 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   const { workflow, input, sources } = record;
   const wanted = { workflow, input, inline: recordedSkills(workflow), inner: recordedInner(record) };
   const recorded = recordedSettings(record.settings, events);
-  const { model, limits, writes } = {
-    ...recorded,
-    ...changedSettings(choices, recorded, {
-      env: host.env,
-      files: configFiles(workspace),
-      own: ownPrefixes(workspace),
-    }),
-  };
+  const said = { env: host.env, files: configFiles(workspace), own: ownPrefixes(workspace) };
+  const changed = changedSettings(choices, recorded, said);
+  const { model, limits, writes } = { ...recorded, ...changed };
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, { ...choices, writes });
   checkModels(model, workflow, host.env, ownPrefixes(workspace));
-  const serving = request.serving ?? (await openServing(model, workspace));
+  const open = () => openServing(model, workspace);
+  const serving = request.serving ?? (await (changed.model === undefined ? unquoted(model, open) : open()));
   const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };
   const { entries, warnings, spentMs, close } = await openServers(host, opening, request);
   const unknown = unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
@@ -89,6 +85,26 @@ interface TakenUp {
   readonly changed: ChangedSkills;
   readonly lost: readonly string[];
 }
+
+/** Keeps errors about a file that only the record names from quoting what the file holds. */
+export async function unquoted<Value>(named: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    const quotes = error instanceof SkillflowError && QUOTING.has(error.code);
+    if (!quotes) throw error;
+    throw new SkillflowError(
+      error.code,
+      `${named}, which the run's record names, cannot be used: it is missing or not valid`,
+      {
+        hint: "look at the file itself, or name another one",
+      },
+    );
+  }
+}
+
+/** Codes of errors about the content of a file. */
+const QUOTING: ReadonlySet<string> = new Set(["workflow.invalid", "input.invalid", "recording.invalid"]);
 
 /** A recorded skill without the tools that are gone, which no model is to be shown; what is lost is said. */
 function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
