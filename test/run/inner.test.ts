@@ -265,7 +265,7 @@ const EVERYTHING = recordOf(
       each: { map: { over: "input.list", as: "item", concurrency: 3 }, ...steps },
       ask: { call: "gate", with: { of: "{{each.items[0].key}}" } },
       gates: {
-        map: { over: "input.gates", as: "item", concurrency: 2 },
+        map: { over: "input.gates", as: "item" },
         ...inline({ first: {}, agree: { approval: { ask: "Shall it?" } }, after: {} }, [
           "first -> agree",
           "agree -> after",
@@ -276,7 +276,7 @@ const EVERYTHING = recordOf(
     ["each -> ask", "ask -> gates", "gates -> last"],
   ),
   {
-    input: { list: ["a", "slow", "broken", "d"], gates: ["x", "y"] },
+    input: { list: ["a", "slow", "broken", "d"], gates: ["x", "y", "z"] },
     skills: [OPS],
     files: {
       gate: workflowOf({ agree: { approval: { ask: "Go on?" } }, tell: { skills: ["ops"] } }, ["agree -> tell"]),

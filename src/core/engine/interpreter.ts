@@ -2,7 +2,7 @@ import type { EventBody } from "../event/event.ts";
 import { isDryRun } from "../workflow/inputs.ts";
 import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
 import { askWord, isWaiting } from "./inner/approval.ts";
-import { manage } from "./inner/runs.ts";
+import { manage, turnsIn } from "./inner/runs.ts";
 import { leaveUnfinished } from "./leave.ts";
 import { stepsLeft } from "./limits.ts";
 import { prefixOf, type State } from "./past/state.ts";
@@ -30,8 +30,9 @@ export function next(program: Program, state: State): Step | undefined {
 function stepsOf(program: Program, state: State): readonly SingleStep[] {
   const { visit, halt } = state;
   if (visit && !halt && visit.items && !visit.failure) {
-    const step = manage(sceneOf(program, state, visit));
-    return step ? [placed(state, step)] : innerSteps(program, state, visit.node, visit.items.running.keys());
+    const scene = sceneOf(program, state, visit);
+    const step = manage(scene);
+    return step ? [placed(state, step)] : innerSteps(program, state, visit.node, turnsIn(scene));
   }
   if (visit && !halt && isWaiting(visit)) return [];
   return [placed(state, decideNext(program, state))];

@@ -131,6 +131,45 @@ describe("an approval", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
+  test("leaves its place to the next item, so that all are asked at once", () => {
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...gated } });
+    const record = recordOf(outer, LISTED);
+    const first = play(record);
+    expect(waiting(record, first)).toEqual(["each[0]/ask", "each[1]/ask", "each[2]/ask"]);
+    const later = { type: "approval:given", node: "ask", approved: true, by: "me", settings: {}, later: true } as const;
+    const one = play(record, { past: first.events, word: { ...later, at: "each[2]" } });
+    const last = onwards(record, one, word(true, { at: "each[0]" }), { epoch: 2 });
+    const since = last.events.slice(one.events.length);
+    const taken = since.flatMap((event) => {
+      if (event.type === "inner:end") return [`inner:end ${event.inner}`];
+      return event.type === "node:enter" ? [`node:enter ${event.at}`] : [];
+    });
+    // One place: the second item that was answered continues once the first has ended.
+    expect(taken).toEqual(["node:enter each[0]", "inner:end each[0]", "node:enter each[2]", "inner:end each[2]"]);
+    expect(waiting(record, last)).toEqual(["each[1]/ask"]);
+  });
+
+  test("in an inner map leaves the place of the outer item, too", () => {
+    const inside = inline({ sub: { map: { over: "input.item", as: "part" }, ...gated } });
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside } });
+    const record = recordOf(outer, { input: { list: [["a", "b"], ["c"]] } });
+    expect(waiting(record, play(record))).toEqual(["each[0]/sub[0]/ask", "each[0]/sub[1]/ask", "each[1]/sub[0]/ask"]);
+  });
+
+  test("takes no time from its item while others work", () => {
+    const inside = inline({ ask: { approval: { ask: "?" } }, go: {} }, ["ask -> go"]);
+    const limits = { timeout: "30s" };
+    const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside, limits } });
+    const record = recordOf(outer, {
+      input: { list: ["a", ...Array.from({ length: 40 }, (_, index) => `b${index}`)] },
+    });
+    const first = play(record, { tick: 1000 });
+    expect(waiting(record, first)).toHaveLength(41);
+    const played = onwards(record, first, word(true, { at: "each[0]" }), { tick: 1000 });
+    const [end] = eventsOf(played.events, "inner:end");
+    expect(end).toMatchObject({ inner: "each[0]", status: "success" });
+  });
+
   test("lets items that wait for nobody go on", () => {
     const mixed = inline({ look: { output: { type: "object" } }, ask: { approval: { ask: "?" } }, go: {} }, [
       { from: "look", to: "ask", if: "input.item = a" },

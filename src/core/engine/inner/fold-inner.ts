@@ -105,11 +105,11 @@ export function forgetInner({ run }: State, { key, items }: Visit): void {
   }
 }
 
-export function foldAsked({ visit }: State, event: EventOf<"approval:asked"> & Pick<Envelope, "time">): void {
+export function foldAsked({ visit, run }: State, event: EventOf<"approval:asked"> & Pick<Envelope, "time">): void {
   if (!visit) return;
   const { ask, timeout_ms, digest, time: since } = event;
   const until = timeout_ms === undefined ? undefined : new Date(Date.parse(since) + timeout_ms).toISOString();
-  visit.asked = { ask, since, until, digest, word: undefined };
+  visit.asked = { ask, since, until, from: visit.asked?.from ?? run.activeMs, digest, word: undefined };
 }
 
 /** The run goes on, as it does when it is resumed: also where nobody is there any more whom the word is to. */
@@ -126,5 +126,16 @@ export function foldWord(whole: State, to: State | undefined, event: EventOf<"ap
   changeSkills(whole, skills);
   if (to?.visit?.asked && to.visit.node === node) {
     to.visit.asked.word = { approved, by, ...defined("note", note), ...defined("late", late) };
+    giveBackTime(to, run.activeMs - to.visit.asked.from);
+  }
+}
+
+/** Time limits of an inner run, and of those around it that wait for it alone, do not count what others did meanwhile. */
+function giveBackTime(state: State, ms: number): void {
+  for (let each = state; each.inside; each = each.inside.parent) {
+    each.inside.from += ms;
+    const { visit } = each.inside.parent;
+    if (visit?.items?.running.size !== 1) return;
+    visit.attemptFrom += ms;
   }
 }

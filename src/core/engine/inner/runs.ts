@@ -11,12 +11,15 @@ import { checkInput } from "../../workflow/check.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { touchesOf } from "../past/redo.ts";
+import type { State } from "../past/state.ts";
 import type { Item, Items } from "../past/visit.ts";
 import { foundIn } from "../planning.ts";
+import type { Program } from "../program.ts";
 import { unmetRequirement } from "../requirement.ts";
 import { contextFor } from "../route.ts";
-import type { Scene } from "../scene.ts";
+import { type Scene, sceneOf } from "../scene.ts";
 import type { SingleStep } from "../step.ts";
+import { isWaiting } from "./approval.ts";
 import { itemsData } from "./outcome.ts";
 
 /** The runs inside a visit: a map's items, or a call's one (extensions G20-G22). */
@@ -28,10 +31,38 @@ export function manage(scene: Scene): SingleStep | undefined {
   if (!visit.items) return open(scene);
   const { items } = visit;
   const isFailing = node.map?.on_error === "fail" && items.failed > 0;
-  const free = (node.map?.concurrency ?? 1) - items.running.size;
+  const free = placesOf(scene) - activeIn(scene).length;
   const waiting = isFailing || free <= 0 ? [] : toBegin(items, free);
   if (waiting.length > 0) return begin(scene, waiting);
   return items.running.size === 0 ? close(scene, items, isFailing) : undefined;
+}
+
+/** How many inner runs may be active at once. */
+function placesOf({ node }: Scene): number {
+  return node.map?.concurrency ?? 1;
+}
+
+/** The inner runs that may take steps now: after several answers at once, no more than there are places. */
+export function turnsIn(scene: Scene): readonly string[] {
+  return activeIn(scene).slice(0, placesOf(scene));
+}
+
+/** The inner runs that do not wait for a person. One that waits leaves its place to the next item. */
+function activeIn({ program, state, visit }: Scene): readonly string[] {
+  const inner = program.inner(visit.node);
+  return [...(visit.items?.running.keys() ?? [])].filter((place) => {
+    const run = state.run.inner.get(place);
+    return !run || !isParked(inner, run);
+  });
+}
+
+/** Whether an inner run, and all inside it, can only wait for a person. */
+function isParked(program: Program, state: State): boolean {
+  const { visit, halt } = state;
+  if (!visit || halt || visit.failure) return false;
+  if (!visit.items) return isWaiting(visit);
+  const scene = sceneOf(program, state, visit);
+  return visit.items.running.size > 0 && manage(scene) === undefined && activeIn(scene).length === 0;
 }
 
 function toBegin({ all, begun }: Items, most: number): Item[] {

@@ -116,8 +116,8 @@ export interface Inside {
   readonly node: string;
   /** Of a map's item. */
   readonly key: string | undefined;
-  /** The run's activeMs when it began. */
-  readonly from: number;
+  /** The run's activeMs when it began, later by the time that it waited for a person. */
+  from: number;
   /** The step that it waits for, as it was when it was first taken: what others do meanwhile does not change it. */
   waits: SingleStep | undefined;
 }

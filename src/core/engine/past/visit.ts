@@ -82,6 +82,8 @@ export interface Asked {
   readonly since: string;
   /** ISO 8601; undefined where it waits for ever. */
   readonly until: string | undefined;
+  /** The run's activeMs when it was asked. */
+  readonly from: number;
   /** Of the plan that is asked about. */
   readonly digest: string | undefined;
   word: Word | undefined;
