@@ -42,13 +42,13 @@ async function guarded(request: Request, door: Door): Promise<Response> {
   const { pages, host, token } = door;
   const url = new URL(request.url);
   if (request.headers.get("host") !== host) return plain(421, "this is served at 127.0.0.1 alone");
+  if (request.method !== "GET") return plain(405, "GET only", { allow: "GET" });
   const given = url.searchParams.get("token");
   if (given !== null && isSame(given, token) && !url.pathname.startsWith("/api/")) return welcome(url, door);
   if (!isSame(given ?? tokenOf(request, host), token)) {
     const message = "Open the address that skillflow ui printed when it began.";
     return page(401, pages.problem("Not without the token", message));
   }
-  if (request.method !== "GET") return plain(405, "GET only", { allow: "GET" });
   try {
     return await answer(url, request, door);
   } catch (error) {

@@ -106,6 +106,9 @@ describe("the address", () => {
   it.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND"])("refuses %s", async (method) => {
     const { status, headers } = await ask("/api/runs/good", { method, ...signedIn() });
     expect([status, headers.allow]).toEqual([405, "GET"]);
+    const without = await ask("/api/runs/good", { method });
+    expect([without.status, without.headers.allow]).toEqual([405, "GET"]);
+    expect((await ask(`/?token=${token()}`, { method })).status).toEqual(405);
   });
 
   it.each(["//evil.test/", "/.//evil.test", "/x/../runs", "/runs/a%2fb"])(
