@@ -1,6 +1,7 @@
 import { clip, defineTool, markerOf, resultSchema, withoutMarkers } from "skillflow";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
+import { isHttpFailure } from "./failure.ts";
 import {
   assignees,
   body,
@@ -220,7 +221,7 @@ async function findIssue({ rest, at }: RepositoryClient, marker: string): Promis
   const newest = { state: "all", sort: "created", direction: "desc", per_page: 100 } as const;
   for (let page = 1; page <= MOST_PAGES; page++) {
     const { data } = await rest.issues.listForRepo({ ...at, ...newest, page });
-    const found = data.find((issue) => issue.body?.includes(marker) && isOfTeam(issue));
+    const found = await ownOf(rest, data, marker);
     if (found || data.length < newest.per_page) return found as Issue | undefined;
   }
   return undefined;
@@ -228,10 +229,36 @@ async function findIssue({ rest, at }: RepositoryClient, marker: string): Promis
 
 interface Authored {
   readonly author_association?: string;
-  readonly user?: { readonly type?: string } | null;
+  readonly body?: string | null;
+  readonly user?: { readonly type?: string; readonly login?: string } | null;
 }
 
-/** A stranger may copy a marker, or guess that of a finding: what they wrote is not what we wrote. */
+/**
+ * The first with the marker that the team or the token's own account wrote. An untrusted author may copy a marker, or
+ * guess that of a finding.
+ */
+async function ownOf<Written extends Authored>(
+  rest: RepositoryClient["rest"],
+  written: readonly Written[],
+  marker: string,
+) {
+  const marked = written.filter(({ body }) => body?.includes(marker));
+  const ofTeam = marked.find(isOfTeam);
+  if (ofTeam || marked.length === 0) return ofTeam;
+  const own = await ownLogin(rest);
+  return marked.find(({ user }) => own !== undefined && user?.login === own);
+}
+
+/** Undefined where GitHub does not say, as for the token of an installation. */
+async function ownLogin(rest: RepositoryClient["rest"]): Promise<string | undefined> {
+  try {
+    return (await rest.users.getAuthenticated()).data.login;
+  } catch (error) {
+    if (isHttpFailure(error)) return undefined;
+    throw error;
+  }
+}
+
 function isOfTeam({ author_association: association = "", user }: Authored): boolean {
   return user?.type === "Bot" || ["OWNER", "MEMBER", "COLLABORATOR"].includes(association);
 }
@@ -243,7 +270,7 @@ async function findComment({ rest, at }: RepositoryClient, number: number, marke
   for (const candidate of [last, last - 1].filter((page) => page >= 1)) {
     const query = { ...at, issue_number: number, per_page: 100, page: candidate };
     const { data } = await rest.issues.listComments(query);
-    const found = data.find((comment) => comment.body?.includes(marker) && isOfTeam(comment));
+    const found = await ownOf(rest, data, marker);
     if (found) return found;
   }
   return undefined;

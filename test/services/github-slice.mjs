@@ -43,6 +43,7 @@ const OPERATIONS = [
   "repos/list-tags",
   "search/code",
   "search/issues-and-pull-requests",
+  "users/get-authenticated",
 ];
 
 const packageDir = process.argv[2];

@@ -355,10 +355,12 @@ describe("writes", () => {
     ["a stranger copied its marker", { author_association: "NONE", user: { type: "User" } }, undefined],
     ["a contributor of the past copied it", { author_association: "CONTRIBUTOR", user: { type: "User" } }, undefined],
     ["a member wrote it", { author_association: "MEMBER", user: { type: "User" } }, true],
+    ["its own account wrote it", { author_association: "NONE", user: { type: "User", login: "me" } }, true],
     ["an app wrote it", { author_association: "NONE", user: { type: "Bot" } }, true],
   ])("takes an issue for its own work where it may be: %s", async (_, author, existing) => {
     const callId = "a".repeat(64);
     const context = await start(({ operation, example }) => {
+      if (operation === "users/get-authenticated") return { body: { ...(example as JsonObject), login: "me" } };
       if (operation !== "issues/list-for-repo") return undefined;
       const [issue] = example as readonly JsonObject[];
       const user = { ...(issue?.["user"] as JsonObject), ...author.user };
