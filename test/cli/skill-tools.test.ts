@@ -154,6 +154,20 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     expect(existsSync(join(cwd, "written"))).toBe(false);
   });
 
+  it.each<[string, string, string, boolean]>([
+    ["a Python file that may not write", "count_words.py", 'def handler(a):\n  open("written", "w")\n', true],
+    [
+      "a message about another file system",
+      "count_words.js",
+      'export default () => { throw new Error("EROFS"); };',
+      false,
+    ],
+  ])("names --writable-workdir by the error's code: %s", async (_, file, text, isNamed) => {
+    const { call } = await runWith({ files: script(file, text) });
+    expect(call?.error).toMatch(/EROFS|Read-only/);
+    expect(call?.error?.includes("--writable-workdir")).toBe(isNamed);
+  });
+
   it("may write to the working directory with --writable-workdir, and not to its own folder", async () => {
     const files = script("count_words.js", writing('join(__workDir, "written")'));
     const { call, cwd } = await runWith({ files, args: WRITABLE });

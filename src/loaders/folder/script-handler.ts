@@ -72,12 +72,11 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
   try {
     return resultOf(result, script.file, mark);
   } catch (error) {
-    throw host.writable || !READ_ONLY.test(messageOf(error)) ? error : new Error(`${messageOf(error)} (${WHERE})`);
+    const isReadOnly = !host.writable && (error as NodeJS.ErrnoException).code === "EROFS";
+    throw isReadOnly ? new Error(`${messageOf(error)} (${WHERE})`) : error;
   }
 }
 
-/** How Node, Python and shells say it. */
-const READ_ONLY = /\bEROFS\b|read-only file system/i;
 const WHERE =
   "code only reads the working directory: what lasts for the call goes into the folder that TMPDIR names; --writable-workdir lets it write";
 
@@ -229,14 +228,14 @@ const ENDINGS: Readonly<Record<string, string>> = {
   output: `printed more than ${LIMITS.outputBytes / MEGABYTE} MB`,
 };
 
-/** The line that a runner wrote: `{"result": …}` or `{"error": "…"}`; undefined where it is cut or nested too deep. */
+/** The line that a runner wrote: `{"result": …}` or `{"error": "…", "code": "EROFS"}`; undefined where it is cut or nested too deep. */
 function outcomeOf(text: string): JsonObject | undefined {
   const outcome = parseJson(text.split("\n")[0] ?? "");
   return isObject(outcome) ? (outcome as JsonObject) : undefined;
 }
 
-function settle({ error, result }: JsonObject, stderr: string): Json {
-  if (typeof error === "string") throw new Error(withRefusals(error, stderr));
+function settle({ error, code, result }: JsonObject, stderr: string): Json {
+  if (typeof error === "string") throw Object.assign(new Error(withRefusals(error, stderr)), { code });
   return result ?? null;
 }
 

@@ -79,3 +79,15 @@ function refusal({ origin }: URL, status: number, text: string): string {
   const said = [error, description].filter((part) => typeof part === "string").join(": ");
   return `the authorization server ${origin} answers HTTP ${status}${said === "" ? "" : ` (${said.slice(0, 300)})`}`;
 }
+
+/** The `error` parameter of a `WWW-Authenticate` header (RFC 9110, 11.6.1), from the first challenge that has one. */
+export function challengeError(header: string | null): string | undefined {
+  for (const [, name, quoted, plain] of (header ?? "").matchAll(PIECE)) {
+    const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
+    if (name?.toLowerCase() === "error" && value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** A name with its value, if it has one, or a quoted string. Every piece is consumed, so that no part is read twice. */
+const PIECE = /([^\s,="]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,"]+)))?|"(?:[^"\\]|\\.)*"?/g;

@@ -5,7 +5,7 @@ import { messageOf } from "../../core/errors.ts";
 import { createRedactor, type Redactor } from "../../core/redact/redact.ts";
 import type { McpAuth } from "../../core/skill.ts";
 import { defined } from "../../core/values.ts";
-import { type AuthEgress, authFetch, checkAuthAddress } from "./auth-fetch.ts";
+import { type AuthEgress, authFetch, challengeError, checkAuthAddress } from "./auth-fetch.ts";
 import { logIn } from "./login.ts";
 import { type AuthPlaces, keepLogin, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
 import { quote } from "./tools.ts";
@@ -87,12 +87,12 @@ interface Challenge {
 }
 
 function readChallenge(sdk: Sdk, response: Response, server: URL): Challenge {
-  const { resourceMetadataUrl, scope, error } = sdk.extractWWWAuthenticateParams(response);
+  const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response);
   const isOwn = resourceMetadataUrl?.origin === server.origin;
   return {
     ...(resourceMetadataUrl && isOwn ? { resourceMetadataUrl } : {}),
     ...defined("scope", scope),
-    wantsMore: error === "insufficient_scope",
+    wantsMore: challengeError(response.headers.get("www-authenticate")) === "insufficient_scope",
   };
 }
 

@@ -4,6 +4,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill.ts";
 import type { JsonObject } from "../../core/values.ts";
 import type { Auth } from "./auth.ts";
+import { challengeError } from "./auth-fetch.ts";
 import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages, unlessAborted } from "./pages.ts";
 import { createServerProcess, MOST_MESSAGE, NOT_RUNNING } from "./process.ts";
 import type { Processes } from "./processes.ts";
@@ -115,7 +116,7 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
 
 /** A token that is good, and not for this: a new one is got as where there is none. */
 function wantsMore({ status, headers }: Response): boolean {
-  return status === 403 && /\berror="?insufficient_scope\b/.test(headers.get("www-authenticate") ?? "");
+  return status === 403 && challengeError(headers.get("www-authenticate")) === "insufficient_scope";
 }
 
 /** An answer is read whole, so it may be as large as a message over stdio, and no larger. */
