@@ -1,5 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, realpathSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
 import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
@@ -34,6 +45,33 @@ export function openPlainNow(path: string, access: "r" | "r+" = "r"): { readonly
   }
 }
 
+/** Files that a process named for itself, such as `<(…)` of a shell. No checkout brings them. */
+const OWN_STREAM = /^\/(?:dev\/stdin|(?:dev|proc\/self)\/fd\/\d+)$/;
+const LEAST_READ = 64 * 1024;
+
+/**
+ * Reads a file that an untrusted author may have put there. Throws for a device, a pipe or a folder, also behind a link,
+ * and for a file of more than `most` bytes.
+ */
+export function readRegular(path: string, most = Number.POSITIVE_INFINITY): Buffer {
+  if (OWN_STREAM.test(path)) return readFileSync(path);
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new Error("it is not a regular file");
+    if (stats.size > most) throw new Error(`it is larger than ${most} bytes`);
+    // Files of /proc have no size, and some have no end.
+    const content = Buffer.alloc(Math.max(stats.size, LEAST_READ));
+    let length = 0;
+    for (let read = -1; read !== 0 && length < content.length; length += read) {
+      read = readSync(file, content, length, content.length - length, null);
+    }
+    return content.subarray(0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
 function openDescriptor(path: string, access: number): number {
   try {
     return openSync(path, access | PLAIN_FILE);
@@ -48,7 +86,7 @@ function refuseLink(path: string, error: unknown): never {
 }
 
 function checkPlain(path: string, stats: Stats): void {
-  if (!stats.isFile()) throw new Error(`${path} is no regular file`);
+  if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
 }
 
 interface FolderOptions {

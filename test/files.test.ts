@@ -73,8 +73,8 @@ describe("a file that is opened", () => {
   test.each(shapes)("is not %s", async (_what, make) => {
     const path = join(temporary(), "file");
     make(path);
-    await expect(openPlain(path)).rejects.toThrow(/is a link|is no regular file/);
-    expect(() => openPlainNow(path)).toThrow(/is a link|is no regular file/);
+    await expect(openPlain(path)).rejects.toThrow(/is a link|is not a regular file/);
+    expect(() => openPlainNow(path)).toThrow(/is a link|is not a regular file/);
   });
 
   test("is a regular one", async () => {

@@ -113,10 +113,10 @@ async function followFile(path: string, follow: Follow): Promise<string> {
 async function partsOf(gitDir: string, name: string, follow: Follow): Promise<Parts> {
   const common = await textOf(join(gitDir, "commondir"));
   const commonDir = common ? await follow(resolve(gitDir, common)) : gitDir;
-  const parts = [join(gitDir, "HEAD"), join(commonDir, "objects"), join(commonDir, "refs")];
-  if (!(await Promise.all(parts.map(exists))).every(Boolean))
+  const parts = [join(commonDir, "objects"), join(commonDir, "refs")].map(exists);
+  if (!(await Promise.all([isFile(join(gitDir, "HEAD")), ...parts])).every(Boolean))
     throw new Error(`${name} is no git repository; name its directory in \`repository\``);
-  return { gitDir, commonDir, shallow: await exists(join(commonDir, "shallow")) };
+  return { gitDir, commonDir, shallow: await isFile(join(commonDir, "shallow")) };
 }
 
 /** Unpacked bundles by path, size and time: each is unpacked once in a process and left to the system's temp cleaning. */
@@ -180,5 +180,12 @@ async function exists(path: string): Promise<boolean> {
 
 /** The text of a regular file; opening anything else might wait for ever. */
 async function textOf(path: string): Promise<string | undefined> {
-  return (await stat(path).catch(() => undefined))?.isFile() ? (await readFile(path, "utf8")).trim() : undefined;
+  return (await isFile(path)) ? (await readFile(path, "utf8")).trim() : undefined;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
 }

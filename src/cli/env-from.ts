@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Environment } from "../core/config.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
+import { readRegular } from "../files.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** The environment with the variables of the file that `--env-from` names; what is set already stays. */
@@ -27,7 +28,7 @@ const REFUSED = /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|PATH|HOME|XDG_.*|GIT_.*|
 function parseFile(path: string, file: string): Environment {
   if (!existsSync(path)) throw new SkillflowError("usage.invalid", `there is no file ${file}`);
   try {
-    return parseEnv(readFileSync(path, "utf8"));
+    return parseEnv(readRegular(path).toString("utf8"));
   } catch (error) {
     throw new SkillflowError("usage.invalid", `${file} cannot be read: ${messageOf(error)}`);
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EnginePlace, WorkspaceOptions } from "../app/host.ts";
 import { nearFile } from "../app/workspace.ts";
@@ -8,6 +8,7 @@ import { messageOf, SkillflowError } from "../core/errors.ts";
 import { amountOf, countOf, durationOf } from "../core/settings/bounds.ts";
 import type { RunChoices } from "../core/settings/settings.ts";
 import { isObject, parseJson } from "../core/values.ts";
+import { readRegular } from "../files.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** Flags as the program knows them: checked, and typed. */
@@ -135,7 +136,7 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
 
 function readText(path: string, given: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegular(path).toString("utf8");
   } catch (error) {
     throw wrong(`${given} cannot be read: ${messageOf(error)}`);
   }

@@ -1,8 +1,9 @@
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { documentsOf } from "../app/host.ts";
 import { mayBeOfEvent } from "../app/reference.ts";
 import type { Finding } from "../core/diagnostic.ts";
+import { readRegular } from "../files.ts";
 import { plainText } from "../reports/inert.ts";
 import type { Flags, Io, Paint } from "./io.ts";
 
@@ -52,7 +53,7 @@ function linesOf(path: string, folder: string): readonly string[] {
     const isOutside = within.startsWith("..");
     const { size } = lstatSync(path);
     if (size > MOST_BYTES || (!isOutside && realpathSync(path) !== join(realpathSync(folder), within))) return [];
-    return readFileSync(path, "utf8").split(/\r?\n/);
+    return readRegular(path, MOST_BYTES).toString("utf8").split(/\r?\n/);
   } catch {
     return [];
   }

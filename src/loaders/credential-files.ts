@@ -1,7 +1,8 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Secret } from "../core/redact/secret-forms.ts";
+import { readRegular } from "../files.ts";
 
 /** Reads the credentials that a checkout's files hold for git and npm. */
 export function credentialsIn(folder: string, home: string | undefined): readonly Secret[] {
@@ -11,16 +12,11 @@ export function credentialsIn(folder: string, home: string | undefined): readonl
 const MOST_BYTES = 1024 * 1024;
 
 /** Undefined for what is no file of a credible size; it may be anything, in a checkout. */
-function readSmall(path: string): string | undefined {
-  let file: number | undefined;
+export function readSmall(path: string): string | undefined {
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = fstatSync(file);
-    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(file, "utf8") : undefined;
+    return readRegular(path, MOST_BYTES).toString("utf8");
   } catch {
     return undefined; // not there, or not ours to read
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { byPlace, type Diagnostic } from "../core/diagnostic.ts";
 import { PARSED_ONCE } from "../core/document/workflow.ts";
 import { messageOf } from "../core/errors.ts";
 import { checkListenFile } from "../core/listen/check.ts";
 import { type ListenFile, listenFileSchema } from "../core/listen/listen-file.ts";
 import { isObject } from "../core/values.ts";
+import { readRegular } from "../files.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";
 import { parseYaml } from "./text/yaml-text.ts";
@@ -26,7 +26,7 @@ export function loadListenFile(path: string, shownAs: string): LoadedListenFile 
   });
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(readRegular(path));
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
     const hint = isMissing ? nearFile(path, shownAs) : undefined;

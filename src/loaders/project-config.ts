@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
 import { fieldPath } from "../core/diagnostic.ts";
 import { PARSED_ONCE } from "../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
-import { isWithin } from "../files.ts";
+import { isWithin, readRegular } from "../files.ts";
 import { readYaml } from "./text/yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
@@ -82,7 +82,7 @@ function upToRepositoryRoot(from: string): string[] {
 function readConfig(path: string): ProjectConfig {
   let value: unknown;
   try {
-    value = readYaml(readFileSync(path, "utf8")) ?? {};
+    value = readYaml(readRegular(path).toString("utf8")) ?? {};
   } catch (error) {
     throw new SkillflowError("config.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
   }

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { DiagnosticCode } from "../core/diagnostic.ts";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../core/diagnostic.ts";
 import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/document/workflow.ts";
@@ -6,6 +6,7 @@ import { messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
 import { isObject } from "../core/values.ts";
 import { checkWorkflow } from "../core/workflow/check.ts";
+import { readRegular } from "../files.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssue, type Issue } from "./schema-findings.ts";
 import { type Place, parseYaml } from "./text/yaml-text.ts";
@@ -63,7 +64,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
     if (stat.size > MOST_BYTES) {
       return refuse(`${file} has ${(stat.size / 1024 / 1024).toFixed(1)} MB; a workflow may have 5 MB at most`);
     }
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readRegular(path));
     return text.includes("\0") ? refuse(`${file} is a binary file, not a workflow`) : text;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { readWorkflow } from "../app/documents.ts";
@@ -22,6 +22,7 @@ import type { Logger } from "../core/skill.ts";
 import type { JsonObject } from "../core/values.ts";
 import { defined } from "../core/values.ts";
 import { describeInputs } from "../core/workflow/inputs.ts";
+import { readRegular } from "../files.ts";
 import { linkTo } from "./mcp-resources.ts";
 
 /** Workflows as tools: one call is one run, started and recorded as the command line does it. */
@@ -43,7 +44,7 @@ export function findWorkflows({ host, root }: Workspace, named: readonly string[
 function filesOf(directory: string): readonly string[] {
   const names = readdirSync(directory).filter((name) => /\.ya?ml$/.test(name));
   const files = names.sort().map((name) => join(directory, name));
-  return files.filter((file) => /^nodes[ \t]*:/m.test(readFileSync(file, "utf8")));
+  return files.filter((file) => statSync(file).isFile() && /^nodes[ \t]*:/m.test(readRegular(file).toString("utf8")));
 }
 
 /** A workflow that can be run, and its file as it was found. */

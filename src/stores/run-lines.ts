@@ -3,7 +3,7 @@ import { SkillflowError } from "../core/errors.ts";
 import type { RunRecord } from "../core/event/record.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../core/ports.ts";
 import { isObject } from "../core/values.ts";
-import { openPlainNow } from "../files.ts";
+import { openPlainNow, readRegular } from "../files.ts";
 import { type CheckedRecord, checkRecord } from "./record-check.ts";
 import { storeError } from "./store-error.ts";
 
@@ -74,7 +74,7 @@ export function readLine<Value>(
 
 export function readBytes(file: number | string, path: string): Buffer {
   try {
-    return readFileSync(file);
+    return typeof file === "number" ? readFileSync(file) : readRegular(file);
   } catch (error) {
     throw storeError(error, `${path} cannot be read`);
   }

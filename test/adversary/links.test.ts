@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileBlobs } from "../../src/stores/blobs.ts";
 import { blobsOfRun, fileStore } from "../../src/stores/file.ts";
@@ -211,4 +211,44 @@ it("prune leaves the runs behind a link of the checkout alone, and says so", asy
   expect(ended).toMatchObject({ code: 4, stdout: "" });
   expect(ended.stderr).toContain("a link that leads out of");
   expect(readdirSync(elsewhere)).toEqual(["r.jsonl"]);
+});
+
+describe("a pipe or a device in the place of a file", () => {
+  const SCRIPT = ["--model", "script:script.json"];
+  const through = ["timeout", "-s", "KILL", "50"];
+
+  it.each<[place: string, argv: readonly string[], code: number]>([
+    ["flow.yml", ["validate", "flow.yml"], 2],
+    ["alert.json", ["run", "flow.yml", ...SCRIPT, "--input", "@alert.json"], 2],
+    ["values", ["run", "flow.yml", ...SCRIPT, "--env-from", "values"], 2],
+    ["r.jsonl", ["run", "flow.yml", "--model", "replay:r.jsonl"], 4],
+    ["r.jsonl", ["replay", "r.jsonl"], 4],
+    ["listen.yml", ["listen"], 2],
+    ["api.json", ["skills", "new", "pager", "--from", "openapi", "api.json"], 2],
+    [".git/config", ["init"], 0],
+    ["other.yml", ["mcp", "."], 0],
+    [".skillflow/skills/a/skill.ts", ["skills", "list"], 0],
+    [".skillflow/skills/a/SKILL.md", ["skills", "list"], 0],
+    [".npmrc", ["run", "flow.yml", ...SCRIPT], 0],
+  ])("%s is not waited for: %s", async (place, argv, code) => {
+    for (const put of [
+      (file: string) => spawnSync("mkfifo", [file]),
+      (file: string) => symlinkSync("/dev/zero", file),
+    ]) {
+      const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
+      const file = join(cwd, place);
+      mkdirSync(dirname(file), { recursive: true });
+      rmSync(file, { force: true });
+      put(file);
+      expect(await runProgram(argv, { cwd, through })).toMatchObject({ code, signal: null });
+    }
+  });
+
+  it("is read where the shell hands it over", async () => {
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
+    const shell = ["bash", "-c", 'exec "$@" --input @<(echo "{\\"service\\": \\"checkout\\"}")', "bash"];
+    const run = ["run", "flow.yml", ...SCRIPT, "--run-id", "r"];
+    expect(await runProgram(run, { cwd, through: shell })).toMatchObject({ code: 0 });
+    expect(readFileSync(join(cwd, ".skillflow/runs/r.jsonl"), "utf8")).toContain('"service":"checkout"');
+  });
 });

@@ -30,7 +30,7 @@ export function convertCsv(name: string): Convert {
     *push(text) {
       rest += text;
       // No record ends without a line's end: a long line is not gone through again with each of its pieces.
-      if (/[\r\n]/.test(text) || rest.length >= MOST_RECORD) yield* read(false);
+      if (text.includes("\n") || rest.length >= MOST_LINE) yield* read(false);
     },
     *end() {
       yield* read(true);
@@ -38,8 +38,11 @@ export function convertCsv(name: string): Convert {
   };
 }
 
-/** A quoted cell that does not end within this is not a quoted cell, and a longer line is more than one. */
+/** A quoted cell that does not end within this is not a quoted cell. */
 const MOST_RECORD = 1024 * 1024;
+/** What is longer, or has more cells, is taken for more than one line. */
+const MOST_LINE = 24 * MOST_RECORD;
+const MOST_CELLS = 200_000;
 
 interface CsvRecord {
   readonly cells: readonly string[];
@@ -67,10 +70,11 @@ function recordAt(text: string, from: number, delimiter: string, ended: boolean)
       const mayCome = !ended && text.length - from < MOST_RECORD;
       if (mayCome && (close < 0 || after === undefined)) return undefined;
     }
+    if (cells.length === MOST_CELLS) return { cells, end: at };
     if (lineEnd < at) {
       lineEnd = text.indexOf("\n", at);
       if (lineEnd < 0) {
-        if (!ended && text.length - from < MOST_RECORD) return undefined;
+        if (!ended && text.length - from < MOST_LINE) return undefined;
         lineEnd = text.length;
       }
     }

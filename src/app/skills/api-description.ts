@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import { type ApiDescription, describeApi } from "../../core/openapi/description.ts";
 import { parseJson } from "../../core/values.ts";
+import { readRegular } from "../../files.ts";
 import { parseYaml } from "../../loaders/text/yaml-text.ts";
 
 /** The largest that are published have about 12 MB. */
@@ -28,7 +29,7 @@ function readDocument(path: string, shown: string): unknown {
 function readText(path: string, shown: string): string {
   try {
     const { size } = statSync(path);
-    if (size <= LARGEST) return readFileSync(path, "utf8");
+    if (size <= LARGEST) return readRegular(path).toString("utf8");
   } catch (error) {
     throw new SkillflowError("usage.invalid", `${shown} cannot be read: ${messageOf(error)}`);
   }

@@ -1,17 +1,9 @@
 import { createHash } from "node:crypto";
-import {
-  type BigIntStats,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from "node:fs";
+import { type BigIntStats, existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isWithin } from "../../files.ts";
+import { isWithin, readRegular } from "../../files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
 
 /** Everything that would run of a skill or a server: what trust is bound to, and what is shown to its code (trust 6). */
@@ -177,7 +169,7 @@ function stampOf({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): strin
 /** What cannot be read cannot run either. */
 function contentOf(file: string): Buffer {
   try {
-    return readFileSync(file);
+    return readRegular(file);
   } catch (error) {
     return Buffer.from((error as NodeJS.ErrnoException).code ?? "unreadable");
   }

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../../app/host.ts";
 import { allSkills, type SkillState, skillStates } from "../../../app/skills/states.ts";
 import type { Environment } from "../../../core/config.ts";
+import { readSmall } from "../../../loaders/credential-files.ts";
 import { plainLine } from "../../../reports/inert.ts";
 
 /** What is at hand in a project: nothing is asked of anybody, and nothing run. */
@@ -77,8 +78,7 @@ function variablesOf(config: Config): Variable[] {
 /** Host and path alone: an address may hold a token. */
 function remoteOf(root: string): string | undefined {
   const file = join(root, ".git", "config");
-  if (!existsSync(file)) return undefined;
-  const section = /^[ \t]*\[remote "origin"\][ \t]*\r?\n([^[]*)/m.exec(readFileSync(file, "utf8"))?.[1] ?? "";
+  const section = /^[ \t]*\[remote "origin"\][ \t]*\r?\n([^[]*)/m.exec(readSmall(file) ?? "")?.[1] ?? "";
   const url = /^[ \t]*url[ \t]*=[ \t]*(\S+)/m.exec(section)?.[1] ?? "";
   const [, host, path] =
     /^(?:\w+:\/\/)?(?:[^@/\s]*@)?([\w.-]+)(?::\d+)?[:/]+([\w.-][\w./-]*?)(?:\.git)?\/?$/.exec(url) ?? [];

@@ -1,6 +1,7 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { messageOf } from "../../../core/errors.ts";
+import { readSmall } from "../../credential-files.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { Discovery, SkillLevel } from "../../folder/level.ts";
@@ -79,12 +80,9 @@ function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined): Loade
   };
 }
 
-const MOST_BYTES = 1024 * 1024;
-
 /** The id that the code says plainly, else the document's, else the name of the file, folder or package. */
 function idOf({ entry, name }: ModulePlace, document: SkillDocument | undefined): string {
-  const source = statSync(entry).size > MOST_BYTES ? "" : readFileSync(entry, "utf8");
-  return readModuleId(source) ?? document?.id ?? name;
+  return readModuleId(readSmall(entry) ?? "") ?? document?.id ?? name;
 }
 
 /** A folder's code is inside of it when it runs, as it was when it was read. */

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { messageOf } from "../../../core/errors.ts";
 import { isObject, nearest } from "../../../core/values.ts";
-import { isWithin } from "../../../files.ts";
+import { isWithin, readRegular } from "../../../files.ts";
 
 /** Where the code of a plug-in is. */
 export interface ModulePlace {
@@ -110,7 +110,7 @@ function bareName(name: string): string {
 function packageEntry(directory: string): string | undefined {
   const file = join(directory, "package.json");
   if (!existsSync(file)) return undefined;
-  const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
+  const manifest: unknown = JSON.parse(readRegular(file).toString("utf8"));
   if (!isObject(manifest)) return undefined;
   const exported = isObject(manifest.exports) && "." in manifest.exports ? manifest.exports["."] : manifest.exports;
   const main = exportedFile(exported) ?? (typeof manifest.main === "string" ? manifest.main : undefined);
