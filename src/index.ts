@@ -57,6 +57,8 @@ export {
   type Patience,
   patiently,
   plainMarkerOf,
+  type Requests,
+  requestsOf,
   resultSchema,
   retryAfter,
   type Shape,
@@ -64,7 +66,6 @@ export {
   untoldPause,
   withoutMarkers,
 } from "./skill-http.ts";
-export { type Requests, requestsOf } from "./skill-requests.ts";
 export {
   type Ask,
   type Asking,

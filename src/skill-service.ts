@@ -3,8 +3,7 @@ import { messageOf, refusalOf, SkillflowError } from "./core/errors.ts";
 import { createRedactor } from "./core/redact/redact.ts";
 import type { ToolContext } from "./core/skill.ts";
 import type { Json } from "./core/values.ts";
-import { clip, patiently, retryAfter, trim, untoldPause } from "./skill-http.ts";
-import { requestsOf } from "./skill-requests.ts";
+import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./skill-http.ts";
 
 /** A service that a skill asks over HTTP: what it is, how it is reached, and by what it lets in. */
 export interface Service {

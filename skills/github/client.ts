@@ -1,6 +1,6 @@
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
 import { type Json, requestsOf, type ToolContext, trim } from "skillflow";
-import { explain, isHttpFailure } from "./failure.ts";
+import { explain, isHttpFailure, limitedFor } from "./failure.ts";
 import { patiently } from "./patience.ts";
 
 type Rest = Octokit["rest"];
@@ -29,8 +29,8 @@ export async function inRepository(
   context: ToolContext,
   work: (github: RepositoryClient) => Promise<unknown>,
 ): Promise<Json> {
-  const at = parseRepository(input.repository ?? context.config["GITHUB_REPOSITORY"]);
   return withGitHub(context, async (rest) => {
+    const at = parseRepository(input.repository ?? context.config["GITHUB_REPOSITORY"]);
     try {
       return await work({ rest, at });
     } catch (error) {
@@ -89,7 +89,10 @@ async function openOctokit(context: ToolContext): Promise<Octokit> {
   octokit.hook.wrap("request", (request, options) =>
     patiently({ method: options.method, signal }, () =>
       requestsOf(context).send(options.method === "GET" ? "read" : "write", async () => {
-        const response = await request(options);
+        const response = await Promise.resolve(request(options)).catch((error: unknown) => {
+          const isLimit = isHttpFailure(error) && limitedFor(error) !== undefined;
+          throw isLimit ? Object.assign(error, { acted: "no", passing: true }) : error;
+        });
         if (typeof response.data === "string") throw new Error(NOT_JSON);
         return response;
       }),

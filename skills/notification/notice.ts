@@ -1,3 +1,4 @@
+import { NothingDone } from "skillflow";
 import * as z from "zod";
 import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
 
@@ -68,5 +69,5 @@ export function bodyText({ text, fields, link }: Notice): string {
 
 function visible(what: string, text: string): string {
   if (text) return text;
-  throw new Error(`The ${what} holds nothing that can be shown: write some text.`);
+  throw new NothingDone(`The ${what} holds nothing that can be shown: write some text.`);
 }

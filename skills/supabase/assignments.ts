@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, jsonSize } from "skillflow";
+import { type Json, type JsonObject, jsonSize, NothingDone } from "skillflow";
 import * as z from "zod";
 import { parseName } from "./columns.ts";
 
@@ -12,8 +12,8 @@ export function rowOf(given: z.infer<typeof row>): JsonObject {
   const cells = Object.entries(given).map(([name, value]) => [parseName(name), value as Json] as const);
   const names = cells.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`"${twice}" is given twice.`);
-  if (cells.length > MOST_CELLS) throw new Error(`A row has at most ${MOST_CELLS} cells here.`);
+  if (twice !== undefined) throw new NothingDone(`"${twice}" is given twice.`);
+  if (cells.length > MOST_CELLS) throw new NothingDone(`A row has at most ${MOST_CELLS} cells here.`);
   return Object.fromEntries(cells);
 }
 
@@ -23,5 +23,5 @@ const LARGEST_BODY = 200_000;
 /** What is too much for one request is refused before anything is sent. */
 export function bounded<Body extends Json>(body: Body): Body {
   if (jsonSize(body) <= LARGEST_BODY) return body;
-  throw new Error(`This is more than ${LARGEST_BODY} bytes: write less at a time. Nothing was changed.`);
+  throw new NothingDone(`This is more than ${LARGEST_BODY} bytes: write less at a time. Nothing was changed.`);
 }

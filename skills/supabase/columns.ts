@@ -1,3 +1,4 @@
+import { NothingDone } from "skillflow";
 /**
  * What a model may write to name columns: `id, when:created_at, payload->error->>code, "odd name", total::text`. It is
  * read strictly and written anew with every name quoted, so nothing in it can name another table: PostgREST's embeds
@@ -24,7 +25,7 @@ const CASTS = ["text", "integer", "bigint", "numeric", "boolean", "date", "times
 
 export function parseSelect(text: string): readonly Selected[] {
   const items = splitAtCommas(tokensOf(text));
-  if (items.length > MOST_COLUMNS) throw new Error(`Select at most ${MOST_COLUMNS} columns; * means all.`);
+  if (items.length > MOST_COLUMNS) throw new NothingDone(`Select at most ${MOST_COLUMNS} columns; * means all.`);
   return items.map((tokens) => itemOf(tokens, text));
 }
 
@@ -45,7 +46,8 @@ export function parseColumn(text: string): Column {
 /** The name of a column as a whole: the only kind that can be written. */
 export function parseName(text: string): string {
   const { name, path } = parseColumn(text);
-  if (path.length > 0) throw new Error(`"${text}" is a path into a column: here the column's own name is wanted.`);
+  if (path.length > 0)
+    throw new NothingDone(`"${text}" is a path into a column: here the column's own name is wanted.`);
   return name;
 }
 
@@ -98,7 +100,7 @@ function itemOf(tokens: readonly Token[], text: string): Selected {
   const rest = isAliased ? tokens.slice(2) : tokens;
   const isCast = isSign(rest.at(-2), "::");
   const cast = rest.at(-1)?.text ?? "";
-  if (isCast && !CASTS.includes(cast)) throw new Error(`"${cast}" is no cast: use ${CASTS.join(", ")}.`);
+  if (isCast && !CASTS.includes(cast)) throw new NothingDone(`"${cast}" is no cast: use ${CASTS.join(", ")}.`);
   return {
     all: false,
     column: columnOf(isCast ? rest.slice(0, -2) : rest, text),

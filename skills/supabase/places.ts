@@ -1,4 +1,4 @@
-import type { ToolContext } from "skillflow";
+import { NothingDone, type ToolContext } from "skillflow";
 import * as z from "zod";
 
 /** A table, view or function in its schema. */
@@ -22,7 +22,9 @@ export const schemaName = z.string().max(63).regex(NAME).optional().describe("El
 export function readable(text: string, context: ToolContext): Place {
   const place = placeOf(text, context);
   if (isReadable(place, context)) return place;
-  throw new Error(`${nameOf(place, context)} is not in SUPABASE_TABLES: ${namesOf(tablesOf(context) ?? [], context)}`);
+  throw new NothingDone(
+    `${nameOf(place, context)} is not in SUPABASE_TABLES: ${namesOf(tablesOf(context) ?? [], context)}`,
+  );
 }
 
 /** The table, if it may be changed: only what is listed. */
@@ -30,7 +32,7 @@ export function writable(text: string, context: ToolContext): Place {
   const place = placeOf(text, context);
   if (isWritable(place, context)) return place;
   const listed = tablesOf(context);
-  throw new Error(
+  throw new NothingDone(
     listed
       ? `${nameOf(place, context)} is not in SUPABASE_TABLES: ${namesOf(listed, context)}`
       : `${nameOf(place, context)} can only be read: SUPABASE_TABLES is not set, and only tables that it lists may be changed.`,
@@ -42,7 +44,7 @@ export function callable(text: string, context: ToolContext): Place {
   const place = placeOf(text, context);
   const listed = functionsOf(context);
   if (includes(listed, place)) return place;
-  throw new Error(
+  throw new NothingDone(
     listed.length === 0
       ? "No function may be called: SUPABASE_FUNCTIONS is not set."
       : `${nameOf(place, context)} is not in SUPABASE_FUNCTIONS: ${namesOf(listed, context)}`,
@@ -70,7 +72,7 @@ export function nameOf({ schema, name }: Place, context: ToolContext): string {
 export function defaultSchema({ config }: ToolContext): string {
   const schema = config["SUPABASE_SCHEMA"]?.trim() || "public";
   if (NAME.test(schema)) return schema;
-  throw new Error(`SUPABASE_SCHEMA "${schema.slice(0, 63)}" is not the name of a schema.`);
+  throw new NothingDone(`SUPABASE_SCHEMA "${schema.slice(0, 63)}" is not the name of a schema.`);
 }
 
 /** Names like this one, the likest first. */
@@ -93,7 +95,7 @@ function pairsOf(name: string): readonly string[] {
 }
 
 function placeOf(text: string, context: ToolContext): Place {
-  if (!PLACE.test(text)) throw new Error(`"${text.slice(0, 127)}" is not a name: write name or schema.name.`);
+  if (!PLACE.test(text)) throw new NothingDone(`"${text.slice(0, 127)}" is not a name: write name or schema.name.`);
   const [first = "", second] = text.split(".");
   return second === undefined ? { schema: defaultSchema(context), name: first } : { schema: first, name: second };
 }
@@ -112,7 +114,7 @@ function listOf(field: "SUPABASE_TABLES" | "SUPABASE_FUNCTIONS", context: ToolCo
   if (!text) return undefined;
   return text.split(",").map((part) => {
     const entry = part.trim();
-    if (!PLACE.test(entry)) throw new Error(`${field}: "${entry.slice(0, 127)}" is not a name or schema.name.`);
+    if (!PLACE.test(entry)) throw new NothingDone(`${field}: "${entry.slice(0, 127)}" is not a name or schema.name.`);
     return placeOf(entry, context);
   });
 }

@@ -1,4 +1,4 @@
-import { defineTool, type Json, resultSchema } from "skillflow";
+import { defineTool, type Json, NothingDone, resultSchema } from "skillflow";
 import * as z from "zod";
 import { bounded, row, rowOf } from "./assignments.ts";
 import { type Answer, onTable, type Supabase } from "./client.ts";
@@ -115,13 +115,13 @@ const NONE = "No row meets the conditions: nothing was changed.";
 
 function filled<Row extends object>(row: Row): Row {
   if (Object.keys(row).length > 0) return row;
-  throw new Error("Name at least one column with its value. Nothing was changed.");
+  throw new NothingDone("Name at least one column with its value. Nothing was changed.");
 }
 
 function selectiveFilter(conditions: readonly Condition[]): string {
   requireSelective(conditions);
   const filter = renderFilter(conditions);
-  if (filter === undefined) throw new Error("Name the rows: there are no conditions.");
+  if (filter === undefined) throw new NothingDone("Name the rows: there are no conditions.");
   return filter;
 }
 

@@ -102,6 +102,7 @@ const NEVER_BEGUN: ReadonlySet<string> = new Set<CallCode>([
   "calls.full",
   "offline.refused",
   "sandbox.missing",
+  "sandbox.failed",
 ]);
 
 /** What a code alone says about a failed write: the only source in records that do not hold `acted`. */
@@ -171,6 +172,11 @@ export class NothingDone extends Error {
     super(message);
     this.passing = passing;
   }
+}
+
+/** The error of a handler elsewhere, such as in a script, by what it says of itself as JSON. */
+export function reportedError(message: string, acted: unknown): Error {
+  return acted === "no" ? new NothingDone(message) : new Error(message);
 }
 
 /** Of what was thrown while a call was carried out: what says nothing else is the tool's own failure. */

@@ -123,7 +123,10 @@ export interface Tool extends Omit<ToolReach, "audience"> {
   readonly effect: Effect;
   /** May be repeated by the executor after an unclear failure. */
   readonly idempotent?: boolean;
-  /** Or what tells it of one call, right before it: what that cannot tell is public. */
+  /**
+   * Or a function that returns it for one call, right before it. If it throws, the call counts as public, and fails
+   * instead of being held for review if the error is a `NothingDone` that would come again.
+   */
   readonly audience?: Audience | ((input: never, context: ToolContext) => Audience | Promise<Audience>);
   /** Answers otherwise from one moment to the next: the same call again in a visit is carried out again (D66). */
   readonly live?: boolean;
@@ -177,14 +180,15 @@ export function callHandler({ handler }: Pick<Tool, "handler">, input: Json, con
   return handler(input as never, context);
 }
 
-/** Who reads what this call writes; what cannot be told is public. */
-export function audienceOf({ audience = "team" }: Pick<Tool, "audience">, input: Json, context: ToolContext) {
+/** Returns who reads what this call writes. Throws why that is not known. */
+export function audienceOf(
+  { audience = "team" }: Pick<Tool, "audience">,
+  input: Json,
+  context: ToolContext,
+): Promise<Audience> {
   if (typeof audience !== "function") return Promise.resolve(audience);
   const asked = Promise.resolve().then(() => audience(input as never, context));
-  return asked.then(
-    (told): Audience => (told === "team" ? "team" : "public"),
-    (): Audience => "public",
-  );
+  return asked.then((told) => (told === "team" ? "team" : "public"));
 }
 
 /** A tool as its author may write it: with JSON Schema, or with a zod schema from which the handler's input is inferred. */

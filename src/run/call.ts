@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Blobs } from "../core/blobs.ts";
-import { callCodeOf, messageOf, SkillflowError } from "../core/errors.ts";
+import { callCodeOf, messageOf, refusalOf, SkillflowError } from "../core/errors.ts";
 import { isImage, isImageKind } from "../core/image.ts";
 import { blobsIn } from "../core/own/blob.ts";
 import type { Call } from "../core/own/call.ts";
@@ -85,8 +85,11 @@ function sharedParts({ blobs, redactor, loggerFor }: CallOptions) {
 /** Asking may take so long. */
 const MOST_REACH_MS = 10_000;
 
-/** Who would read what a call writes; where nobody can tell in time, all the world. */
-export type AskReach = (call: Call, stopping: Stopping) => Promise<Audience>;
+/**
+ * Returns who would read what a call writes: the public, if that cannot be determined in time. Returns a failure if the
+ * service refuses to say, as it would refuse the write.
+ */
+export type AskReach = (call: Call, stopping: Stopping) => Promise<Audience | Failure>;
 
 export function createReach(options: CallOptions): AskReach {
   const means = { ...options, shared: sharedParts(options) };
@@ -97,8 +100,9 @@ export function createReach(options: CallOptions): AskReach {
     const ask = async () => audienceOf(handler.tool, copyJson(call.input), contextOf(means, handler, call, ending));
     try {
       return await ending.orFailure(suspected(ending, ask));
-    } catch {
-      return "public";
+    } catch (error) {
+      const isRefused = ending.failure() === undefined && refusalOf(error) === "lasting";
+      return isRefused ? clean(options, failureOf(call.tool, error)) : "public";
     } finally {
       ending.close();
     }
@@ -227,14 +231,7 @@ const MOST_LOG = 10_000;
  * over all that was said.
  */
 async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Outcome): Promise<Outcome> {
-  if ("error" in outcome) {
-    const error = redactor.text(outcome.error);
-    return {
-      ...outcome,
-      error: cutText(error, MOST_ERROR),
-      ...defined("redactions", countDotenvMarks(outcome.error, error)),
-    };
-  }
+  if ("error" in outcome) return clean({ redactor }, outcome);
   const redacted = redactor.value(outcome.output);
   const counted = defined("redactions", countDotenvMarks(outcome.output, redacted));
   const output = isLarge(redacted, mostResult) ? await holdLarge(redacted, blobs, mostResult) : redacted;
@@ -245,6 +242,12 @@ async function settle({ redactor, blobs, mostResult }: CallOptions, outcome: Out
   const named = await Promise.all([...ids].map((id) => blobs.info(id)));
   const known = named.filter((info) => info !== undefined);
   return known.length === 0 ? { output, ...counted } : { output, blobs: known, ...counted };
+}
+
+function clean({ redactor }: Pick<CallOptions, "redactor">, failure: Failure): Failure {
+  const error = redactor.text(failure.error);
+  const counted = defined("redactions", countDotenvMarks(failure.error, error));
+  return { ...failure, error: cutText(error, MOST_ERROR), ...counted };
 }
 
 function cleanLogger(logger: Logger, redactor: Redactor): Logger {

@@ -255,8 +255,10 @@ async function performAsk(
 }
 
 async function performReach(run: Drive, { node, call }: Extract<SingleStep, { kind: "reach" }>): Promise<EventBody> {
-  const audience = (await run.askReach?.(call, run.interrupted)) ?? "public";
-  return { type: "tool:audience", node, audience, id: call.key };
+  const told = (await run.askReach?.(call, run.interrupted)) ?? "public";
+  const event = { type: "tool:audience", node, id: call.key } as const;
+  if (typeof told === "string") return { ...event, audience: told };
+  return { ...event, audience: "public", error: told.error, code: told.code };
 }
 
 /** What is not there any more counts as not said: the result itself still counts. */

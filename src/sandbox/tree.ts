@@ -303,6 +303,7 @@ async function killAll(host: SandboxHost, tree: ProcessTree): Promise<void> {
     await pause(Math.min(1 + round, 50));
   }
   throw new SkillflowError("sandbox.failed", `processes of a foreign program cannot be ended: ${tree.vital()}`, {
+    acted: "unknown",
     hint: "end them by hand: they became another user's, or wait for a disk or network share that does not answer",
   });
 }

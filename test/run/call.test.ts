@@ -4,7 +4,7 @@ import { createRedactor } from "../../src/core/redact/redact.ts";
 import type { Outcome, Tool, ToolContext, ToolDescriptor } from "../../src/core/skill.ts";
 import { type CallOptions, createCall } from "../../src/run/call.ts";
 import { MOST_RESULT } from "../../src/run/large.ts";
-import { requestsOf } from "../../src/skill-requests.ts";
+import { requestsOf } from "../../src/skill-http.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { toolContext } from "../../src/testing.ts";
 import { toolOf } from "../harness.ts";

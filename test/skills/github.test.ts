@@ -1,4 +1,4 @@
-import { type JsonObject, markerOf, type ToolContext } from "skillflow";
+import { type JsonObject, markerOf, refusalOf, type ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import github from "../../skills/github/skill.ts";
@@ -653,16 +653,26 @@ describe("who reads what github's tools write", () => {
     ["GitHub says so", { body: { private: false } }],
     ["GitHub does not say", { body: {} }],
     ["GitHub says something else", { body: { private: "true" } }],
-    ["GitHub hides the repository", { status: 404, body: { message: "Not Found" } }],
-    ["GitHub refuses the token", { status: 401, body: { message: "Bad credentials" } }],
   ] as const)("is the public where %s", async (_, answer) => {
     expect(await asking(answer)).toBe("public");
   });
 
-  it("is the public where no repository is named", async () => {
+  it.each([
+    ["GitHub hides the repository", { status: 404, body: { message: "Not Found" } }, "lasting"],
+    ["GitHub refuses the token", { status: 401, body: { message: "Bad credentials" } }, "lasting"],
+    ["the rate limit is used up", { status: 403, body: {}, headers: { "retry-after": "3600" } }, "passing"],
+  ] as const)("is unknown, and refused as the write would be, if %s", async (_, answer, refusal) => {
+    expect(refusalOf(await failureOf(() => asking(answer)))).toBe(refusal);
+  });
+
+  it("is unknown if no repository is named, or its name is not one", async () => {
     const context = await start();
     const unset = { ...context, config: { ...context.config, GITHUB_REPOSITORY: "" } };
-    expect(await audienceOf(find((await buildSkill()).tools, "create_issue"), { title: "a" }, unset)).toBe("public");
+    const tool = find((await buildSkill()).tools, "create_issue");
+    const inputs: readonly JsonObject[] = [{ title: "a" }, { title: "a", repository: "no/such/name" }];
+    for (const input of inputs)
+      expect(refusalOf(await failureOf(() => audienceOf(tool, input, unset)))).toBe("lasting");
+    expect(service.operations).toEqual([]);
   });
 });
 

@@ -1,10 +1,10 @@
-import type { Json, JsonObject, ToolContext } from "skillflow";
+import { type Json, type JsonObject, refusalOf, type ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import gitlab from "../../skills/gitlab/skill.ts";
 import { audienceOf } from "../../src/core/skill.ts";
 import { describeFaults } from "../contracts/faults.ts";
-import { callTool, describeSkill, fits } from "../contracts/skill.ts";
+import { callTool, describeSkill, failureOf, fits } from "../contracts/skill.ts";
 import { flood, ISSUE, PROJECT, startGitLab, TOKEN } from "../services/gitlab.ts";
 import { forwarding, type RestService, type Script } from "../services/rest.ts";
 
@@ -83,7 +83,7 @@ describe("every gitlab tool, against the published contract", () => {
     await expect(gitlab.probe?.(others)).rejects.toThrow(/Not found in GitLab .*Check GITLAB_PROJECT/);
   });
 
-  it("takes what it writes to a public project for public, and what it cannot tell too", async () => {
+  it("takes what it writes to a public project for public, and reports a refusal", async () => {
     const tool = gitlab.tools.find(({ name }) => name === "add_comment");
     const told = async (visibility: string) => {
       await service?.close();
@@ -91,7 +91,11 @@ describe("every gitlab tool, against the published contract", () => {
       return audienceOf(tool as never, {}, context);
     };
     expect([await told("private"), await told("internal"), await told("public")]).toEqual(["team", "team", "public"]);
-    expect(await audienceOf(tool as never, {}, await start(() => ({ status: 403, body: {} })))).toBe("public");
+    await service?.close();
+    const refused = failureOf(async () =>
+      audienceOf(tool as never, {}, await start(() => ({ status: 403, body: {} }))),
+    );
+    expect(refusalOf(await refused)).toBe("lasting");
   });
 });
 

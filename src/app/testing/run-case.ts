@@ -13,7 +13,7 @@ import { findFixture } from "../../core/testing/fixtures.ts";
 import { outcomeOf } from "../../core/testing/outcome.ts";
 import type { TestCase, TestFile } from "../../core/testing/test-file.ts";
 import { defined } from "../../core/values.ts";
-import type { Recall } from "../../run/recall.ts";
+import { bodyOf, type Recall } from "../../run/recall.ts";
 import type { Workspace } from "../host.ts";
 import type { Serving } from "../models.ts";
 import { type FinishedRun, resumeRun, startRun, type Watch } from "../runs/drive.ts";
@@ -223,8 +223,8 @@ function recallOf({ fixtures, isLive }: Props, { redactor }: PreparedRun, past: 
   const bodies = (step: SingleStep): readonly Entry[] | undefined => {
     if (step.kind === "reach" && !isLive) {
       const known = past.find((event) => event.type === "tool:audience" && event.id === step.call.key);
-      const audience = known?.type === "tool:audience" ? known.audience : "public";
-      return [{ type: "tool:audience", node: step.node, audience, id: step.call.key }];
+      const told = known?.type === "tool:audience" ? bodyOf(known) : { audience: "public" as const };
+      return [{ ...told, type: "tool:audience", node: step.node, id: step.call.key }];
     }
     if (step.kind !== "decide" || !step.bodies.some((body) => body.type === "tool:result" && body.planned))
       return undefined;

@@ -7,7 +7,7 @@ import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } fr
 import { followPath } from "../path.ts";
 import { forPublic } from "../plan/public-text.ts";
 import { admitReferences, referencesIn } from "../plan/reference.ts";
-import { type Audience, readsPrivate, type ToolDescriptor } from "../skill.ts";
+import { type Audience, type Failure, readsPrivate, type ToolDescriptor } from "../skill.ts";
 import { deepEqual, defined, type Json, type JsonSchema } from "../values.ts";
 import { bringsText } from "../workflow/inputs.ts";
 import { isReadIn, offersIn, type Reader, readingsOf } from "./inner/reading.ts";
@@ -39,6 +39,14 @@ export function needsAudience(scene: Scene, tool: ToolDescriptor): boolean {
 function takesPrivateText(scene: Scene, call: PendingCall, tool: ToolDescriptor): boolean {
   if (scene.state.run.settings.allow_public || audienceOf(call, tool) !== "public") return false;
   return isPrivate(scene);
+}
+
+/**
+ * Returns why a call fails instead of being held for review: its service refuses it already. A plan is made all the same,
+ * as it may be applied with another key.
+ */
+export function refusalOf(scene: Scene, { refusal }: PendingCall): Failure | undefined {
+  return writesHere(scene) === "plan" ? undefined : refusal;
 }
 
 function audienceOf({ audience }: PendingCall, tool: ToolDescriptor): Audience {

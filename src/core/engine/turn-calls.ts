@@ -8,7 +8,15 @@ import { type Failure, type Outcome, refusedCall, type ToolDescriptor } from "..
 import { checkedAs, deepEqual, defined, type Json } from "../values.ts";
 import { leaveFailed } from "./leave.ts";
 import type { PendingCall, Visit } from "./past/visit.ts";
-import { admitsReferences, holdOf, memoryOf, needsAudience, planCall, referenceProblem } from "./planning.ts";
+import {
+  admitsReferences,
+  holdOf,
+  memoryOf,
+  needsAudience,
+  planCall,
+  referenceProblem,
+  refusalOf,
+} from "./planning.ts";
 import type { ToolSet } from "./program.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 import type { SingleStep } from "./step.ts";
@@ -188,6 +196,8 @@ function rejectionAt(scene: Scene, call: PendingCall, tool: ToolDescriptor | und
   if (!tool || call.broken || !holdOf(scene, call, tool)) return rejection(call, tool, tools);
   const error = referenceProblem(scene.state, call.input);
   if (error !== undefined) return refusedCall(error, "input.invalid");
+  const refusal = refusalOf(scene, call);
+  if (refusal) return refusal;
   return rejection(call, admitsReferences(tool, call.input), tools);
 }
 

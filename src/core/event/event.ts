@@ -200,6 +200,8 @@ const bodies = lazy(
         type: z.literal("tool:audience"),
         node: z.string(),
         audience: z.enum(AUDIENCES).describe("who would read what the call writes"),
+        error: z.string().optional().describe("why the service refused to say, as it would refuse the write"),
+        code: z.enum(CALL_CODES).optional(),
         id: z.string().describe("the call's step key"),
       }),
       z.object({

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Blobs } from "../../core/blobs.ts";
-import { type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
+import { type Acted, type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
 import { isBlobKind } from "../../core/own/blob.ts";
 import {
   codeOfEnding,
@@ -81,6 +81,8 @@ export interface RunError {
   readonly type: string;
   readonly message: string;
   readonly code: CallCode;
+  /** Whether the code may have acted outside of its workspace; absent, its code decides. */
+  readonly acted?: Acted;
   /** Nothing ran: there is no sandbox, or no program. */
   readonly notStarted?: true;
 }
@@ -178,7 +180,7 @@ async function runIn(place: PackagePlace, run: RunParts, program: Program): Prom
   } catch (error) {
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
     const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
-    const told = { type: "SandboxError", message, code: callCodeOf(error), notStarted: true } as const;
+    const told = { type: "SandboxError", message, code: callCodeOf(error), acted: "no", notStarted: true } as const;
     return { status: "failed", output: null, logs: "", error: told };
   }
 }
@@ -300,7 +302,8 @@ function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): 
   }
   const { error } = answer;
   if (isObject(error)) {
-    return failed(String(error.type), withRefusals(String(error.message), result.stderr), { logs });
+    const acted = error.acted === "no" ? ({ acted: "no" } as const) : {};
+    return failed(String(error.type), withRefusals(String(error.message), result.stderr), { logs, ...acted });
   }
   return { status: "completed", output: (answer.output ?? null) as Json, logs, made: [] };
 }
@@ -322,8 +325,9 @@ const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>>
 interface Failing {
   readonly logs?: string;
   readonly code?: CallCode;
+  readonly acted?: Acted;
 }
 
-function failed(type: string, message: string, { logs = "", code = "tool.failed" }: Failing = {}): RunOutcome {
-  return { status: "failed", output: null, logs, error: { type, message, code } };
+function failed(type: string, message: string, { logs = "", code = "tool.failed", ...rest }: Failing = {}): RunOutcome {
+  return { status: "failed", output: null, logs, error: { type, message, code, ...rest } };
 }

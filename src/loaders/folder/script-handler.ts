@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { actedOf, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/errors.ts";
 import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/values.ts";
@@ -73,7 +73,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     return resultOf(result, script.file, mark);
   } catch (error) {
     const isReadOnly = !host.writable && (error as NodeJS.ErrnoException).code === "EROFS";
-    throw isReadOnly ? new Error(`${messageOf(error)} (${WHERE})`) : error;
+    throw isReadOnly ? reportedError(`${messageOf(error)} (${WHERE})`, actedOf(error)) : error;
   }
 }
 
@@ -187,8 +187,9 @@ async function interpretScript(
   const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });
   if (end.ended === "returned") return end.value;
   if (end.ended === "aborted") throw signal.reason;
-  if (end.ended === "threw") throw new Error(end.message);
-  throw new SkillflowError(codeOfEnding(end.ended), `the script ${script.file} ${ENDINGS[end.ended]}`);
+  // Without files and network it writes nothing.
+  if (end.ended === "threw") throw new NothingDone(end.message);
+  throw new SkillflowError(codeOfEnding(end.ended), `the script ${script.file} ${ENDINGS[end.ended]}`, { acted: "no" });
 }
 
 async function start(
@@ -216,7 +217,7 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
   if (outcome) return settle(outcome, result.stderr);
   if (result.truncated) throw ended("output");
   if (marked !== -1) throw invalidOutput(`the script ${file} gave a result that is nested too deep`);
-  if (result.code !== 0) throw new Error(failureOf(result, file));
+  if (result.code !== 0) throw failureOf(result, file);
   return printedResult(result, file);
 }
 
@@ -228,14 +229,14 @@ const ENDINGS: Readonly<Record<string, string>> = {
   output: `printed more than ${LIMITS.outputBytes / MEGABYTE} MB`,
 };
 
-/** The line that a runner wrote: `{"result": …}` or `{"error": "…", "code": "EROFS"}`; undefined where it is cut or nested too deep. */
+/** The line that a runner wrote: `{"result": …}` or `{"error": "…", "code": "EROFS", "acted": "no"}`; undefined if it is cut or nested too deeply. */
 function outcomeOf(text: string): JsonObject | undefined {
   const outcome = parseJson(text.split("\n")[0] ?? "");
   return isObject(outcome) ? (outcome as JsonObject) : undefined;
 }
 
-function settle({ error, code, result }: JsonObject, stderr: string): Json {
-  if (typeof error === "string") throw Object.assign(new Error(withRefusals(error, stderr)), { code });
+function settle({ error, code, acted, result }: JsonObject, stderr: string): Json {
+  if (typeof error === "string") throw Object.assign(reportedError(withRefusals(error, stderr), acted), { code });
   return result ?? null;
 }
 
@@ -247,12 +248,13 @@ export function withRefusals(error: string, stderr: string): string {
 const REFUSED = /^skillflow: \S+ was refused: .+$/gm;
 
 /** What it says of itself, else all that it printed: it is cut once it is redacted. */
-function failureOf({ code, stdout, stderr }: ForeignResult, file: string): string {
+function failureOf({ code, stdout, stderr }: ForeignResult, file: string): Error {
   const said = parseJson(stdout);
-  if (isObject(said) && typeof said.error === "string" && said.error !== "") return said.error;
+  if (isObject(said) && typeof said.error === "string" && said.error !== "")
+    return reportedError(said.error, said.acted);
   const how = code === undefined ? "was ended by a signal" : `ended with exit code ${code}`;
   const printed = stderr.trim() || stdout.trim();
-  return `the script ${file} ${how}${printed === "" ? "" : `: ${printed}`}`;
+  return new Error(`the script ${file} ${how}${printed === "" ? "" : `: ${printed}`}`);
 }
 
 function printedResult({ stdout, stderr }: ForeignResult, file: string): Json {

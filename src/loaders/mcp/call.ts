@@ -22,7 +22,7 @@ export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
     const connecting = openMcp({ id, config: server, env, cwd, fetch, processes, signal, onWarning });
     const connection = await connecting.catch((error: unknown) => {
       signal.throwIfAborted();
-      throw new SkillflowError("server.failed", messageOf(error), { cause: error });
+      throw new SkillflowError("server.failed", messageOf(error), { cause: error, acted: "no" });
     });
     try {
       return await callTool(connection.tools, call, context);

@@ -80,6 +80,7 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
         throw new SkillflowError(
           "server.failed",
           `the MCP server was lost and cannot be connected again: ${messageOf(error)}`,
+          { acted: "no" },
         );
       });
     },

@@ -29,7 +29,10 @@ interface ServerProcess extends Transport {
 /** A message longer than this ends the server. */
 export const MOST_MESSAGE = 16 * 1024 * 1024;
 /** Said of what was not sent, for this reason. */
-export const NOT_RUNNING = "the server is not running";
+/** A message was not sent, as there is nothing to send it to. Its code is the one that the SDK has for this. */
+export class NotConnected extends Error {
+  readonly code = "NOT_CONNECTED";
+}
 /** So much that is no message, before the first message, ends the server: it speaks something else. */
 const MOST_NOISE = 64 * 1024;
 /** Far more than is shown of it once it is redacted. */
@@ -85,7 +88,7 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
       void exited.then((how) => failWith(how));
     },
     async send(message) {
-      if (!input || closing) throw new Error(NOT_RUNNING);
+      if (!input || closing) throw new NotConnected("the server is not running");
       input.write(`${JSON.stringify(message)}\n`);
     },
     close,

@@ -1,6 +1,7 @@
-import { SkillflowError } from "../../core/errors.ts";
+import { refusalOf, SkillflowError } from "../../core/errors.ts";
 import type { ToolContext } from "../../core/skill.ts";
-import { isUntouched, type Session } from "./session.ts";
+import { isUntouched } from "./results.ts";
+import type { Session } from "./session.ts";
 
 /** A server as its tools see it. */
 export interface Server {
@@ -29,20 +30,22 @@ export async function reach<Value>(server: Server, asking: Asking<Value>, mayRep
   } catch (error) {
     asking.context.signal.throwIfAborted();
     const loss = session.lossBy(error);
-    if (loss === undefined) throw failed(session, error);
+    const isUndone = !isAsked || isUntouched(error) || refusalOf(error) !== undefined;
+    if (loss === undefined) throw failed(session, error, isUndone || session.isRefusal(error));
     await session.close();
-    const isHarmless = asking.isReading || !isAsked || isUntouched(error);
+    const isHarmless = asking.isReading || isUndone;
     if (isHarmless && mayRepeat) return reach(server, asking, false);
     throw lost(loss, isHarmless);
   }
 }
 
-function failed(session: Session, error: unknown): SkillflowError {
-  return error instanceof SkillflowError ? error : new SkillflowError("server.failed", session.explain(error));
+function failed(session: Session, error: unknown, isUndone: boolean): SkillflowError {
+  if (error instanceof SkillflowError) return error;
+  return new SkillflowError("server.failed", session.explain(error), { acted: isUndone ? "no" : "unknown" });
 }
 
 function lost(loss: string, isHarmless: boolean): SkillflowError {
-  if (isHarmless) return new SkillflowError("server.failed", `the MCP server was lost: ${loss}`);
+  if (isHarmless) return new SkillflowError("server.failed", `the MCP server was lost: ${loss}`, { acted: "no" });
   return new SkillflowError(
     "call.in_doubt",
     `in doubt: the MCP server was lost while this call was under way, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,

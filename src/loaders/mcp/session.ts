@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { BASE_VARIABLES, type Environment } from "../../core/config.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -6,8 +7,9 @@ import type { JsonObject } from "../../core/values.ts";
 import type { Auth } from "./auth.ts";
 import { challengeError } from "./auth-fetch.ts";
 import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages, unlessAborted } from "./pages.ts";
-import { createServerProcess, MOST_MESSAGE, NOT_RUNNING } from "./process.ts";
+import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
 import type { Processes } from "./processes.ts";
+import { isClosed, isRefused, isUntouched, statusOf } from "./results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./tools.ts";
 import { fillVariables, variablesIn } from "./variables.ts";
 
@@ -44,6 +46,8 @@ export interface Session {
   lossBy(error: unknown): string | undefined;
   /** Any other error of a call, in words. */
   explain(error: unknown): string;
+  /** Whether the server refused the call instead of carrying it out. */
+  isRefusal(error: unknown): boolean;
   close(): Promise<void>;
 }
 
@@ -192,14 +196,6 @@ function isRefusal(sdk: Sdk, error: unknown): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403;
 }
 
-/** Of an HTTP answer; the older transport calls it a code. */
-function statusOf(error: unknown): number | undefined {
-  const { status, code } = (error ?? {}) as { readonly status?: unknown; readonly code?: unknown };
-  return [status, code].find((number) => typeof number === "number" && number >= 400 && number < 600) as
-    | number
-    | undefined;
-}
-
 interface Connecting {
   readonly route: Route;
   readonly transport: ReturnType<Route["open"]>;
@@ -268,6 +264,7 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
     call(tool, input, { signal, logger }) {
       const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
       const options = { signal, timeout: NO_TIMEOUT, onprogress: progressTeller(logger), toolDefinition };
+      if (!client.transport) return Promise.reject(new NotConnected("Not connected"));
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
     has: (list) => client.getServerCapabilities()?.[list] !== undefined,
@@ -276,6 +273,7 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: NO_TIMEOUT }), signal),
     lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined),
     explain: (error) => explainFailure(opened, error, ""),
+    isRefusal: (error) => isRefused(sdk, error),
     async close() {
       state.open = false;
       await closeTransport(transport);
@@ -298,13 +296,16 @@ function answerLostStreams(transport: Transport): void {
       onRequestStreamEnd() {
         options?.onRequestStreamEnd?.();
         if (!("method" in message) || !("id" in message)) return;
-        transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error: { code: STREAM_LOST, message: LOST } });
+        const error = { code: STREAM_LOST, message: LOST, data: LOST_MARK };
+        transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
       },
     });
 }
 
 const STREAM_LOST = -32_000;
 const LOST = "the connection broke off before the answer came";
+/** Tells our own error from any that a server sends. */
+const LOST_MARK = randomUUID();
 
 async function listTools(client: Client, signal: AbortSignal, warn: (message: string) => void) {
   if (!client.getServerCapabilities()?.tools) return [];
@@ -327,23 +328,8 @@ function progressTeller(logger: ToolContext["logger"]) {
 
 function isLoss(sdk: Sdk, error: unknown, open: boolean): boolean {
   if (!open || error instanceof TypeError) return true;
-  if (error instanceof sdk.ProtocolError) return error.code === STREAM_LOST && error.message.includes(LOST);
+  if (error instanceof sdk.ProtocolError) return error.data === LOST_MARK;
   return isUntouched(error) || isClosed(error);
-}
-
-function isClosed(error: unknown): boolean {
-  return ["Connection closed", ...UNSENT].includes(messageOf(error));
-}
-
-const UNSENT = ["Not connected", NOT_RUNNING];
-
-/**
- * Whatever was asked, it was not done: it was not sent, or the server knows our session no more. Some servers say 400
- * where 404 is meant.
- */
-export function isUntouched(error: unknown): boolean {
-  const status = statusOf(error);
-  return status === 404 || status === 400 || UNSENT.includes(messageOf(error));
 }
 
 function wordsOf(transport: ReturnType<Route["open"]>): string {

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../core/errors.ts";
+import { NothingDone, SkillflowError } from "../../core/errors.ts";
 import { describeMisfit } from "../../core/formats/contract.ts";
 import type { Tool, ToolContext } from "../../core/skill.ts";
 import { callHandler } from "../../core/skill.ts";
@@ -82,7 +82,7 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
     const server = await serverCall(set, call);
     if (server) return callServer(host, server, call, context);
     const { entry, tool, misfit } = await chooseTool(set, call);
-    if (misfit !== undefined) throw new Error(misfit);
+    if (misfit !== undefined) throw new NothingDone(misfit);
     const inner = { ...context, config: handlerConfig(entry) };
     callers.set(inner, { chain, effects: call.effects ?? "write" });
     return checkedOutput(tool, toJson(await callHandler(tool, call.arguments, inner)));

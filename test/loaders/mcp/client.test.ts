@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { actedOf } from "../../../src/core/errors.ts";
 import type { McpServerConfig } from "../../../src/core/skill.ts";
 import { type Loopback, sendJson } from "../../../src/testing.ts";
 import { type Answers, httpServer, stdioServer, TOOL } from "../../services/mcp.ts";
@@ -369,6 +370,19 @@ describe("a result", () => {
   ])("that is a failure is thrown with %s", async (_what, answer, message) => {
     const { call } = await openScript({ "tools/call": answer });
     await expect(call("look")).rejects.toThrow(message);
+  });
+
+  it.each<[string, Answers["x"], "no" | "unknown"]>([
+    ["the tool failed", () => ({ isError: true, content: [] }), "unknown"],
+    ["the server failed", () => ({ error: { code: -32_603, message: "it broke" } }), "unknown"],
+    ["the answer is not a result", () => ({ content: 7 }), "unknown"],
+    ["the method is unknown", () => ({ error: { code: -32_601, message: "no" } }), "no"],
+    ["the input is invalid", () => ({ error: { code: -32_602, message: "no" } }), "no"],
+    ["the server is gone", (_, io) => io.exit(9), "unknown"],
+  ])("of a write says whether it may have happened, if %s", async (_what, answer, acted) => {
+    const { call } = await openScript({ "tools/call": answer });
+    const error = await call("look").catch((thrown: unknown) => thrown);
+    expect([error instanceof Error, actedOf(error)]).toEqual([true, acted]);
   });
 });
 

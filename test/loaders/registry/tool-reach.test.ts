@@ -157,7 +157,7 @@ test("a function that tells the audience runs no more once the skill's files are
   const asked = () => audienceOf(entry?.skill.tools[0] ?? {}, {}, toolContext());
   expect(await asked()).toBe("team");
   writeFileSync(join(entry?.source.path ?? "", "note.txt"), "b");
-  expect(await asked()).toBe("public");
+  await expect(asked()).rejects.toThrow();
 });
 
 describe("a contract that passes its calls on", () => {

@@ -4,6 +4,7 @@ import type { RecordedCall } from "../../own/call.ts";
 import { touchOf } from "../../own/state.ts";
 import { standAfter, UNTOUCHED } from "../../plan/standing.ts";
 import type { ToolAnswer } from "../../prompt.ts";
+import { refusedCall } from "../../skill.ts";
 import { defined } from "../../values.ts";
 import type { State } from "./state.ts";
 import { type PendingCall, toolCallOf, type Visit } from "./visit.ts";
@@ -54,9 +55,12 @@ function answerOf({ id, ref, outcome, images }: PendingCall): ToolAnswer {
   return { ...named, output: outcome?.output ?? null, ...defined("images", images), failed: false };
 }
 
-export function foldAudience({ visit }: State, { id, audience }: EventOf<"tool:audience">): void {
+export function foldAudience({ visit }: State, event: EventOf<"tool:audience">): void {
+  const { id, audience, error, code = "tool.failed" } = event;
   const call = pendingOf(visit, id);
-  if (call) call.audience = audience;
+  if (!call) return;
+  call.audience = audience;
+  if (error !== undefined) call.refusal = refusedCall(error, code);
 }
 
 export function foldPlanned({ run: { operations }, visit }: State, { operation }: EventOf<"operation:planned">): void {

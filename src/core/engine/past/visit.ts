@@ -4,7 +4,7 @@ import type { ToolCall } from "../../event/node-result.ts";
 import type { ShownImage } from "../../image.ts";
 import type { RecordedCall } from "../../own/call.ts";
 import type { Turn } from "../../prompt.ts";
-import type { Audience } from "../../skill.ts";
+import type { Audience, Failure } from "../../skill.ts";
 import { defined, type Json, type JsonObject } from "../../values.ts";
 
 export interface Visit {
@@ -126,6 +126,8 @@ export interface PendingCall {
   planned: boolean;
   /** Who would read what it writes, once that was asked. */
   audience: Audience | undefined;
+  /** Why its service refused to say so: the write would be refused too. */
+  refusal?: Failure;
   outcome: { readonly output: Json } | { readonly error: string; readonly acted?: "unknown" } | undefined;
   /** Of its output. */
   images?: readonly ShownImage[];

@@ -30,7 +30,7 @@ try {
 
 function fail(error) {
   const code = typeof error?.code === "string" ? error.code : undefined;
-  end({ error: describe(error), code });
+  end({ error: describe(error), code, acted: error?.acted === "no" ? "no" : undefined });
 }
 
 async function readInput() {
@@ -114,9 +114,9 @@ function describe(error) {
 }
 
 /** Ends the process too: timers and sockets that the handler left open must not keep it. The first outcome counts. */
-function end({ result, error, code }) {
+function end({ result, ...failure }) {
   if (ended) return;
   ended = true;
-  const json = error === undefined ? `{"result":${result}}` : JSON.stringify({ error, code });
+  const json = failure.error === undefined ? `{"result":${result}}` : JSON.stringify(failure);
   tell(`\n${mark}${json}\n`, () => process.exit(0));
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
+import { messageOf, NothingDone, refusalOf, SkillflowError } from "../../../core/errors.ts";
 import type { ToolContext } from "../../../core/skill.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/values.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
@@ -19,7 +19,8 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
   const answer = parseJson(await post(call, requestOf(call, context), context));
   const refusal = isObject(answer) ? answer.error : undefined;
   if (isObject(refusal)) {
-    throw new Error(`the agent of ${call.skill} refused: ${JSON.stringify(refusal.message)} (${refusal.code})`);
+    const message = `the agent of ${call.skill} refused: ${JSON.stringify(refusal.message)} (${refusal.code})`;
+    throw REFUSALS.includes(Number(refusal.code)) ? new NothingDone(message) : new Error(message);
   }
   const result = isObject(answer) ? answer.result : undefined;
   if (!isObject(result))
@@ -31,6 +32,9 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
     `the agent of ${call.skill} answered with neither data nor text that is JSON`,
   );
 }
+
+/** JSON-RPC: parse error, invalid request, method not found, invalid params. A2A: operation or content not supported. */
+const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601, -32_602, -32_004, -32_005];
 
 /** The uniform envelope as a data part. A call that is made again has the same id, so that an agent may know it. */
 function requestOf(call: AgentInvocation, { callId }: ToolContext): JsonObject {
@@ -61,7 +65,8 @@ async function post({ skill, url }: AgentInvocation, body: JsonObject, context: 
   });
   const text = await readCapped(skill, response);
   if (response.ok || isObject(parseJson(text))) return text;
-  throw new SkillflowError("server.failed", `the agent of ${skill} answered ${response.status}`);
+  const acted = refusalOf({ status: response.status }) ? "no" : "unknown";
+  throw new SkillflowError("server.failed", `the agent of ${skill} answered ${response.status}`, { acted });
 }
 
 /** Only where the operator let it: an agent may be at another path of its own place, and nowhere else. */
@@ -71,7 +76,10 @@ async function visit(skill: string, url: string, { fetch, signal }: ToolContext,
     const response = await fetch(next, init).catch((error: unknown) => {
       signal.throwIfAborted();
       const code = error instanceof SkillflowError ? error.code : "server.failed";
-      throw new SkillflowError(code, `the agent of ${skill} cannot be reached: ${messageOf(error)}`, { cause: error });
+      throw new SkillflowError(code, `the agent of ${skill} cannot be reached: ${messageOf(error)}`, {
+        cause: error,
+        acted: refusalOf(error) ? "no" : "unknown",
+      });
     });
     const location = KEEPS_POST.has(response.status) ? response.headers.get("location") : null;
     if (location === null) return response;
@@ -114,7 +122,8 @@ function finishedParts(skill: string, result: JsonObject): readonly Json[] {
   }
   const said = partsOf(status.message).flatMap((part) => (isObject(part) && part.text ? [String(part.text)] : []));
   const why = said.length === 0 ? "" : `: ${said.join(" ")}`;
-  throw new Error(`the agent of ${skill} did not complete the task, which is ${String(status.state)}${why}`);
+  const message = `the agent of ${skill} did not complete the task, which is ${String(status.state)}${why}`;
+  throw status.state === "rejected" ? new NothingDone(message) : new Error(message);
 }
 
 function partsOf(whole: Json | undefined): readonly Json[] {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { mcpServerSchema } from "../../../core/document/mcp-server.ts";
-import { messageOf, SkillflowError } from "../../../core/errors.ts";
+import { messageOf, reportedError, SkillflowError } from "../../../core/errors.ts";
 import { withoutLoosenings } from "../../../core/formats/tool-reach.ts";
 import { codeOfEnding, type ForeignCommand, type ForeignResult, type SandboxLimits } from "../../../core/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill.ts";
@@ -251,7 +251,9 @@ function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignRe
   if (code !== 0) {
     const how = code === undefined ? "was ended by a signal" : `ended with exit code ${code}`;
     const said = stderr.trim() || stdout.trim();
-    throw new Error(`${binary} ${how}${said === "" ? "" : `: ${said}`}`);
+    const reported = parseJson(stdout);
+    const acted = isObject(reported) ? reported.acted : undefined;
+    throw reportedError(`${binary} ${how}${said === "" ? "" : `: ${said}`}`, acted);
   }
   if (truncated)
     throw new SkillflowError("sandbox.limit", `${binary} printed more than ${LIMITS.outputBytes / 1024 / 1024} MB`);

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { describeNetwork } from "../../../core/address/declared-host.ts";
-import { messageOf } from "../../../core/errors.ts";
+import { actedOf, messageOf } from "../../../core/errors.ts";
 import { claimedEffects } from "../../../core/formats/tool-reach.ts";
 import type { ForeignCommand } from "../../../core/sandbox.ts";
 import type { Tool, ToolContext } from "../../../core/skill.ts";
@@ -104,7 +104,7 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
       return await callScript(host, { directory, file: script, outside: contents.outside }, input, call);
     } catch (error) {
       if (network || signal.aborted || !NO_NETWORK.test(messageOf(error))) throw error;
-      throw new Error(`${messageOf(error)} (${HOW_TO_DECLARE})`, { cause: error });
+      throw Object.assign(new Error(`${messageOf(error)} (${HOW_TO_DECLARE})`), { acted: actedOf(error) });
     }
   };
   return { name, description, input_schema, effect: "write", ...reach, handler };

@@ -14,7 +14,7 @@ import {
 import { claimedEffects } from "../../../core/formats/tool-reach.ts";
 import { checkJsonSchema } from "../../../core/schema/json-schema.ts";
 import type { Skill, Tool } from "../../../core/skill.ts";
-import { isObject, type JsonObject } from "../../../core/values.ts";
+import { defined, isObject, type JsonObject } from "../../../core/values.ts";
 import type {
   FolderFormat,
   LoadedSkill,
@@ -140,7 +140,8 @@ function packageTool(found: SkillPackage, host: LoaderHost): Tool {
       const logs = outcome.logs.trim();
       if (logs !== "") logger.info(logs);
       if (outcome.status === "completed") return (await keepMade(outcome, blobs)).output;
-      throw new SkillflowError(outcome.error.code, `${outcome.error.type}: ${outcome.error.message}`);
+      const { code, type, message, acted } = outcome.error;
+      throw new SkillflowError(code, `${type}: ${message}`, defined("acted", acted));
     },
   };
 }

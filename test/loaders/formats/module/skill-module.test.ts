@@ -534,7 +534,7 @@ describe("a skill definition", () => {
     const asked = (input: JsonObject) => audienceOf(tools[0] ?? {}, input, toolContext());
     expect(await asked({})).toBe("team");
     expect(await asked({ to: "world" })).toBe("public");
-    expect(await asked({ to: "nobody" })).toBe("public");
+    await expect(asked({ to: "nobody" })).rejects.toThrow("there is no such board");
     expect(await audienceOf({}, {}, toolContext())).toBe("team");
   });
 
