@@ -75,6 +75,7 @@ export function describeVerdict(
     ...describeAwaited(account, { paint, program, width }),
     ...describeFinding(account, paint).map((line) => wrapLines(line, width)),
     ...describeUnrouted(account, paint),
+    ...describeDropped(result, paint).map((line) => wrapLines(line, width)),
     ...describeShort(account, paint),
     ...describeRedactions(result, paint).map((line) => wrapLines(line, width)),
     ...(left.length > 0
@@ -142,7 +143,7 @@ function describeAwaited(
 const MOST_AWAITED = 6;
 
 function describeFinding({ finding, failure }: Account, paint: Paint): string[] {
-  const { headline, verdict, severity, impact, cause, action } = finding;
+  const { headline, verdict, severity, impact, cause, action, isUnshown } = finding;
   const where = cause?.file === undefined ? "" : ` (${cause.file}${cause.line === undefined ? "" : `:${cause.line}`})`;
   const rows: [string, string | undefined][] = [
     ["verdict", verdict],
@@ -157,8 +158,24 @@ function describeFinding({ finding, failure }: Account, paint: Paint): string[] 
       ? []
       : [`  ${term}: ${term === "verdict" ? paint("bold", plainLine(text)) : oneLine(text, MOST_FINDING)}`];
   });
-  const isSaid = failure !== undefined || headline === undefined || cause === undefined;
-  return isSaid ? told : [`  ${paint("bold", oneLine(headline, MOST_FINDING))}`, ...told];
+  const isSaid = failure !== undefined || cause === undefined;
+  if (headline === undefined || (isSaid && !isUnshown)) return told;
+  return [`  ${paint(isUnshown ? ["yellow", "bold"] : "bold", oneLine(headline, MOST_FINDING))}`, ...told];
+}
+
+/** Each claim that was dropped from an answer, with the reason. */
+function describeDropped({ evidence }: FinishedRun["result"], paint: Paint): string[] {
+  const { dropped_claims = [] } = evidence ?? {};
+  if (dropped_claims.length === 0) return [];
+  const rows = dropped_claims
+    .slice(0, MOST_LINES)
+    .map(({ claim, reason }) => `  ${plainLine(claim)} — ${plainLine(reason)}`);
+  const more = dropped_claims.length - rows.length;
+  return [
+    paint("yellow", `${amount(dropped_claims.length, "claim")} dropped, not shown by evidence:`),
+    ...rows,
+    ...(more > 0 ? [paint("dim", `  (${amount(more, "more claim")})`)] : []),
+  ];
 }
 
 const MOST_FINDING = 600;

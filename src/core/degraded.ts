@@ -1,6 +1,7 @@
 import type { Degraded } from "./event/end.ts";
 import { callFailure } from "./event/node-result.ts";
 import type { ChangedSkills } from "./event/record.ts";
+import { OWN_TOOLS } from "./own/own-tools.ts";
 import type { Outcome } from "./skim.ts";
 import { isObject, type JsonObject } from "./values.ts";
 
@@ -77,6 +78,12 @@ export function skillsNow<Skill extends Pick<Degradable["skills"][number], "id" 
   return skills.map((skill) => ({ ...skill, ...known.get(skill.id) }));
 }
 
+/** The skills that differ from the record since the run was last resumed. */
+export function changedSkillsIn(events: readonly object[]): ChangedSkills {
+  const last = events.findLast((event) => "skills" in event && event.skills !== undefined);
+  return last && "skills" in last ? (last.skills as ChangedSkills) : [];
+}
+
 /** Whether a node of a run, or of a run inside it, has one of the skills that it lists. */
 export function hasSkill(run: Degradable, path: string, changed: ChangedSkills = []): boolean {
   const available = new Set(skillsNow(run, changed).flatMap(({ id, available }) => (available ? id : [])));
@@ -91,28 +98,43 @@ export function skillsAt({ workflow, inner = {} }: Degradable, path: string): re
   return around?.nodes[path.slice(cut + 1)]?.skills ?? [];
 }
 
-/** Why a result is less than it looks; undefined where it is what it says, or ended the run. */
+/** Why a result is less than it looks; undefined if it is what it says, or ended the run. */
 export function shortfallOf(
-  { workflow, skills }: Pick<Degradable, "workflow" | "skills">,
+  run: Pick<Degradable, "workflow" | "skills">,
   node: string,
   result: Outcome,
   isLast: boolean,
 ): string | undefined {
-  const { status, data, toolCalls } = result;
+  const { status, data, evidence } = result;
   if (status === "failed") return isLast ? undefined : `it failed, and the run went on: ${textOf(data.error)}`;
   if (status === "skipped") return undefined;
   if (data.fail_soft === true) return `it failed softly: ${textOf(data.error)}`;
-  const lost = workflow.nodes[node]?.map === undefined ? undefined : lostItems(data);
-  if (lost !== undefined) return lost;
+  const lost = run.workflow.nodes[node]?.map === undefined ? undefined : lostItems(data);
+  const failed = lost ?? failedCalls(run, result);
+  if (failed !== undefined || !hasNothingShown(result)) return failed;
+  const isOne = evidence?.claims === 1;
+  return isOne ? "its claim is not shown by evidence" : `none of its ${evidence?.claims} claims is shown by evidence`;
+}
+
+/** Whether evidence was checked and no claim of the answer is shown by it. */
+export function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolean {
+  return evidence !== undefined && evidence.claims > 0 && evidence.supported === 0;
+}
+
+/** Why the work of a node's tools failed: no write succeeded, or no call at all did. */
+function failedCalls({ skills }: Pick<Degradable, "skills">, { toolCalls }: Outcome): string | undefined {
   const writers = new Set(
     skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
   );
   const writes = toolCalls.filter(({ tool }) => writers.has(tool));
-  const [first] = writes;
-  const why = first && callFailure(first);
-  if (why === undefined || writes.some((call) => callFailure(call) === undefined)) return undefined;
-  const nothing = writes.length === 1 ? "its write did not succeed" : `none of its ${writes.length} writes succeeded`;
-  return `${nothing}: ${first?.tool}: ${why}`;
+  const failure = (calls: Outcome["toolCalls"], one: string, noun: string) => {
+    const [first] = calls;
+    const why = first && callFailure(first);
+    if (why === undefined || calls.some((call) => callFailure(call) === undefined)) return undefined;
+    return `${calls.length === 1 ? one : `none of its ${calls.length} ${noun} succeeded`}: ${first?.tool}: ${why}`;
+  };
+  const calls = toolCalls.filter(({ tool }) => !OWN_TOOLS.includes(tool));
+  return failure(writes, "its write did not succeed", "writes") ?? failure(calls, "its only call failed", "calls");
 }
 
 /** A map succeeds whatever became of its items: those that failed, and those that wait, are told. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { workflowSchema } from "./document/workflow.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema } from "./event/end.ts";
-import { callFailure, type NodeResult, type ToolCall } from "./event/node-result.ts";
+import { callFailure, type EvidenceCounts, type NodeResult, type ToolCall } from "./event/node-result.ts";
 import { type RunRecord, runRecordSchema, type SkillRecord, skillRecordSchema } from "./event/record.ts";
 import { usageSchema } from "./event/reply.ts";
 import { settingsSchema } from "./event/settings.ts";
@@ -39,6 +39,7 @@ export interface Outcome {
   readonly status: NodeResult["status"];
   readonly data: JsonObject;
   readonly toolCalls: readonly Pick<ToolCall, "tool" | "error" | "output">[];
+  readonly evidence?: Pick<EvidenceCounts, "claims" | "supported"> | undefined;
 }
 
 type Outcomes = { readonly [node: string]: Outcome };
@@ -59,9 +60,10 @@ function outcomesIn(results: Outcomes): Outcomes {
   return Object.fromEntries(Object.entries(results).map(([node, result]) => [node, outcomeIn(result)]));
 }
 
-function outcomeIn({ status, data, toolCalls }: Outcome): Outcome {
+function outcomeIn({ status, data, toolCalls, evidence }: Outcome): Outcome {
   return {
     status,
+    ...defined("evidence", evidence),
     data: {
       ...defined("error", data.error),
       ...defined("fail_soft", data.fail_soft),

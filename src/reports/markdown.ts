@@ -127,16 +127,19 @@ function deeds({ deeds: { done, waiting, undone } }: Account): string {
 
 const MOST_DEEDS = 30;
 
-function claims({ evidence }: Account): string {
+function claims({ evidence, result }: Account): string {
   const { claims: all, supported } = evidence;
   if (all.length === 0) return "";
+  const dropped = (result.evidence?.dropped_claims ?? []).map(({ claim, reason }) => {
+    return `- Dropped: ${line(claim, 600)} — ${line(reason, 400)}`;
+  });
   const cited = all.flatMap(({ supported: holds, text, cites }) => {
     if (!holds) return [];
     const refs = [...new Set(cites.flatMap(({ ref, problem }) => (problem === undefined ? [ref] : [])))];
     return [`- ${line(text, 600)} — ${refs.map((ref) => code(ref)).join(", ")}`];
   });
   const title = `### Evidence: ${formatCount(supported)} of ${plural(all.length, "claim")} supported`;
-  return [title, [...cited.slice(0, MOST_ROWS), ...more(cited.length)].join("\n")]
+  return [title, [...cited.slice(0, MOST_ROWS), ...more(cited.length), ...dropped].join("\n")]
     .filter((part) => part !== "")
     .join("\n\n");
 }

@@ -154,7 +154,10 @@ function badly({ every, visits, evidence: { claims, supported }, failure, result
       ? [`The run ${line(unroutedText(result.unrouted.node, result.unrouted.edges.length), 300)}.`]
       : []),
     ...visits.filter((visit) => statusOf(visit) === "skipped").map(({ name }) => `${line(name, 160)} was skipped.`),
-    ...(lost > 0 ? [`${plural(lost, "claim")} had no support and was left out.`] : []),
+    ...(lost > 0 ? [`${plural(lost, "claim")} had no support.`] : []),
+    ...(result.evidence?.dropped_claims ?? []).map(
+      ({ claim, reason }) => `Dropped: ${line(claim, 300)} — ${line(reason, 300)}`,
+    ),
     ...retried.map(({ name, retries }) => `${line(name, 160)} needed ${plural(retries.length + 1, "attempt")}.`),
     ...[...new Set(gaps)].map((gap) => `Not known: ${line(gap, 400)}`),
   ];

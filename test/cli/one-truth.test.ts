@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
@@ -88,5 +90,55 @@ describe("a run that is resumed without what its skills need", () => {
     expect(resultOf(ended)).toMatchObject({ status: "failed", error: { code: "skills.missing" } });
     const listed = await runHere(["runs", "list", "--json"], { cwd });
     expect(JSON.parse(listed.stdout).runs[0]).toMatchObject({ exitCode: 3, degraded: resultOf(ended).degraded });
+  });
+});
+
+const DROPPING = `
+id: w
+name: W
+entry: find
+report: { headline: find.headline, cause: find.cause }
+nodes:
+  find:
+    name: Find
+    instruction: Find the cause.
+    skills: [desk]
+    output: { type: object }
+    eval:
+      - name: shown
+        kind: evidence
+        rule: { claims: "claims[*]", min_supported: 0 }
+        on_unsupported: drop
+edges: []
+`;
+const UNSHOWN = {
+  headline: "The database is out of disk",
+  cause: "The disk of the database is full",
+  claims: [{ claim: "No space is left", evidence: [{ ref: "r1", quote: "no space left on device" }] }],
+};
+
+describe("a finding whose claims were all dropped", () => {
+  it("is never the headline without saying so, and each dropped claim is named with its reason", async () => {
+    const script = {
+      replies: [{ calls: [{ tool: "desk_look", input: { text: "a" } }] }, { text: JSON.stringify(UNSHOWN) }],
+    };
+    const cwd = projectOf(DROPPING, script);
+    const reports = ["--report", "html=r.html", "--report", "md=r.md", "--report", "postmortem=p.md"];
+    const ended = await runHere([...RUN, "--json", ...reports], { cwd });
+    const result = resultOf(ended);
+    const dropped = { claim: "No space is left", reason: expect.stringContaining("its quote does not occur in r1") };
+    expect(result.evidence).toMatchObject({ claims: 1, supported: 0, dropped: 1, dropped_claims: [dropped] });
+    expect(result.degraded).toEqual([{ node: "find", reason: "its claim is not shown by evidence" }]);
+    const title = "Cause not shown by evidence: The database is out of disk";
+    const [html = "", md = "", postmortem = ""] = ["r.html", "r.md", "p.md"].map((file) =>
+      readFileSync(join(cwd, file), "utf8"),
+    );
+    expect(ended.stderr).toContain("▲ degraded");
+    expect(html).toContain(`<h1 dir="auto">${title}</h1>`);
+    for (const text of [ended.stderr, md, postmortem]) {
+      expect(text).toContain(title);
+      expect(text).toContain("not shown by evidence: The disk of the database is full");
+      expect(text).toMatch(/No space is left — r1: its quote does not\s+occur in r1/);
+    }
   });
 });

@@ -53,6 +53,28 @@ describe("a node is degraded", () => {
       "no",
     ],
     [
+      "every call of it failed, whatever it answered",
+      {
+        look: outcome({
+          toolCalls: [
+            { tool: "desk_find", error: "404" },
+            { tool: "logs_search", error: "down" },
+          ],
+        }),
+      },
+      "none of its 2 calls succeeded: desk_find: 404",
+    ],
+    [
+      "its calls failed, and only the executor's own tools answered",
+      { look: outcome({ toolCalls: [{ tool: "read_skill" }, { tool: "desk_find", error: "404" }] }) },
+      "its only call failed: desk_find: 404",
+    ],
+    [
+      "no claim of it is shown by evidence",
+      { look: outcome({ evidence: { claims: 1, supported: 0 } }) },
+      "its claim is not shown by evidence",
+    ],
+    [
       "the tool that it wrote with was hidden",
       { file: outcome({ toolCalls: [{ tool: "board_create", error: "no tool is named board_create" }] }) },
       "no tool is named board_create",
@@ -64,7 +86,12 @@ describe("a node is degraded", () => {
   it.each<[string, Readonly<Record<string, Outcome>>]>([
     ["all went well", { look: outcome(), file: outcome({ toolCalls: [WENT] }) }],
     ["one write of two went through", { file: outcome({ toolCalls: [FAILED, WENT] }) }],
-    ["only what reads failed", { file: outcome({ toolCalls: [{ tool: "desk_find", error: "404" }] }) }],
+    [
+      "only some of what reads failed",
+      { file: outcome({ toolCalls: [{ tool: "desk_find", error: "404" }, { tool: "desk_find" }] }) },
+    ],
+    ["its writes are planned", { file: outcome({ toolCalls: [{ tool: "board_create", output: { planned: true } }] }) }],
+    ["some claim of it holds", { look: outcome({ evidence: { claims: 2, supported: 1 } }) }],
     ["it says itself that it filed nothing", { file: outcome({ data: { filed: false } }) }],
     [
       "it was skipped as its workflow says",

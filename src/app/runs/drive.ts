@@ -1,3 +1,4 @@
+import { changedSkillsIn } from "../../core/degraded.ts";
 import { linkProgram } from "../../core/engine/link.ts";
 import { fold } from "../../core/engine/past/fold.ts";
 import { begin, type State } from "../../core/engine/past/state.ts";
@@ -123,9 +124,7 @@ export async function resumeRun(
 
 /** The skills as they are now, unless the record says the same already. */
 function changedSkills(events: readonly RunEvent[], now: ChangedSkills = []): { skills: ChangedSkills } | undefined {
-  const last = events.findLast((event) => "skills" in event && event.skills !== undefined);
-  const known = last && "skills" in last ? (last.skills ?? []) : [];
-  return deepEqual(toJson(now), toJson(known)) ? undefined : { skills: now };
+  return deepEqual(toJson(now), toJson(changedSkillsIn(events))) ? undefined : { skills: now };
 }
 
 function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {

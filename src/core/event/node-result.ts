@@ -44,6 +44,10 @@ export const evidenceCountsSchema = lazy(() =>
     dropped: z.int(),
     cites: z.int().describe("before any is taken out"),
     held: z.int().describe("cites whose quote stands in the result that they name"),
+    dropped_claims: z
+      .array(z.object({ claim: z.string(), reason: z.string() }))
+      .optional()
+      .describe("each claim that was taken out, and why; absent if there is none"),
   }),
 );
 export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;

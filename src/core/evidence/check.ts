@@ -78,26 +78,34 @@ function problemOf(ref: string, quote: Quote, evidence: Evidence | undefined, fo
 }
 
 /** `claims` and `cites` before anything is taken out (extensions 7, Evidence). */
-export function countEvidence(mode: "fail" | "drop" | "mark", claims: readonly CheckedClaim[]): EvidenceCounts {
+export function countEvidence(
+  mode: "fail" | "drop" | "mark",
+  claims: readonly CheckedClaim[],
+  independent: boolean,
+): EvidenceCounts {
   const supported = claims.filter((claim) => claim.supported).length;
   const cites = claims.flatMap((claim) => claim.cites);
+  const dropped = mode === "drop" ? unsupportedClaims(claims, independent) : [];
   return {
     claims: claims.length,
     supported,
-    dropped: mode === "drop" ? claims.length - supported : 0,
+    dropped: dropped.length,
     cites: cites.length,
     held: cites.filter(({ problem }) => problem === undefined).length,
+    ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
   };
 }
 
 export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
   const sum = (of: (counts: EvidenceCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
+  const dropped = all.flatMap(({ dropped_claims = [] }) => dropped_claims);
   return {
     claims: sum(({ claims }) => claims),
     supported: sum(({ supported }) => supported),
     dropped: sum(({ dropped }) => dropped),
     cites: sum(({ cites }) => cites),
     held: sum(({ held }) => held),
+    ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
   };
 }
 
@@ -105,16 +113,22 @@ const MOST_TOLD = 50;
 
 /** A line for each claim that is not supported, as the next attempt is told. */
 export function describeUnsupported(claims: readonly CheckedClaim[], independent: boolean): string[] {
-  const unsupported = claims.filter((claim) => !claim.supported);
-  const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, cites }) => {
+  const unsupported = unsupportedClaims(claims, independent);
+  const lines = unsupported.slice(0, MOST_TOLD).map(({ claim, reason }) => `${shorten(claim, 160)} — ${reason}`);
+  const left = unsupported.length - lines.length;
+  return left > 0 ? [...lines, `and ${left} more`] : lines;
+}
+
+/** Each claim that is not supported, with the reason. */
+function unsupportedClaims(claims: readonly CheckedClaim[], independent: boolean) {
+  return claims.flatMap(({ claim, supported, cites }) => {
+    if (supported) return [];
     const problems = cites.flatMap(({ ref, problem }) =>
       problem === undefined ? [] : [`${ref || "no ref"}: ${problem}`],
     );
     const others =
       problems.length < cites.length && independent ? ["none of its evidence is from the team's own systems"] : [];
     const why = cites.length === 0 ? "it cites no result" : [...problems.slice(0, 5), ...others].join("; ");
-    return `${shorten(claimText(claim), 160)} — ${shorten(why, 300)}`;
+    return [{ claim: shorten(claimText(claim), 300), reason: shorten(why, 300) }];
   });
-  const left = unsupported.length - lines.length;
-  return left > 0 ? [...lines, `and ${left} more`] : lines;
 }

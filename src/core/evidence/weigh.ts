@@ -20,7 +20,7 @@ export interface Weighed {
 export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">): Weighed {
   const { rule, on_unsupported: mode = "fail" } = evaluator;
   const { claims, missing } = found;
-  const counts = countEvidence(mode, claims);
+  const counts = countEvidence(mode, claims, rule.independent === true);
   const least = rule.min_supported ?? 1;
   const unsupported = counts.claims - counts.supported;
   const pass = missing === undefined && counts.supported >= least && (mode !== "fail" || unsupported === 0);

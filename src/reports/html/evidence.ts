@@ -42,7 +42,10 @@ function claimHtml(text: string, supported: boolean, cites: CheckedClaim["cites"
       : html`<li><span class="cite">${ref}</span> <del dir="auto">${quote}</del> <span class="meta" dir="auto">${problem}</span></li>`;
   });
   const refs = list.length === 0 ? undefined : html`<ul class="cites">${list}</ul>`;
-  return html`<li class="${supported ? "holds" : "lost"}">${shown}${refs}</li>
+  const isHeld = cites.every(({ problem }) => problem === undefined);
+  const reason = cites.length === 0 ? "it cites no result" : "none of its evidence is from the team's own systems";
+  const why = supported || !isHeld ? undefined : html`<p class="meta">${reason}</p>`;
+  return html`<li class="${supported ? "holds" : "lost"}">${shown}${why}${refs}</li>
 `;
 }
 

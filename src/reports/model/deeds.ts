@@ -1,7 +1,8 @@
+import { changedSkillsIn, skillsNow } from "../../core/degraded.ts";
 import { callFailure } from "../../core/event/node-result.ts";
+import type { SkillRecord } from "../../core/event/record.ts";
 import type { Json } from "../../core/values.ts";
 import { isObject } from "../../core/values.ts";
-import { parseCondition, showCondition } from "../../core/workflow/condition.ts";
 import { linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
@@ -30,7 +31,7 @@ export function deedsOf(report: Report, visits: readonly Visit[], every: readonl
   return {
     done: [...calls.done, ...planned.done],
     waiting: planned.waiting,
-    undone: [...calls.undone, ...planned.undone, ...idleVisits(report, visits), ...unreached(report, visits)],
+    undone: [...calls.undone, ...planned.undone, ...idleVisits(report, visits)],
   };
 }
 
@@ -87,9 +88,10 @@ function operationsIn(report: Report): Deeds {
   return { done, waiting, undone };
 }
 
-/** Nodes that were to do something and did not. */
-function idleVisits({ record }: Report, visits: readonly Visit[]): Deed[] {
+/** The nodes that the run came to and that did not do their work. */
+function idleVisits({ record, events }: Report, visits: readonly Visit[]): Deed[] {
   const last = [...new Map(visits.map((visit) => [visit.node, visit])).values()];
+  const skills = skillsNow(record, changedSkillsIn(events));
   return last.flatMap((visit): Deed[] => {
     const at = visit.anchor;
     const status = statusOf(visit);
@@ -98,43 +100,15 @@ function idleVisits({ record }: Report, visits: readonly Visit[]): Deed[] {
     if (visit.asked && !visit.word) return [{ text: visit.name, why: "it waits for a person's word", at }];
     if (visit.word?.approved === false) return [{ text: visit.name, why: `denied by ${visit.word.by}`, at }];
     if (status === "active") return [{ text: visit.name, why: "it has not ended", at }];
-    const lost = lostSkills(record, visit.node);
+    const lost = lostSkills(skills, record.workflow.nodes[visit.node]?.skills);
     return lost === undefined ? [] : [{ text: visit.name, why: lost, at }];
   });
 }
 
 /** Undefined where the node has a skill, or never wanted one. */
-function lostSkills({ workflow, skills }: Report["record"], node: string): string | undefined {
-  const listed = (workflow.nodes[node]?.skills ?? []).flatMap((id) => skills.find((skill) => skill.id === id) ?? []);
+function lostSkills(skills: readonly SkillRecord[], ids: readonly string[] = []): string | undefined {
+  const listed = ids.flatMap((id) => skills.find((skill) => skill.id === id) ?? []);
   if (listed.length === 0 || listed.some(({ available }) => available)) return undefined;
   const reasons = listed.map(({ id, reason }) => `${id} (${reason ?? "unavailable"})`);
   return `${listed.length === 1 ? "its skill is not" : "none of its skills is"} configured: ${reasons.join(", ")}`;
-}
-
-/** Ways that a visited node has and the run did not take, as far as they lead to what writes. */
-function unreached({ record, result }: Report, visits: readonly Visit[]): Deed[] {
-  if (result.status !== "succeeded") return [];
-  const { nodes, edges } = record.workflow;
-  const seen = new Set(visits.map(({ node }) => node));
-  const told = new Set<string>();
-  return edges.flatMap(({ from, to, if: written, when }): Deed[] => {
-    if (!seen.has(from) || seen.has(to) || told.has(to) || !mayWrite(record, to)) return [];
-    told.add(to);
-    const rule = written === undefined ? undefined : parseCondition(written);
-    const condition = rule === undefined || typeof rule === "string" ? undefined : showCondition(rule);
-    const lost = lostSkills(record, to);
-    const why =
-      lost ??
-      (condition ? `not reached: ${condition} does not hold` : when?.trim() ? `not chosen: ${when}` : "not reached");
-    return [{ text: nodes[to]?.name ?? to, why }];
-  });
-}
-
-function mayWrite({ workflow, skills }: Report["record"], id: string): boolean {
-  const node = workflow.nodes[id];
-  if (!node || node.effects === "read") return false;
-  return (node.skills ?? []).some((listed) => {
-    const skill = skills.find((each) => each.id === listed);
-    return skill !== undefined && (!skill.available || skill.tools.some(({ effect }) => effect === "write"));
-  });
 }

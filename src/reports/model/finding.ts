@@ -1,5 +1,6 @@
+import { hasNothingShown } from "../../core/degraded.ts";
 import { followPath } from "../../core/path.ts";
-import { isObject, type Json, type JsonObject } from "../../core/values.ts";
+import { isObject, type Json, type JsonObject, shorten } from "../../core/values.ts";
 import type { Report } from "./report.ts";
 import type { Visit } from "./visit.ts";
 
@@ -12,6 +13,8 @@ export interface Finding {
   /** The first step. */
   readonly action?: string;
   readonly verdict?: string;
+  /** The claims of the node that names the cause were checked, and none of them is shown by evidence. */
+  readonly isUnshown?: true;
   /** The visits whose data speak, best first. */
   readonly from: readonly Visit[];
 }
@@ -31,11 +34,28 @@ export function findingOf({ record, result }: Report, visits: readonly Visit[]):
   const from = speakersIn(visits);
   const { report } = record.workflow;
   const verdict = result.verdict === undefined ? {} : { verdict: result.verdict };
-  const found = report ? namedIn(record.input, result.results, report) : guessedIn(from);
-  return { ...found, ...verdict, from };
+  const { node, ...found } = report ? namedIn(record.input, result.results, report) : guessedIn(from);
+  const of = node === undefined || !Object.hasOwn(result.results, node) ? undefined : result.results[node];
+  return { ...(of && hasNothingShown(of) ? unshown(found) : found), ...verdict, from };
 }
 
-type Found = Omit<Finding, "verdict" | "from">;
+type Found = Omit<Finding, "verdict" | "from"> & {
+  /** The node that the cause is from; without a cause, the headline. */
+  readonly node?: string | undefined;
+};
+
+/** The finding of a node whose evidence shows none of its claims: its headline and its cause state that first. */
+function unshown({ headline, cause, ...found }: Found): Found {
+  const title = headline ?? cause?.text;
+  return {
+    ...found,
+    ...(title === undefined ? {} : { headline: shorten(`Cause not shown by evidence: ${title}`, MOST_TITLE) }),
+    ...(cause ? { cause: { ...cause, text: `not shown by evidence: ${cause.text}` } } : {}),
+    isUnshown: true,
+  };
+}
+
+const MOST_TITLE = 120;
 
 function namedIn(
   input: JsonObject,
@@ -50,10 +70,12 @@ function namedIn(
   };
   const causeAt = paths.cause;
   const cause = causeAt === undefined ? undefined : causeOf(text("cause"), besides(causeAt, root));
-  return collected(
+  const found = collected(
     { headline: text("headline"), severity: text("severity"), impact: text("impact"), action: text("action") },
     cause,
   );
+  const path = cause ? causeAt : paths.headline;
+  return { ...found, node: path?.replace(/^(?:all|any):/, "").split(".")[0] };
 }
 
 function collected(
@@ -117,20 +139,21 @@ const NAMES: Readonly<Record<Field, readonly string[]>> = {
 };
 
 function guessedIn(speakers: readonly Visit[]): Found {
-  const datas = speakers.map((visit) => visit.result?.data ?? {});
+  const datas = speakers.map(({ node, result }) => ({ node, data: result?.data ?? {} }));
   const find = (field: Field) => {
     for (const name of NAMES[field]) {
-      const data = datas.find((each) => typeof each[name] !== "object" && textOf(each[name]) !== undefined);
-      if (data) return { text: textOf(data[name]), data };
+      const found = datas.find(({ data }) => typeof data[name] !== "object" && textOf(data[name]) !== undefined);
+      if (found) return { ...found, text: textOf(found.data[name]) };
     }
     return undefined;
   };
   const text = (field: Field) => find(field)?.text;
   const cause = find("cause");
-  return collected(
+  const found = collected(
     { headline: text("headline"), severity: text("severity"), impact: text("impact"), action: text("action") },
     cause && causeOf(cause.text, cause.data),
   );
+  return { ...found, node: (cause ?? find("headline"))?.node };
 }
 
 /** Each node's last visit that gave data: what passed evals first, then the latest first. */

@@ -162,7 +162,7 @@ describe("independent evidence", () => {
       [TRUE, own, claim("both", ...(TRUE.evidence as Json[]), cite("r2", "src/orders.js"))],
       checks({ rule }),
     );
-    expect(resultAt(played, "a").evidence).toEqual({ claims: 3, supported: 2, dropped: 1, cites: 4, held: 4 });
+    expect(resultAt(played, "a").evidence).toMatchObject({ claims: 3, supported: 2, dropped: 1, cites: 4, held: 4 });
   });
 });
 
@@ -383,7 +383,7 @@ describe("too much of it", () => {
     );
     const tools = ({ tool }: { tool: { name: string } }) => ({ output: tool.name === "logs" ? lines : SHOW });
     const answers = [calls("ops_logs", "ops_show"), "seen", gives({ claims })];
-    expect(resultAt(judged([], checks(), { answers, tools }), "a").evidence).toEqual({
+    expect(resultAt(judged([], checks(), { answers, tools }), "a").evidence).toMatchObject({
       claims: 10_000,
       supported: 5000,
       dropped: 5000,

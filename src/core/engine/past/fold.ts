@@ -1,6 +1,6 @@
 import type { RunError } from "../../event/end.ts";
 import type { EventOf, RunEvent } from "../../event/event.ts";
-import type { NodeResult } from "../../event/node-result.ts";
+import { callFailure, type NodeResult } from "../../event/node-result.ts";
 import { documentOf, nodePath } from "../../inner/place.ts";
 import type { MadeTool } from "../../own/call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "../inner/fold-inner.ts";
@@ -150,6 +150,17 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   };
 }
 
+/** Keeps a result inside another node as long as it may degrade the run. */
+function noteInside({ run, inside }: State, node: string, result: NodeResult): void {
+  if (!inside) return;
+  const mayFallShort =
+    result.data.fail_soft === true ||
+    result.evidence?.supported === 0 ||
+    result.toolCalls.some((call) => callFailure(call) !== undefined);
+  if (mayFallShort && result.status === "success") run.inside.set(nodePath(inside.at, node), result);
+  else run.inside.delete(nodePath(inside.at, node));
+}
+
 /** Keeps which skills had changed when a node was last visited. */
 function noteSkills({ run, inside }: State, node: string): void {
   run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
@@ -204,6 +215,7 @@ function foldExit(state: State, { node, result, unfinished }: EventOf<"node:exit
   if (unfinished) state.unfinished = visit;
   else forgetInner(state, visit);
   noteSkills(state, node);
+  noteInside(state, node, result);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;

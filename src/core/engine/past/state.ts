@@ -22,6 +22,8 @@ export interface Whole {
   changedFrom: number;
   /** The same as of the last visit of each node, by the node's path. */
   readonly changedAt: Map<string, ChangedSkills>;
+  /** The last results of nodes inside other nodes whose calls or claims may fall short, by their path: `each[a]/look`. */
+  readonly inside: Map<string, NodeResult>;
   /** How many times the run was taken up after its end: step keys carry it. */
   resumes: number;
   /** How many records were made after an end: of a resume, of a person's word, and of what was applied. */
@@ -200,6 +202,7 @@ export function begin(record: RunRecord, epoch = 0): State {
     changed: [],
     changedFrom: 0,
     changedAt: new Map(),
+    inside: new Map(),
     resumes: 0,
     afterwards: 0,
     calls: new Map(),
