@@ -72,6 +72,17 @@ export function readRegular(path: string, most = Number.POSITIVE_INFINITY): Buff
   }
 }
 
+const SMALL = 1024 * 1024;
+
+/** Reads a regular file of at most 1 MB; undefined if there is none, or none that can be read. */
+export function readSmall(path: string): string | undefined {
+  try {
+    return readRegular(path, SMALL).toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
 function openDescriptor(path: string, access: number): number {
   try {
     return openSync(path, access | PLAIN_FILE);

@@ -2,22 +2,11 @@ import { readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Secret } from "../core/redact/secret-forms.ts";
-import { readRegular } from "../files.ts";
+import { readSmall } from "../files.ts";
 
 /** Reads the credentials that a checkout's files hold for git and npm. */
 export function credentialsIn(folder: string, home: string | undefined): readonly Secret[] {
   return [...gitCredentials(folder, home), ...npmCredentials(folder)];
-}
-
-const MOST_BYTES = 1024 * 1024;
-
-/** Undefined for what is no file of a credible size; it may be anything, in a checkout. */
-export function readSmall(path: string): string | undefined {
-  try {
-    return readRegular(path, MOST_BYTES).toString("utf8");
-  } catch {
-    return undefined; // not there, or not ours to read
-  }
 }
 
 const MOST_INCLUDES = 32;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Workspace } from "../../../app/host.ts";
 import { allSkills, type SkillState, skillStates } from "../../../app/skills/states.ts";
 import type { Environment } from "../../../core/config.ts";
-import { readSmall } from "../../../loaders/credential-files.ts";
+import { readSmall } from "../../../files.ts";
 import { plainLine } from "../../../reports/inert.ts";
 
 /** What is at hand in a project: nothing is asked of anybody, and nothing run. */
