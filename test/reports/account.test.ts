@@ -3,6 +3,7 @@ import type { EventBody, RunEvent } from "../../src/core/event/event.ts";
 import type { Json } from "../../src/core/values.ts";
 import { html } from "../../src/reports/html/markup.ts";
 import { proseHtml } from "../../src/reports/html/prose.ts";
+import { valueHtml } from "../../src/reports/html/value.ts";
 import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { accountOf } from "../../src/reports/model/account.ts";
@@ -187,6 +188,10 @@ describe("a model's Markdown", () => {
     ["an open fence to the end", "```\nx", "<pre><code>x</code></pre>"],
   ])("shows %s", (_what, text, expected) => {
     expect(shown(text)).toBe(`<div class="prose" dir="auto">${expected}</div>`);
+  });
+
+  it.each(["one line", "two\nlines"])("takes the direction of %j from the text", (text) => {
+    expect(valueHtml(text, { cites: () => false, prose: true }).markup).toMatch(/^<div (?:class="prose" )?dir="auto">/);
   });
 
   it("shows a table", () => {

@@ -18,7 +18,7 @@ export interface Showing {
 
 /** A value for reading: objects as key and value, lists as lists, lists of objects as tables; what is long folds, nothing is cut. */
 export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
-  if (typeof value === "string") return textHtml(value, showing);
+  if (typeof value === "string") return textHtml(value, showing, depth === 0);
   if (value === null) return html`<span class="nil">none</span>`;
   if (typeof value !== "object") return html`<span class="scalar">${wordOf(value)}</span>`;
   if (depth >= (showing.compact ? 0 : DEEPEST)) return verbatimHtml(jsonText(value, showing), showing);
@@ -35,12 +35,13 @@ const MOST_OPEN = 30;
 /** Of a text. */
 const LONGEST_OPEN = 1500;
 
-function textHtml(text: string, showing: Showing): Markup {
+function textHtml(text: string, showing: Showing, isAlone: boolean): Markup {
   if (text.trim() === "") return html`<span class="nil">${text === "" ? "empty" : "blank"}</span>`;
   if (!showing.prose && isVerbatim(text)) return verbatimHtml(text, showing);
   const quotes = showing.quotes ?? NO_QUOTES;
   const inline = (piece: string) => markQuotes(piece, quotes, (rest) => linkCited(rest, showing));
-  if (!/\n|^(?:[-*+#|]|\d+[.)]) |\*\*|`/.test(text)) return folded(text, inline(text));
+  if (!/\n|^(?:[-*+#|]|\d+[.)]) |\*\*|`/.test(text))
+    return folded(text, isAlone ? html`<div dir="auto">${inline(text)}</div>` : inline(text));
   return folded(text, proseHtml(text, inline));
 }
 
