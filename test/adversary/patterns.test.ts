@@ -178,6 +178,24 @@ describe("a run whose document and server hold such patterns", () => {
     expect(events.at(-1)).toMatchObject({ type: "workflow:end", status: "stopped" });
   });
 
+  it("warns of an edge that such a pattern closed", async () => {
+    const rule = { output_matches: [{ path: "first.summary", matches: SLOW }] };
+    const flow = {
+      id: "flow",
+      name: "Flow",
+      entry: "first",
+      nodes: { first: { name: "First", instruction: "Say it." }, last: { name: "Last", instruction: "Say it." } },
+      edges: [{ from: "first", to: "last", if: rule }],
+    };
+    const cwd = makeProject({ "flow.yml": flow, "script.json": scriptOf({ text: TEXT }) });
+    const { code, stdout, stderr } = await runProgram(["run", "flow.yml", ...RUN.slice(2, 6)], { cwd });
+    expect(code, stderr).toBe(0);
+    const message = `the edge from first to last is not followed, because its \`if\` took too long: first.summary: pattern took over 1 s: ${SLOW}`;
+    const warnings = readEvents(cwd, "r").filter(({ type }) => type === "warning");
+    expect(warnings).toEqual([expect.objectContaining({ node: "first", message })]);
+    expect(stdout + stderr).toContain(message);
+  });
+
   it("hears of an interrupt", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": SCRIPT });
     const onStart = (child: ChildProcess) => {

@@ -31,7 +31,15 @@ import type { SingleStep } from "./step.ts";
 /** What follows a visit: a route, or the end of the run. */
 
 export function route(program: Program, state: State, leaving: Leaving): SingleStep {
-  const edges = liveEdges(program, leaving.node, state);
+  const undecided: string[] = [];
+  const edges = liveEdges(program, leaving.node, state, ({ to }, complaint) =>
+    undecided.push(
+      `the edge from ${leaving.node} to ${to} is not followed, because its \`if\` took too long: ${complaint}`,
+    ),
+  );
+  const key = `${leaving.key}/undecided/${leaving.answers.length}`;
+  const warned = warnOnce(state, key, leaving.node, undecided);
+  if (warned) return warned;
   const choice = chooseRoute(edges, leaving.failed);
   if (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined)) {
     return finish(program, state, leaving, "a dry run stops at the first decision");
@@ -47,6 +55,19 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
     return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
   if (leaving.answers.length >= 2) return endUnrouted(program, state, leaving);
   return askRoute({ program, state, leaving }, choice.options, answer);
+}
+
+/** Records warnings that the run does not have yet; undefined if it has them all. */
+function warnOnce(
+  state: State,
+  key: string,
+  node: string | undefined,
+  messages: readonly string[],
+): SingleStep | undefined {
+  const unsaid = messages.filter((message) => !state.run.warned.has(message));
+  if (unsaid.length === 0) return undefined;
+  const bodies = unsaid.map((message): EventBody => ({ type: "warning", message, ...defined("node", node) }));
+  return { kind: "decide", key, bodies };
 }
 
 function follow(leaving: Leaving, { edge }: Option): SingleStep {
@@ -75,11 +96,9 @@ function askRoute(
       missing.push(`node ${node} did not emit its declared output "${name}"; routing sees null`);
     return view.data;
   });
-  const unsaid = missing.filter((message) => !state.run.warned.has(message));
   const key = `${leaving.key}/route/${leaving.answers.length}`;
-  if (unsaid.length > 0) {
-    return { kind: "decide", key: `${key}/warn`, bodies: unsaid.map((message) => ({ type: "warning", message })) };
-  }
+  const warned = warnOnce(state, `${key}/warn`, undefined, missing);
+  if (warned) return warned;
   const model = program.node(leaving.node).model ?? program.workflow.model ?? state.run.settings.model;
   const refused = refusedAnswer === undefined ? {} : { refused: refusedAnswer.slice(0, 200) };
   const prompt = routePrompt({ node: leaving.node, options, context, ...refused });

@@ -21,17 +21,23 @@ export interface Option {
   readonly edge?: NumberedEdge;
 }
 
-/** The edges that may still be followed (E5), and whose `if` holds (G2). */
+/** The edges that may still be followed, and whose `if` holds. `onUndecided` hears why an `if` has no answer. */
 export function liveEdges(
   program: Program,
   node: string,
   state: Pick<State, "follows" | "run" | RootParts>,
+  onUndecided: (edge: NumberedEdge, complaint: string) => void = () => undefined,
 ): NumberedEdge[] {
   const isLeft = ({ index, max_iterations }: NumberedEdge) =>
     max_iterations === undefined || (state.follows.get(index) ?? 0) < max_iterations;
-  const holds = ({ condition }: NumberedEdge) =>
-    condition === undefined ||
-    checkValues(condition, contextFor(condition, state, skillsAt(program, state, node))).length === 0;
+  const holds = (edge: NumberedEdge) => {
+    if (edge.condition === undefined) return true;
+    const root = contextFor(edge.condition, state, skillsAt(program, state, node));
+    const undecided: string[] = [];
+    const isMet = checkValues(edge.condition, root, (complaint) => undecided.push(complaint)).length === 0;
+    if (!isMet) for (const complaint of undecided) onUndecided(edge, complaint);
+    return isMet;
+  };
   const isDenied = program.node(node).approval !== undefined && state.results.get(node)?.data.approved === false;
   const stays = ({ condition }: NumberedEdge) => !isDenied || condition !== undefined;
   return program.edgesFrom(node).filter((edge) => stays(edge) && isLeft(edge) && holds(edge));

@@ -5,13 +5,17 @@ import { deepEqual, type JsonObject, shorten } from "../values.ts";
 
 /** Required paths and matches, as `requires`, value evaluators and `if` on an edge have them (N13, N17, N20, G1). */
 
-/** What does not hold; empty when all hold. */
-export function checkValues(rule: ValueRule, root: JsonObject): string[] {
+/** Lists what does not hold. `onUndecided` hears of each pattern that took too long, which counts as not matching. */
+export function checkValues(
+  rule: ValueRule,
+  root: JsonObject,
+  onUndecided: (complaint: string) => void = () => undefined,
+): string[] {
   const required = (rule.output_required ?? []).map((path) =>
     checkPath(path, root, (value) => (value === null || value === undefined ? `${path} is null` : undefined)),
   );
   const matches = (rule.output_matches ?? []).map((match) =>
-    checkPath(match.path, root, (value) => matchComplaint(match, value)),
+    checkPath(match.path, root, (value) => matchComplaint(match, value, onUndecided)),
   );
   return [...required, ...matches].filter((complaint) => complaint !== undefined);
 }
@@ -26,9 +30,16 @@ export function rootsOf(rule: ValueRule): Set<string> {
 }
 
 /** Why a value that was found does not match; `not` turns the comparison round, never what cannot be decided (G1, D59). */
-export function matchComplaint(match: OutputMatch, value: unknown): string | undefined {
+export function matchComplaint(
+  match: OutputMatch,
+  value: unknown,
+  onUndecided?: (complaint: string) => void,
+): string | undefined {
   const { holds, wanted, undecided } = compare(match, value);
-  if (undecided !== undefined) return `${match.path}${undecided}`;
+  if (undecided !== undefined) {
+    onUndecided?.(`${match.path}${undecided}`);
+    return `${match.path}${undecided}`;
+  }
   if (holds !== (match.not ?? false)) return undefined;
   const shown = shorten(JSON.stringify(value) ?? "undefined", 120);
   return `${match.path} is ${shown}, ${match.not ? wanted.excluded : wanted.missed}`;
