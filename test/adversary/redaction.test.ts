@@ -217,7 +217,25 @@ const ENCODERS: readonly ((text: string, width: number) => string)[] = [
   (text, width) => JSON.stringify(lines(width, Buffer.from(text).toString("base64url"))),
   (text) => JSON.stringify(JSON.stringify(text)),
   (text) => text.replace(/[\s\S]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  (text) =>
+    dump(
+      text,
+      (row, at) => `${at.toString(16).padStart(8, "0")}: ${row.toString("hex").replace(/....(?=.)/g, "$& ")}  ${row}`,
+    ),
+  (text) => dump(text, (row) => ` ${row.toString("hex").replace(/..(?=.)/g, "$& ")}`),
+  (text) =>
+    dump(
+      text,
+      (row, at) => `${at.toString(8).padStart(7, "0")}${[...row.toString()].map((one) => one.padStart(4)).join("")}`,
+    ),
 ];
+
+/** Sixteen bytes in a row. */
+function dump(text: string, rowOf: (row: Buffer, at: number) => string): string {
+  const bytes = Buffer.from(text);
+  const starts = Array.from({ length: Math.ceil(bytes.length / 16) }, (_, index) => index * 16);
+  return starts.map((at) => rowOf(bytes.subarray(at, at + 16), at)).join("\n");
+}
 
 /** All that the secret could be read in: decoded as the encoders above are undone. */
 function readings(said: string): readonly string[] {
@@ -229,7 +247,9 @@ function readings(said: string): readonly string[] {
   const runs = plain.replaceAll("\n", "").match(/[A-Za-z0-9+/_=-]{12,}/g) ?? [];
   const base64 = runs.flatMap((run) => [0, 1, 2, 3].map((skip) => Buffer.from(run.slice(skip), "base64").toString()));
   const hex = runs.flatMap((run) => [0, 1].map((skip) => Buffer.from(run.slice(skip), "hex").toString()));
-  return [said, parsed, plain, percent, ...base64, ...hex];
+  const offsets = /(?<![\da-f])[\da-f]{8}: |(?<!\d)\d{7}(?= )| {2}.{0,16}$/gm;
+  const dumped = Buffer.from(plain.replaceAll(offsets, "").replaceAll(/\s/g, ""), "hex").toString();
+  return [said, parsed, plain, percent, dumped, ...base64, ...hex];
 }
 
 interface Said {

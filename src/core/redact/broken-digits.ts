@@ -1,5 +1,6 @@
 import { CUT_MARK } from "./cut-edges.ts";
 import { areHex } from "./escapes.ts";
+import { hexDumps } from "./hex-dumps.ts";
 import { lastUpTo, type View } from "./text-view.ts";
 
 /**
@@ -12,8 +13,14 @@ export function joinedDigits(view: View, least: number): View | undefined {
   const byLines = brokenByLines(text, isCut ? LEAST_CUT : least);
   const byPairs = brokenByPairs(text);
   const inNumbers = bytesInNumbers(text);
-  if (byLines.length + byPairs.length + inNumbers.length === 0) return undefined;
-  const runs = [...byLines, ...byPairs, ...(isCut ? inNumbers.flatMap((run) => withoutHalves(text, run)) : inNumbers)];
+  const dumps = hexDumps(text);
+  if (byLines.length + byPairs.length + inNumbers.length + dumps.length === 0) return undefined;
+  const runs: Run[] = [
+    ...byLines,
+    ...byPairs,
+    ...dumps,
+    ...(isCut ? inNumbers.flatMap((run) => withoutHalves(text, run)) : inNumbers),
+  ];
   const starts: number[] = [];
   const pieces: string[] = [];
   let length = 0;

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "../values.ts";
 import { isByte, joinedDigits, LEAST_BYTES } from "./broken-digits.ts";
 import { CUT_MARK, createEdgeSearch } from "./cut-edges.ts";
 import { createFormSearch, type Found } from "./form-search.ts";
+import { mayHoldRow } from "./hex-dumps.ts";
 import { type Form, formsOf, LAST_MARK, MIN_LENGTH, type Secret } from "./secret-forms.ts";
 import { type View, viewsOf } from "./text-view.ts";
 
@@ -27,7 +28,7 @@ interface Unsearched {
 
 /**
  * Replaces each secret by `[redacted:NAME]`: as it is, in base64 (wherever it begins in the encoded bytes, broken into
- * lines, and once more in base64), in hexadecimal digits, also as `73:65`, in numbers of bytes, URL-encoded, JSON-escaped and as
+ * lines, and once more in base64), in hexadecimal digits, also as `73:65`, in dumps by `xxd`, `hexdump` and `od`, in numbers of bytes, URL-encoded, JSON-escaped and as
  * programs escape text, with HTML entities, quoted-printable, and with anything between its characters that is not seen; of a secret of several lines also each line of 16 or more
  * characters; and eight or more characters of it where somebody cut the text with `…`. Secrets that overlap become one
  * mark, with the name of the longest. The mark is shorter if a secret could be read in the mark itself. A secret that is
@@ -224,10 +225,13 @@ function redactOnce(root: Container, means: Means): Container {
   const { leaves, containers, names, lists } = walk(root, means.inNumbers);
   const joined = leaves.map(({ text }) => text).join("");
   const stains = means.stained(joined);
+  // Programs that print lists of lines split a dump into its rows.
+  const isDump = leaves.length > 1 && leaves.some(({ text }) => mayHoldRow(text));
+  const rows = isDump ? means.stained(leaves.map(({ text }) => text).join("\n")) : [];
   const numbers = lists.flatMap((list) => numbersChanged(list, means.stained));
-  const isClean = stains.length === 0 && numbers.length === 0 && !leaves.some(isOpen);
+  const isClean = stains.length + rows.length === 0 && numbers.length === 0 && !leaves.some(isOpen);
   if (isClean && means.key(names) === names) return root;
-  const marks = splitMarks(leaves, stains);
+  const marks = new Map([...splitMarks(leaves, stains), ...splitMarks(leaves, rows, 1)]);
   const texts = leaves.map((leaf, index) => ({ ...leaf, now: marks.get(index) ?? means.text(leaf.text) }));
   const changed = [...texts.filter(({ text, now }) => now !== text), ...numbers];
   return rebuild(root, containers, { changed, key: means.key });
@@ -269,25 +273,22 @@ const MOST_NEIGHBOURS = 8;
 const LEAST_PIECE = 4;
 
 /** The strings that hold a piece of a secret which is split over neighbours, by their position. */
-function splitMarks(leaves: readonly Leaf[], stains: readonly Stain[]): ReadonlyMap<number, string> {
+function splitMarks(leaves: readonly Leaf[], stains: readonly Stain[], gap = 0): ReadonlyMap<number, string> {
+  const lengthAt = (index: number) => (leaves[index]?.text.length ?? Number.POSITIVE_INFINITY) + gap;
   const marks = new Map<number, string>();
   let index = 0;
   let begin = 0;
   for (const { start, end, mark } of stains) {
-    for (; begin + lengthAt(leaves, index) <= start; index++) begin += lengthAt(leaves, index);
+    for (; begin + lengthAt(index) <= start; index++) begin += lengthAt(index);
     const pieces: { readonly index: number; readonly length: number }[] = [];
-    for (let at = index, from = begin; from < end; from += lengthAt(leaves, at++)) {
-      const length = Math.min(end, from + lengthAt(leaves, at)) - Math.max(start, from);
+    for (let at = index, from = begin; from < end; from += lengthAt(at++)) {
+      const length = Math.min(end, from + lengthAt(at)) - Math.max(start, from);
       pieces.push({ index: at, length });
     }
     if (pieces.length < 2 || pieces.length > MOST_NEIGHBOURS) continue;
     for (const piece of pieces) if (piece.length >= LEAST_PIECE) marks.set(piece.index, mark);
   }
   return marks;
-}
-
-function lengthAt(leaves: readonly Leaf[], index: number): number {
-  return leaves[index]?.text.length ?? Number.POSITIVE_INFINITY;
 }
 
 interface Walked {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor, wordsOf } from "../../../src/core/redact/redact.ts";
@@ -58,6 +59,92 @@ const NAMES: Readonly<Record<string, string>> = {
 function spaced(text: string, gap: string): string {
   return broken(Buffer.from(text).toString("hex"), 2, gap);
 }
+
+interface Printed {
+  readonly columns?: number;
+  /** Bytes in a group. */
+  readonly group?: number;
+  readonly isReversed?: boolean;
+  readonly offset?: (at: number) => string;
+  readonly characters?: (text: string) => string;
+}
+
+/** Bytes as programs print them that are not everywhere installed. */
+function dumped(text: string, { columns = 16, group = 1, isReversed = false, offset, characters }: Printed): string {
+  const all = Buffer.from(text, "latin1");
+  const rows = Array.from({ length: Math.ceil(all.length / columns) }, (_, row) => {
+    const held = all.subarray(row * columns, (row + 1) * columns);
+    const groups = Array.from({ length: Math.ceil(held.length / group) }, (_, index) => {
+      const some = held.subarray(index * group, (index + 1) * group);
+      return (isReversed ? Buffer.from(some).reverse() : some).toString("hex");
+    });
+    const width = columns * 2 + columns / group;
+    const shown = characters?.(held.toString("latin1").replaceAll(/[^ -~]/g, ".")) ?? "";
+    return `${offset?.(row * columns) ?? ""} ${groups.join(" ").padEnd(characters ? width : 0)}${shown}`;
+  });
+  return rows.join("\n");
+}
+
+const XXD = (at: number) => `${at.toString(16).padStart(8, "0")}:`;
+const OD = (at: number) => at.toString(8).padStart(7, "0");
+const BARE = (shown: string) => ` ${shown}`;
+const BARS = (shown: string) => ` |${shown}|`;
+
+describe("a dump of bytes that holds a secret", () => {
+  const secret = "correct-be-cafe/horse-added+7";
+  const hidden = createRedactor([{ name: "S", value: secret }]);
+  const od = (...args: readonly string[]) => {
+    return (input: string) =>
+      execFileSync("od", args, { input, encoding: "latin1", env: { LC_ALL: "C", ...process.env } });
+  };
+  const printers: readonly (readonly [string, (text: string) => string])[] = [
+    ["xxd", (text) => dumped(text, { group: 2, offset: XXD, characters: BARE })],
+    ["xxd -g1", (text) => dumped(text, { offset: XXD, characters: BARE })],
+    ["xxd -g4 -c8", (text) => dumped(text, { group: 4, columns: 8, offset: XXD, characters: BARE })],
+    ["xxd -e", (text) => dumped(text, { group: 4, isReversed: true, offset: XXD, characters: BARE })],
+    ["xxd -u", (text) => dumped(text, { group: 2, offset: XXD, characters: BARE }).toUpperCase()],
+    ["hexdump -C", (text) => dumped(text, { offset: (at) => XXD(at).replace(":", " "), characters: BARS })],
+    ["hexdump", (text) => dumped(text, { group: 2, isReversed: true, offset: OD })],
+    ...[
+      ["-An", "-tx1"],
+      ["-tx1"],
+      ["-tx1z"],
+      ["-x"],
+      ["-An", "-x"],
+      ["-tx4"],
+      ["-An", "-tx8"],
+      ["-c"],
+      ["-An", "-c"],
+    ].map((args) => [`od ${args.join(" ")}`, od(...args)] as const),
+    ...[["-b"], ["-tx1c"], []].map((args) => [`od ${args.join(" ")}`, od(...args)] as const),
+  ];
+
+  test.each(printers)("%s: its rows are replaced, and no other line is", (_, print) => {
+    for (let before = 0; before < 18; before++) {
+      const text = print(`${"x".repeat(before)}${secret} and more`);
+      const logged = text.replaceAll(/^(?=.)/gm, "2026-05-01T10:00:00.000Z ");
+      for (const each of [text, logged, text.replaceAll("\n", "\r\n")]) {
+        const redacted = hidden.text(`first line\n${each}\nlast line`);
+        expect(redacted).toMatch(/^first line\n([^\n]*\n)*[^\n]*\[redacted:S\]\s*\n([^\n]*\n)*last line$/);
+        for (const piece of ["correc", "cafe/h", "636166", "6665 6163", "d+7"]) expect(redacted).not.toContain(piece);
+      }
+      expect(hidden.text(JSON.stringify(`first\n${text}`))).toContain("[redacted:S]");
+      const rows = hidden.value({ rows: ["first", ...text.split("\n"), "last"] }).rows;
+      expect([rows[0], rows.includes("[redacted:S]"), rows.at(-1)]).toEqual(["first", true, "last"]);
+    }
+  });
+
+  test.each([
+    ["rows", "00000000: 7365 6372\n".repeat(50_000)],
+    ["short rows", "ab cd\n".repeat(160_000)],
+    ["cells", "   s".repeat(250_000)],
+    ["blanks", " ".repeat(1_000_000)],
+    ["stars", `ab cd\n${"*\n".repeat(500_000)}`],
+    ["digits", "a".repeat(1_000_000)],
+  ])("%s without a secret stay as they are", (_, text) => {
+    expect(hidden.text(text)).toBe(text);
+  });
+});
 
 describe("one secret", () => {
   test.each([
