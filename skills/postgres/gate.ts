@@ -11,6 +11,7 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
   const last = tokens.at(-1);
   const signs = tokens.filter((token, at) => token.text === ";" && !(token === last && at > 0));
   if (signs.some(({ kind }) => kind === "sign")) throw new Error("One statement at a time, without `;`.");
+  await refuseCredentials(tokens, session);
   const called = calledNames(tokens);
   if (called.length === 0) return tokens;
   const { rows } = await session.read(FUNCTIONS, [called]);
@@ -21,6 +22,40 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
     `Not allowed here: ${names.join(", ")}. Only functions that compute from what they are given are called, no others of extensions or your own.`,
   );
 }
+
+/** Relations of the system that hold passwords, rules of access or what such functions read from files. */
+const CREDENTIALS = new Set(
+  `pg_authid pg_shadow pg_user_mapping pg_user_mappings _pg_user_mappings user_mapping_options pg_foreign_server
+  foreign_server_options pg_subscription pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings`
+    .trim()
+    .split(/\s+/),
+);
+/** Views of views. */
+const MOST_VIEWS_DEEP = 16;
+
+/** Refuses relations that hold credentials, also behind views, in whatever way their names are written. */
+async function refuseCredentials(tokens: readonly Token[], session: Session): Promise<void> {
+  const seen = new Set<string>();
+  let names = namesIn(tokens);
+  for (let depth = 0; names.length > 0; depth++) {
+    const refused = names.find((name) => CREDENTIALS.has(name));
+    if (refused !== undefined) throw new Error(`Not allowed here: ${refused}, which holds credentials of the server.`);
+    if (depth === MOST_VIEWS_DEEP) throw new Error("Not allowed here: views of views that go too deep.");
+    for (const name of names) seen.add(name);
+    const { rows } = await session.read(VIEWS, [names]);
+    const inside = rows.flatMap(({ definition }) => namesIn(tokensOf(String(definition))));
+    names = [...new Set(inside)].filter((name) => !seen.has(name));
+  }
+}
+
+function namesIn(tokens: readonly Token[]): string[] {
+  return [...new Set(tokens.flatMap(({ kind, text }) => (kind === "name" ? [text] : [])))];
+}
+
+/** Not the system's own: such as pg_roles, they hide what they may not show. */
+const VIEWS = `
+SELECT pg_catalog.pg_get_viewdef(oid) AS definition FROM pg_catalog.pg_class
+WHERE relname = ANY ($1::text[]) AND relkind IN ('v', 'm') AND oid >= 16384`;
 
 /** Names before a bracket: functions, and what only looks like one, which no catalog knows. */
 export function calledNames(tokens: readonly Token[]): readonly string[] {

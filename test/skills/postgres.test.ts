@@ -26,6 +26,10 @@ CREATE TABLE logins_first PARTITION OF logins FOR VALUES FROM (0) TO (100);
 INSERT INTO logins VALUES (1, 'login-hidden@example.com');
 CREATE TABLE secrets (value text);
 CREATE SEQUENCE ticket;
+CREATE VIEW keys AS SELECT rolname, rolpassword FROM pg_authid;
+CREATE VIEW "More Keys" AS SELECT * FROM keys;
+CREATE MATERIALIZED VIEW kept_keys AS SELECT passwd FROM pg_shadow;
+CREATE VIEW members AS SELECT rolname, rolpassword FROM pg_roles;
 CREATE SCHEMA audit;
 CREATE TABLE audit.users (id int, email text);
 INSERT INTO audit.users VALUES (1, 'audit-hidden@example.com');
@@ -342,6 +346,48 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       controller.abort(new Error("the run ended"));
       await expect(slow).rejects.toThrow("the run ended");
       await asOwner((client) => client.query(text.replace("pid", "pg_cancel_backend(pid)")));
+    });
+  });
+
+  describe("reads no credentials of the server, even for a superuser", () => {
+    it.each([
+      "SELECT rolpassword FROM pg_authid",
+      "SELECT passwd FROM pg_catalog.pg_shadow",
+      "TABLE PG_AUTHID",
+      'SELECT * FROM "pg_catalog" . "pg_authid"',
+      'SELECT * FROM pg_catalog/* a */./* b */"pg_shadow"',
+      'SELECT * FROM U&"pg\\005Fauthid"',
+      "SELECT * FROM U&\"pg!005Fshadow\" UESCAPE '!'",
+      "WITH a AS (SELECT * FROM pg_authid) SELECT to_jsonb(a) FROM a",
+      "SELECT (SELECT rolpassword FROM pg_authid LIMIT 1)",
+      "SELECT query_to_xml('SELECT * FROM pg_authid', true, true, '')",
+      "SELECT table_to_xml('pg_authid'::regclass, true, true, '')",
+      "SELECT * FROM pg_user_mapping",
+      "SELECT * FROM pg_user_mappings",
+      "SELECT option_value FROM information_schema.user_mapping_options",
+      "SELECT * FROM pg_largeobject",
+      "SELECT * FROM pg_hba_file_rules",
+      "SELECT * FROM pg_hba_file_rules()",
+      "SELECT * FROM pg_file_settings",
+      "SELECT * FROM pg_show_all_file_settings()",
+      "SELECT subconninfo FROM pg_subscription",
+      "SELECT * FROM keys",
+      'SELECT * FROM public."More Keys"',
+      "SELECT * FROM kept_keys",
+      "SELECT pg_read_binary_file('global/pg_filenode.map')",
+      "SELECT lo_get(1)",
+    ])("%s", async (sql) => {
+      const { message } = await failureOf(() => query(sql, contextFor({}, "postgres")));
+      expect(message).toMatch(/not allowed here|not taken here/i);
+      expect(message).not.toContain("SCRAM-SHA-256");
+    });
+
+    it("but the roles, without their passwords", async () => {
+      const { rows } = await query(
+        "SELECT rolpassword FROM members WHERE rolname = 'triage'",
+        contextFor({}, "postgres"),
+      );
+      expect(rows).toEqual([["********"]]);
     });
   });
 
