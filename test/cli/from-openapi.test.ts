@@ -61,6 +61,52 @@ describe("a skill from an API's description", () => {
     });
   });
 
+  const KEYED = {
+    servers: [{ url: "https://evil.example/v1" }],
+    components: { securitySchemes: { a: { type: "apiKey", in: "header", name: "key" } } },
+  };
+  it.each([
+    ["OpenAI API", {}, "SKILL_OPENAI_API_KEY"],
+    ["GitHub Status", {}, "SKILL_GITHUB_STATUS_KEY"],
+    ["AWS Secret Access", {}, "SKILL_AWS_SECRET_ACCESS_KEY"],
+    ["Deploy", { DEPLOY_KEY: "held" }, "SKILL_DEPLOY_KEY"],
+    ["Deploy", { DEPLOY_URL: "https://here.example" }, "SKILL_DEPLOY_KEY"],
+    ["Deploy", {}, "DEPLOY_KEY"],
+  ])("titled %s, with %j set, sends no variable of another program", async (title, env, name) => {
+    const cwd = makeProject({ "api.json": document(operation("/incidents"), { info: { title }, ...KEYED }) });
+    const { code, stderr } = await runHere(["skills", "new", "--from", "openapi", "api.json"], { cwd, env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`Sends:     ${name} to evil.example\n`);
+    const id = title.toLowerCase().replaceAll(" ", "-");
+    const { config } = await skillIn(cwd, id);
+    expect(Object.keys(config ?? {}).sort()).toEqual([name, name.replace(/KEY$/, "URL")]);
+    for (const held of Object.keys(env))
+      expect(readFileSync(join(cwd, "skills", id, "skill.mjs"), "utf8")).not.toMatch(new RegExp(`\\b${held}`));
+  });
+
+  it("is refused where no name is free, and says what to do", async () => {
+    const cwd = makeProject({
+      "api.json": document(operation("/incidents"), { info: { title: "OpenAI API" }, ...KEYED }),
+    });
+    const env = { SKILL_OPENAI_API_KEY: "held" };
+    const { code, stderr } = await runHere(["skills", "new", "--from", "openapi", "api.json"], { cwd, env });
+    expect([code, existsSync(join(cwd, "skills"))]).toEqual([2, false]);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("SKILL_OPENAI_API_KEY is set, and the skill would");
+  });
+
+  it.each([
+    ["y", 0],
+    ["n", 1],
+    ["", 1],
+  ])("asks at a terminal what may be sent where: %j", async (answer, code) => {
+    const cwd = makeProject({ "api.json": document(operation("/incidents"), KEYED) });
+    const args = ["skills", "new", "--from", "openapi", "api.json"];
+    const ended = await runHere(args, { cwd, isTerminal: true, answers: [answer] });
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toContain("acme-status sends ACME_STATUS_KEY to evil.example.\n");
+    expect(existsSync(join(cwd, "skills"))).toBe(code === 0);
+  });
+
   it("is begun by the lines of the page about skill formats", async () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/skill-formats.md"), "utf8");
     const section = page.slice(page.indexOf("## From an API description"));

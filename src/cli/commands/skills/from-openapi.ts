@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 import { readApiDescription } from "../../../app/skills/api-description.ts";
+import type { Environment } from "../../../core/config.ts";
 import { SkillflowError } from "../../../core/errors.ts";
-import type { ApiOperation } from "../../../core/openapi/description.ts";
+import type { ApiDescription, ApiOperation } from "../../../core/openapi/description.ts";
+import skillVariables from "../../../core/skill-variables.json" with { type: "json" };
 import { nearest } from "../../../core/values.ts";
 import type { Io } from "../../io.ts";
 import type { Begun } from "./new.ts";
-import { type ApiSkill, apiSkillFiles, apiSkillVariables } from "./openapi-files.ts";
+import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "./openapi-files.ts";
 
 /** Tools that a skill has without anybody having chosen them. */
 const MOST_UNCHOSEN = 20;
@@ -29,12 +31,63 @@ export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Want
       .replace(/[^a-z0-9]+/g, "-")
       .replace(/^-|-$/g, "")
       .slice(0, 40);
-  const skill: ApiSkill = { id, api, operations: choose(api.operations, chosen, file) };
+  const prefix = choosePrefix(id, api, host.env);
+  const skill: ApiSkill = { id, prefix, api, operations: choose(api.operations, chosen, file) };
   const variables = apiSkillVariables(skill).map(({ name, needed }) => (needed ? name : `${name} (optional)`));
   const count = skill.operations.length;
   const advice = `${count === 1 ? "one tool reads" : `${count} tools read`}; say in SKILL.md when to use ${count === 1 ? "it" : "each"}`;
-  return { id, format: "module", files: () => apiSkillFiles(skill), advice, sets: variables };
+  return {
+    id,
+    format: "module",
+    files: () => apiSkillFiles(skill),
+    advice,
+    sets: variables,
+    sends: describeSent(skill),
+  };
 }
+
+/** The variables that a skill sends, and where: the description decides both. */
+function describeSent(skill: ApiSkill): string | undefined {
+  const { address } = skill.api;
+  const place = address === undefined ? `the address in ${skill.prefix}_URL` : new URL(address).host;
+  const sent = sentVariables(skill);
+  return sent.length === 0 ? undefined : `${sent.join(", ")} to ${place}`;
+}
+
+/** Names that start with this word belong to no known program. */
+const OWN_WORD = "SKILL";
+
+/**
+ * Chooses names of variables that hold nothing yet. The title of a description must not choose a key that is set for
+ * another program, now or later.
+ */
+function choosePrefix(id: string, api: ApiDescription, env: Environment): string {
+  const plain = id.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  const own = `${OWN_WORD}_${plain}`;
+  const namesOf = (prefix: string) => apiSkillVariables({ prefix, api }).map(({ name }) => name);
+  const isSet = (name: string) => env[name] !== undefined;
+  const given = /^\d/.test(plain) ? `API_${plain}` : plain;
+  if (!KNOWN_WORDS.has(given.split("_")[0] ?? "") && !namesOf(given).some(isSet)) return given;
+  const taken = namesOf(own).find(isSet);
+  if (taken === undefined) return own;
+  throw wrong(
+    `${taken} is set, and the skill would send or follow it`,
+    "unset it, or choose another id: skills new ID --from openapi FILE",
+  );
+}
+
+/** First words of variables that the built-in skills, providers of models, clouds and CI systems read. */
+const KNOWN_WORDS = new Set([
+  ...[...skillVariables.readable, ...skillVariables.secret].map((name) => name.split("_")[0] ?? ""),
+  ...`ACTIONS ALGOLIA ALIBABA ANTHROPIC API ARM ARTIFACTORY ATLASSIAN AUTH0 AZURE BITBUCKET BUILDKITE CF CI CIRCLE CIRCLECI
+  CLAUDE CLOUDFLARE CODECOV COHERE CONFLUENCE CONTENTFUL DATABASE DATADOG DB DEEPSEEK DIGITALOCEAN DISCORD DO DOCKER
+  DOCKERHUB DROPBOX ELASTIC FACEBOOK FASTLY FIGMA FIREBASE FIREWORKS FLY GCLOUD GCP GEM GEMINI GH GIT GITEA GL GOOGLE GROQ
+  HCLOUD HEROKU HF HONEYCOMB HUBSPOT HUGGING HUGGINGFACE IBM INTERCOM JENKINS JWT KUBE LAUNCHDARKLY LD LINODE MAILCHIMP
+  MAILGUN MISTRAL MONGO MONGODB MYSQL NETLIFY NEW NODE NOTION NPM NUGET OCI OKTA OLLAMA OPENAI OPENROUTER OTEL PERPLEXITY PG
+  PLAID PULUMI PYPI RABBITMQ REDIS REPLICATE ROLLBAR RUNNER SALESFORCE SECRET SENDGRID SHOPIFY SIGNOZ SKILLFLOW SNOWFLAKE
+  SNYK SONAR SONARQUBE SPLUNK SPOTIFY SQUARE SSH STRIPE SUMO SWENY TELEGRAM TERRAFORM TF TOGETHER TRAVIS TRELLO TWILIO
+  TWINE TWITTER UPSTASH VAULT VERCEL VOYAGE WANDB XAI YARN ZENDESK ZOOM`.split(/\s+/),
+]);
 
 function choose(all: readonly ApiOperation[], chosen: readonly string[], file: string): readonly ApiOperation[] {
   const fit = all.filter(({ unfit }) => unfit === undefined);

@@ -5,6 +5,7 @@ import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { FORMATS, type Format } from "../../../core/skill.ts";
 import { nearest } from "../../../core/values.ts";
 import { makeFolder } from "../../../files.ts";
+import { plainLine } from "../../../reports/inert.ts";
 import { list, projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { painter, programName } from "../../terminal.ts";
@@ -20,6 +21,8 @@ export interface Begun {
   readonly advice: string;
   /** The variables that it reads. */
   readonly sets?: readonly string[];
+  /** The variables that it sends, and to whom: `A_TOKEN to api.example`. */
+  readonly sends?: string | undefined;
 }
 
 export const newSkill: Action = async (io, args, flags) => {
@@ -32,6 +35,7 @@ export const newSkill: Action = async (io, args, flags) => {
     const hint = "take another id, or remove what is there";
     throw new SkillflowError("usage.invalid", `${shown} is there already; nothing was written`, { hint });
   }
+  if (!(await maySend(io, begun))) return 1;
   const files = begun.files(folder);
   writeFiles(projectFolder(io.host), directory, files);
   const paint = painter(io, flags);
@@ -42,12 +46,22 @@ export const newSkill: Action = async (io, args, flags) => {
     ? `${program} skills show ${id} --trust-skill ${id}`
     : `${program} skills show ${id}`;
   await io.err(`\n${paint("bold", id)} is a skill of the format ${begun.format}: ${begun.advice}.\n`);
+  if (begun.sends !== undefined) await io.err(`Sends:     ${plainLine(begun.sends)}\n`);
   if (begun.sets && begun.sets.length > 0) await io.err(`Set:       ${begun.sets.join(", ")}\n`);
   await io.err(`Check it:  ${program} skills lint ${shown}\n`);
   await io.err(`See it:    ${next}\n`);
   await io.err(`Use it:    list ${id} under skills: of a node\n`);
   return 0;
 };
+
+/** Asks before a description decides what is sent where. Without a terminal, its variables are new names that hold nothing. */
+async function maySend(io: Io, { id, sends }: Begun): Promise<boolean> {
+  if (sends === undefined || !io.ask || io.host.env.CI) return true;
+  await io.err(`${id} sends ${plainLine(sends)}.\n`);
+  if (/^y(?:es)?$/i.test((await io.ask("Write the skill? [y/N] ")).trim())) return true;
+  await io.err("Nothing was written.\n");
+  return false;
+}
 
 function fromTemplate([id, extra]: readonly string[], flags: Flags): Begun {
   if (id === undefined) throw new SkillflowError("usage.invalid", "name the skill: skills new ID");

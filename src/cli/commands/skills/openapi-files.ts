@@ -5,6 +5,8 @@ import type { JsonObject } from "../../../core/values.ts";
 
 export interface ApiSkill {
   readonly id: string;
+  /** Begins the names of its variables. */
+  readonly prefix: string;
   readonly api: ApiDescription;
   /** Those that become tools. */
   readonly operations: readonly ApiOperation[];
@@ -18,12 +20,14 @@ export function apiSkillFiles(skill: ApiSkill): readonly (readonly [path: string
 }
 
 /** The variables that the skill reads, with what each is for. */
-export function apiSkillVariables({
-  id,
-  api,
-}: ApiSkill): readonly { readonly name: string; readonly needed: boolean }[] {
-  const fields = Object.entries(configOf(id, api));
+export function apiSkillVariables({ prefix, api }: Pick<ApiSkill, "prefix" | "api">) {
+  const fields = Object.entries(configOf(prefix, api));
   return fields.map(([name, { required }]) => ({ name, needed: required === true }));
+}
+
+/** Lists the variables whose values the skill sends. */
+export function sentVariables({ prefix, api }: Pick<ApiSkill, "prefix" | "api">): readonly string[] {
+  return api.access.flatMap(keysOf).map(([end]) => `${prefix}_${end}`);
 }
 
 function instruction({ id, api, operations }: ApiSkill): string {
@@ -57,9 +61,9 @@ interface Field {
   readonly secret?: false;
 }
 
-function configOf(id: string, { title, address, access }: ApiDescription): Record<string, Field> {
+function configOf(prefix: string, { title, address, access }: ApiDescription): Record<string, Field> {
   const field = (end: string, parts: Omit<Field, "env">): [string, Field] => {
-    const env = `${prefixOf(id)}_${end}`;
+    const env = `${prefix}_${end}`;
     return [env, { ...parts, env }];
   };
   const place = address === undefined ? "Where the API is: https://…" : `Where the API is, if not at ${address}`;
@@ -95,16 +99,11 @@ function endOf(name: string): string {
   );
 }
 
-function prefixOf(id: string): string {
-  const prefix = id.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
-  return /^\d/.test(prefix) ? `API_${prefix}` : prefix;
-}
-
 // ---- code
 
-function code({ id, api, operations }: ApiSkill): string {
-  const prefix = prefixOf(id);
-  const fields = Object.entries(configOf(id, api)).map(([name, field]) => `    ${name}: ${literal(field)},\n`);
+function code(skill: ApiSkill): string {
+  const { id, prefix, api, operations } = skill;
+  const fields = Object.entries(configOf(prefix, api)).map(([name, field]) => `    ${name}: ${literal(field)},\n`);
   return `// Begun from the API description of ${plain(api.title)}. It only reads; change it as you like.
 
 /** @type {import("skillflow").SkillDefinition} */
@@ -182,7 +181,7 @@ function parsed(body) {
 
 function refusal({ status, headers }, body) {
   const said = /^\\s*</.test(body) ? "" : \` \${body.replace(/\\s+/g, " ").slice(0, 300)}\`;
-  if (status === 401) return \`401: not let in. ${advice(id, api)}\${said}\`;
+  if (status === 401) return \`401: not let in. ${advice(skill)}\${said}\`;
   if (status === 403) return \`403: this is not allowed, which does not say that there is nothing.\${said}\`;
   if (status === 404) return \`404: not found. Check the names, and ${prefix}_URL.\${said}\`;
   if (status === 429) return \`429: the rate limit is used up; try again after \${headers.get("retry-after") ?? "a minute"}.\`;
@@ -192,8 +191,8 @@ function refusal({ status, headers }, body) {
 `;
 }
 
-function advice(id: string, api: ApiDescription): string {
-  const keys = api.access.flatMap(keysOf).map(([end]) => `${prefixOf(id)}_${end}`);
+function advice(skill: ApiSkill): string {
+  const keys = sentVariables(skill);
   return keys.length === 0
     ? "No key is sent: add one to this skill."
     : `${keys.join(" or ")} is wrong, expired or revoked.`;
