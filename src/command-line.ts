@@ -10,6 +10,8 @@ const printErr = process.stderr.write.bind(process.stderr);
 /** What somebody else calls the command line with, in place of the process's own. */
 export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys"> {
   readonly argv: readonly string[];
+  /** How hints name options. Undefined: as flags. */
+  readonly writeOption?: Terminal["writeOption"];
 }
 
 /** Works on the process's arguments, or on those given, and gives the exit code once all output is handed over. */
@@ -27,6 +29,7 @@ export async function commandLine(call?: Call): Promise<number> {
     host: { ...processHost(), env: call?.env ?? process.env, cwd, keys: call?.keys },
     out: (text) => write(printOut, text),
     err: (text) => write(printErr, text).catch(toldToTheWriter),
+    writeOption: call?.writeOption,
     isTerminal: process.stderr.isTTY === true,
     columns: process.stderr.columns || 80, // a terminal may not know its size, and say 0
     outColumns: process.stdout.isTTY === true ? process.stdout.columns || 80 : undefined,

@@ -141,6 +141,7 @@ function violations(files: readonly SourceFile[]): string[] {
     ...processViolations(file),
     ...placeViolations(file),
     ...shellViolations(file),
+    ...hintViolations(file),
   ]);
 }
 
@@ -247,6 +248,15 @@ function placeViolations({ path, text }: SourceFile): string[] {
   return found;
 }
 
+/** The surfaces write options in their own way, so that shared code names them as data. */
+function hintViolations({ path, text }: SourceFile): string[] {
+  const isShared =
+    ["core", "run", "models", "stores", "app"].includes(roomOf(path)) && !path.startsWith("src/app/testing/");
+  return isShared && /\bhint(?:: Hint)?(?::| =) *\[?[`"][^`"]*--[a-z]/.test(text)
+    ? [`${path}: a hint names options, not flags`]
+    : [];
+}
+
 /** No shell, ever (trust 7). */
 function shellViolations({ path, text }: SourceFile): string[] {
   const imported = /import\s*\{([^}]*)\}\s*from "node:child_process"/.exec(text)?.[1] ?? "";
@@ -314,6 +324,7 @@ describe("the architecture", () => {
     ["a skill with a package of its own", "skills/a/skill.ts", 'import got from "got";'],
     ["the process outside bin.ts", "src/cli/a.ts", "export const home = process.env.HOME;"],
     ["the process in a skill", "skills/a/skill.ts", "const { env } = globalThis.process;"],
+    ["a flag in a hint", "src/stores/a.ts", 'throw new SkillflowError("store.failed", "m", { hint: "use --store" });'],
     ["a shell", "skills/a/skill.ts", 'import { exec } from "node:child_process";'],
     ["a shell by option", "src/run/a.ts", 'spawn("ls", [], { shell: true });'],
     ["a room for leftovers", "src/core/utils.ts", "export const x = 1;"],

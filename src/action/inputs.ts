@@ -1,5 +1,5 @@
 import type { Environment } from "../core/config.ts";
-import { SkillflowError } from "../core/errors.ts";
+import { asFlag, type OptionWriter, SkillflowError } from "../core/errors.ts";
 import { splitWords } from "./words.ts";
 
 /** What `with:` of a step says, as action.yml names it. */
@@ -32,6 +32,10 @@ const NAMES = [
 ] as const;
 export const INPUT_NAMES: readonly string[] = NAMES;
 type InputName = (typeof NAMES)[number];
+
+/** `model: NAME`, or `args: --state DIR` for an option that has no input. */
+export const asInput: OptionWriter = (option, value = "…") =>
+  NAMES.some((name) => name === option) ? `${option}: ${value}` : `args: ${asFlag(option, value)}`;
 
 /** As the runner hands them over: white space around a value is none of it, and one that is missing is empty. */
 export function readInputs(env: Environment): Inputs {

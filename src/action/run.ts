@@ -8,7 +8,16 @@ import { admitActors } from "./actors.ts";
 import { keepComment, openComment } from "./comment.ts";
 import { federate } from "./federation.ts";
 import { type GitHub, openGitHub } from "./github.ts";
-import { type Errand, errandOf, type Inputs, isCommented, listOf, readInputs, withoutInputs } from "./inputs.ts";
+import {
+  asInput,
+  type Errand,
+  errandOf,
+  type Inputs,
+  isCommented,
+  listOf,
+  readInputs,
+  withoutInputs,
+} from "./inputs.ts";
 
 /** What a step of a job takes of its process. */
 export interface Step {
@@ -38,6 +47,7 @@ export async function runAction(step: Step): Promise<number> {
       env: { ...programEnvironment(step.env, inputs), ...env },
       cwd: step.env.GITHUB_WORKSPACE || step.cwd,
       keys,
+      writeOption: asInput,
     };
     return await work({ step, errand, call, commented, github });
   } catch (error) {

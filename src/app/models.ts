@@ -138,7 +138,7 @@ export async function openServing(model: string, workspace: Workspace): Promise<
 
 function notServing(provider: Provider): SkillflowError {
   return new SkillflowError("config.invalid", `${provider}: answers for a whole run, not for one node`, {
-    hint: `name it with --model ${provider}:FILE`,
+    hint: ["name it with ", { option: "model", value: `${provider}:FILE` }],
   });
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { Environment } from "../core/config.ts";
-import { SkillflowError } from "../core/errors.ts";
+import { type Hint, SkillflowError } from "../core/errors.ts";
 import { temporaryName } from "../core/temporary-name.ts";
 import { isObject, parseJson } from "../core/values.ts";
 import { isPast, resolveCommit, writeCommit } from "../loaders/commit-files.ts";
@@ -55,8 +55,12 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
 }
 
 function missing(refs: readonly string[], by: string, isOfEvent: boolean): SkillflowError {
-  const hint = isOfEvent
-    ? "the clone is shallow: check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0), or say --from-ref HEAD to let the checkout decide"
+  const hint: Hint | undefined = isOfEvent
+    ? [
+        "the clone is shallow: check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0), or say ",
+        { option: "from-ref", value: "HEAD" },
+        " to let the checkout decide",
+      ]
     : "fetch it first: in GitHub Actions check out with fetch-depth: 0";
   return new SkillflowError("usage.invalid", `there is no commit ${refs[0]} here (${by})`, { hint });
 }

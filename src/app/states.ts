@@ -47,7 +47,10 @@ async function refuseCommitted(directory: string, root: string, env: Host["env"]
     .filter((file) => !file.endsWith(".gitignore") && file !== "");
   if (committed === undefined) return;
   throw new SkillflowError("store.failed", `the state was committed to the checkout: ${JSON.stringify(committed)}`, {
-    hint: "take it out with git rm --cached, or name the place yourself: --state .skillflow/state",
+    hint: [
+      "take it out with git rm --cached, or name the place yourself: ",
+      { option: "state", value: ".skillflow/state" },
+    ],
   });
 }
 

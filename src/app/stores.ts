@@ -35,7 +35,11 @@ function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "s
   const url = named.url ?? env.SKILLFLOW_DATABASE_URL;
   if (!url) {
     throw new SkillflowError("config.missing", "the engine dbos needs a database", {
-      hint: "--database-url postgres://…, or SKILLFLOW_DATABASE_URL; to try it out: --database-url embedded",
+      hint: [
+        { option: "database-url", value: "postgres://…" },
+        ", or SKILLFLOW_DATABASE_URL; to try it out: ",
+        { option: "database-url", value: "embedded" },
+      ],
     });
   }
   if (url === "embedded") {

@@ -1,5 +1,6 @@
 import type { styleText } from "node:util";
 import type { Host } from "../app/host.ts";
+import type { OptionWriter } from "../core/errors.ts";
 import type { StoredRun } from "../core/ports.ts";
 import type { Redactor } from "../core/redact/redact.ts";
 
@@ -38,6 +39,8 @@ export interface Io {
   /** Asks the person at the terminal; an empty answer where they gave none. Undefined where there is nobody to ask. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;
+  /** How hints name options. Undefined: as flags. */
+  readonly writeOption?: OptionWriter | undefined;
   /** Receives errors thrown where no caller waits, instead of the runs. One that it does not take ends the program. */
   onStray(take: (error: unknown) => boolean): void;
 }

@@ -47,7 +47,8 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     refuseEnvFile(argv);
     await Promise.race([program.parseAsync([...argv], { from: "user" }), fault]);
     return code;
-  } catch (error) {
+  } catch (thrown) {
+    const error = terminal.writeOption ? (await import("./refused.ts")).withHints(thrown, terminal) : thrown;
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       // Commander has told it to people.

@@ -1,7 +1,8 @@
-import { SkillflowError } from "../core/errors.ts";
+import { hintFor, SkillflowError } from "../core/errors.ts";
 import type { StoredRun } from "../core/ports.ts";
 import { redactRefusal } from "../core/record/content.ts";
 import { describeBrokenOff, describeRefusal } from "../core/record/refusal.ts";
+import { defined } from "../core/values.ts";
 import { githubActions } from "./ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal.ts";
@@ -24,13 +25,27 @@ export function tellingRefusal(
     try {
       refuseBoth(flags);
       return await action(io, args, flags, beginning);
-    } catch (error) {
+    } catch (thrown) {
+      const error = withHints(thrown, io);
       const { workflow, recorded, isTold } = beginning;
       if (!recorded) await tellRefusal(io, error, flags.json === true, workflow);
       else if (!isTold && flags.json === true) await io.out(jsonText(describeBrokenOff(await recorded(), error)));
       throw error;
     }
   };
+}
+
+/** The error with hints that name the options of this surface. */
+export function withHints(error: unknown, { writeOption }: Pick<Io, "writeOption">): unknown {
+  if (!(error instanceof SkillflowError) || !writeOption) return error;
+  const { code, message, cause, repeatable, diagnostics } = error;
+  const details = {
+    cause,
+    diagnostics,
+    ...defined("repeatable", repeatable),
+    ...defined("hint", hintFor(error, writeOption)),
+  };
+  return new SkillflowError(code, message, details);
 }
 
 export async function tellRefusal(io: Io, error: unknown, asJson: boolean, workflow?: string): Promise<void> {

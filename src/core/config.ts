@@ -153,7 +153,13 @@ export function refuseAmbiguous(
       "usage.invalid",
       `the value given for ${key} could mean several skills: ${declaring.join(", ")}`,
       {
-        hint: `name one: ${declaring.map((id) => `--set ${id}.${key}=VALUE`).join(", ")}`,
+        hint: [
+          "name one: ",
+          ...declaring.flatMap((id, index) => [
+            index === 0 ? "" : ", ",
+            { option: "set" as const, value: `${id}.${key}=VALUE` },
+          ]),
+        ],
       },
     );
   }

@@ -185,6 +185,36 @@ export function callCodeOf(error: unknown): CallCode {
   return CALL_CODES.find((known) => known === code) ?? "tool.failed";
 }
 
+/** Options that hints name, as the command line calls them. Each surface has names of its own for them. */
+export type OptionName =
+  | "allow-changes"
+  | "database-url"
+  | "env-from"
+  | "from"
+  | "from-ref"
+  | "model"
+  | "no-cool-down"
+  | "offline"
+  | "require-skills"
+  | "run-id"
+  | "set"
+  | "state"
+  | "store";
+
+/** What to do about an error. It names options, not flags. */
+export type Hint = string | readonly (string | { readonly option: OptionName; readonly value?: string })[];
+
+/** How a surface writes an option. */
+export type OptionWriter = (option: OptionName, value: string | undefined) => string;
+
+export function renderHint(hint: Hint, write: OptionWriter): string {
+  if (typeof hint === "string") return hint;
+  return hint.map((part) => (typeof part === "string" ? part : write(part.option, part.value))).join("");
+}
+
+/** `--model NAME`, for the command line. */
+export const asFlag: OptionWriter = (option, value) => (value === undefined ? `--${option}` : `--${option} ${value}`);
+
 /** All that we know of a model call worth repeating. */
 interface Repeatable {
   /** What the provider asked us to wait, in milliseconds. */
@@ -192,7 +222,7 @@ interface Repeatable {
 }
 
 interface ErrorDetails {
-  readonly hint?: string;
+  readonly hint?: Hint;
   readonly cause?: unknown;
   /** Present when the same call may succeed later. */
   readonly repeatable?: Repeatable;
@@ -220,12 +250,22 @@ export class SkillflowError extends Error {
     details: ErrorDetails = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.hint = details.hint;
+    this.hint = details.hint === undefined ? undefined : renderHint(details.hint, asFlag);
+    if (details.hint !== undefined) hints.set(this, details.hint);
     this.repeatable = details.repeatable;
     this.diagnostics = (details.diagnostics ?? []).map(withField);
     this.exitCode = exitCodeOf(code);
     this.acted = details.acted ?? actedByCode(code);
   }
+}
+
+/** The hints of errors as data: `hint` has the flags of the command line. */
+const hints = new WeakMap<SkillflowError, Hint>();
+
+/** The error's hint with the option names of another surface. */
+export function hintFor(error: SkillflowError, write: OptionWriter): string | undefined {
+  const hint = hints.get(error);
+  return hint === undefined ? error.hint : renderHint(hint, write);
 }
 
 /** What was thrown, in words; whatever it is, this gives a text. */

@@ -45,7 +45,12 @@ export function defaultModel(env: Environment, named?: string, own?: OwnPrefixes
   if (env.OPENAI_API_KEY) return DEFAULT_MODELS.openai;
   if (named !== undefined && parseModel(named, own).provider !== undefined) return named;
   throw new SkillflowError("config.missing", "there is no model to ask", {
-    hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: --model openai-compatible:NAME, --model replay:FILE",
+    hint: [
+      "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: ",
+      { option: "model", value: "openai-compatible:NAME" },
+      ", ",
+      { option: "model", value: "replay:FILE" },
+    ],
   });
 }
 

@@ -40,7 +40,7 @@ export function failureOf(service: Service, model: string, fault: Fault): Skillf
       return new SkillflowError(code, message, { hint: `Check ${service.keyName}.` });
     case "model.unknown":
       return new SkillflowError(code, message, {
-        hint: "Set another with `model` in the workflow or its node, or with --model; for another server, check the base URL.",
+        hint: "Set another with `model` in the workflow, its node or the run's options; for another server, check the base URL.",
       });
     case "model.overloaded":
       return new SkillflowError(code, message, { repeatable: waitOf(fault.headers) });

@@ -181,7 +181,7 @@ function checkDirectory(directory: string, root: string | undefined): string {
     return directory;
   } catch (error) {
     throw new SkillflowError("store.failed", `the run directory ${messageOf(error)}`, {
-      hint: "name the place itself with --store",
+      hint: ["name the place itself with ", { option: "store" }],
       cause: error,
     });
   }
@@ -226,7 +226,7 @@ function refuseBegun(path: string, run: string): void {
 
 export function existingRun(run: string): SkillflowError {
   return new SkillflowError("run.exists", `there is a run ${run} already`, {
-    hint: `resume it (skillflow resume ${run}) or choose another --run-id`,
+    hint: [`resume it (skillflow resume ${run}) or choose another `, { option: "run-id" }],
   });
 }
 

@@ -103,6 +103,8 @@ describe("a step", () => {
     [{ ...RUN, workflow: "--help" }, 2, /no file --help/],
     [{ ...RUN, workflow: "nothing.yml\n::error::mine" }, 2, /there is no file/],
     [{ ...RUN, input: "[1]" }, 2, /input/],
+    [{ ...RUN, model: "" }, 3, /name one: model: openai-compatible:NAME/],
+    [{ ...RUN, args: "--engine dbos" }, 3, /args: --database-url postgres:/],
   ])("that is told %j is refused, with its reason", async (inputs, exitCode, why) => {
     const told = await stepHere({ inputs });
     expect(told.code, told.stderr).toBe(exitCode);

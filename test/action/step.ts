@@ -107,9 +107,9 @@ export async function stepHere(job: Job): Promise<Told> {
     cwd: tmpdir(),
     fetch,
     say: async (text) => onText("stderr", text),
-    commandLine: async ({ argv, env: given, cwd: at }) => {
+    commandLine: async ({ argv, env: given, cwd: at, writeOption }) => {
       const set = Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined);
-      return (await runHere(argv, { cwd: at, env: Object.fromEntries(set), onText })).code ?? 1;
+      return (await runHere(argv, { cwd: at, env: Object.fromEntries(set), onText, writeOption })).code ?? 1;
     },
   });
   return { code, ...shown, cwd, ...left() };

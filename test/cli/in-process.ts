@@ -22,6 +22,8 @@ export interface Screen {
   readonly keys?: ShortLivedKeys;
   /** What the person at the terminal answers, in turn; nobody is there where it is left out. */
   readonly answers?: readonly string[];
+  /** How hints name options. */
+  readonly writeOption?: Terminal["writeOption"] | undefined;
 }
 
 /**
@@ -37,6 +39,7 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
   };
   const waiting = [...(answers ?? [])];
   const terminal: Terminal = {
+    writeOption: screen.writeOption,
     runtime: { node: process.version, platform: process.platform },
     host: {
       env: { PATH: process.env.PATH, HOME: join(installation().directory, "home"), ...screen.env },

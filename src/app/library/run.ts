@@ -1,4 +1,4 @@
-import { exitCodeOf, messageOf, SkillflowError } from "../../core/errors.ts";
+import { exitCodeOf, hintFor, messageOf, type OptionWriter, SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
@@ -12,7 +12,7 @@ import type { PreparedRun } from "../runs/prepare.ts";
 import { markedAsOurs } from "../runs/stray.ts";
 import { onAbort } from "./abort.ts";
 import { createEventLog } from "./events.ts";
-import { hintOfOptions } from "./wording.ts";
+import { asOption } from "./wording.ts";
 
 /**
  * A run that has been begun. It goes on whether or not anybody reads or awaits it; leaving a loop over it does not stop
@@ -46,7 +46,7 @@ export interface Course {
   prepare(signal: AbortSignal): Promise<PreparedRun>;
   drive(prepared: PreparedRun, watch: Watch): Promise<FinishedRun>;
   /** What becomes of it where prompts differ from their recording. */
-  judge?(finished: FinishedRun, changed: readonly ChangedPrompt[]): FinishedRun;
+  judge?(finished: FinishedRun, changed: readonly ChangedPrompt[], write: OptionWriter): FinishedRun;
   readonly store: Store;
 }
 
@@ -155,12 +155,12 @@ async function carryOut(
   };
   try {
     const finished = await course.drive(prepared, watch);
-    return worded((course.judge?.(finished, changed) ?? finished).result);
+    return (course.judge?.(finished, changed, asOption) ?? finished).result;
   } catch (error) {
     if (!isOpened) throw error;
     const { record } = prepared;
     const stored = await course.store.read(record.run).catch((): StoredRun => ({ record, events }));
-    return worded(describeBrokenOff(stored, cleaned(asOurs(error), prepared.redactor.text)));
+    return describeBrokenOff(stored, cleaned(asOurs(error), prepared.redactor.text));
   } finally {
     await prepared.close();
   }
@@ -171,13 +171,6 @@ const nothing = () => undefined;
 function loggerTelling(observers: readonly Observer[], skill: string): Logger {
   const say = (level: keyof Logger) => (message: string) => tellLog(observers, { skill, level, message });
   return { debug: say("debug"), info: say("info"), warn: say("warn") };
-}
-
-/** The result with a hint for programs. */
-function worded(result: RunResult): RunResult {
-  const { error } = result;
-  if (error?.hint === undefined) return result;
-  return { ...result, error: { ...error, hint: hintOfOptions(error.hint) } };
 }
 
 /** What was prepared, or undefined where the signal came first: what is opened for it then is closed again. */
@@ -235,13 +228,13 @@ function asOurs(error: unknown): SkillflowError {
 
 /** The same error, or one with a hint for programs; where secrets stood in it, without them and without what caused it. */
 function cleaned(error: SkillflowError, clean: (text: string) => string): SkillflowError {
-  const { code, message, hint, diagnostics, cause } = error;
+  const { code, message, diagnostics, cause } = error;
+  const hint = hintFor(error, asOption);
   const told = { message, ...(hint === undefined ? {} : { hint }), diagnostics };
   const shown = { ...cleanTold(told, clean), diagnostics: diagnostics.map((each) => cleanTold(each, clean)) };
   const isClean = deepEqual(told, shown);
-  const worded = shown.hint && hintOfOptions(shown.hint);
-  if (isClean && worded === hint) return error;
-  return new SkillflowError(code, shown.message, { ...shown, hint: worded, cause: isClean ? cause : undefined });
+  if (isClean && hint === error.hint) return error;
+  return new SkillflowError(code, shown.message, { ...shown, cause: isClean ? cause : undefined });
 }
 
 interface Told {

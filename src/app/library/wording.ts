@@ -1,23 +1,19 @@
-/** Hints are written for the command line. The options of a program that uses us say the same under names of their own. */
-const OPTIONS: ReadonlyMap<string, string> = new Map([
-  ["--trust-skill", "trust"],
-  ["--set", "config"],
-  ["--no-discover", "discover"],
-  ["--store", "store"],
-  ["--model", "model"],
-  ["--writes", "writes"],
-  ["--max-cost", "limits.max_cost_usd"],
-  ["--max-tokens", "limits.max_tokens"],
-  ["--max-steps", "limits.max_steps"],
-  ["--timeout", "limits.timeout"],
-  ["--from", "from"],
-  ["--allow-changes", "allowChanges"],
-]);
+import type { OptionName, OptionWriter } from "../../core/errors.ts";
 
-/** A hint that names options in place of the flags that mean them. */
-export function hintOfOptions(hint: string): string {
-  return hint.replace(/(?<![\w-])--[a-z]+(?:-[a-z]+)*/g, (flag) => {
-    const option = OPTIONS.get(flag);
-    return option === undefined ? flag : `\`${option}\``;
-  });
-}
+/** The options of a program that uses the library, where it has them. */
+const OPTIONS: Partial<Record<OptionName, string>> = {
+  "allow-changes": "allowChanges",
+  from: "from",
+  model: "model",
+  "no-cool-down": "coolDown: false",
+  set: "config",
+  state: "state",
+  store: "store",
+};
+
+/** `model` NAME, for the library. */
+export const asOption: OptionWriter = (option, value) => {
+  const name = OPTIONS[option];
+  const shown = name === undefined ? `--${option}` : `\`${name}\``;
+  return value === undefined ? shown : `${shown} ${value}`;
+};

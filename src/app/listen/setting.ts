@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/diagnostic.ts";
 import type { Workflow } from "../../core/document/workflow.ts";
-import { SkillflowError } from "../../core/errors.ts";
+import { type Hint, SkillflowError } from "../../core/errors.ts";
 import { checkFields } from "../../core/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/listen/listen-file.ts";
 import type { RunChoices } from "../../core/settings/settings.ts";
@@ -91,7 +91,10 @@ function wrong(given: string, diagnostics: readonly Diagnostic[]): SkillflowErro
   const isUnset = errors.every(({ code }) => code === "VARIABLE_MISSING");
   if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be listened by`, { diagnostics });
   const names = [...new Set(errors.map(({ message }) => message.split(" ")[0]))].join(", ");
-  const hint = "set it in the environment, or name a file that holds it: --env-from .env";
+  const hint: Hint = [
+    "set it in the environment, or name a file that holds it: ",
+    { option: "env-from", value: ".env" },
+  ];
   return new SkillflowError("config.missing", `${given} needs variables that are not set: ${names}`, {
     diagnostics,
     hint,

@@ -343,7 +343,7 @@ function requireSkills(workflow: Workflow, entries: SkillEntries): void {
   });
   if (lost.length === 0) return;
   throw new SkillflowError("skills.missing", `skills that ${workflow.id} lists are unavailable: ${lost.join(", ")}`, {
-    hint: "set what they need, or run without --require-skills",
+    hint: ["set what they need, or run without ", { option: "require-skills" }],
   });
 }
 

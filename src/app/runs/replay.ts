@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { exitCodeOf } from "../../core/errors.ts";
+import { asFlag, exitCodeOf, type OptionWriter, renderHint } from "../../core/errors.ts";
 import type { RunError } from "../../core/event/end.ts";
 import type { Settings } from "../../core/event/settings.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
@@ -101,12 +101,16 @@ function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
 }
 
 /** A replay ends failed where the run itself did not (workflow-format D56). */
-export function failChanged(finished: FinishedRun, changed: readonly ChangedPrompt[]): FinishedRun {
+export function failChanged(
+  finished: FinishedRun,
+  changed: readonly ChangedPrompt[],
+  write: OptionWriter = asFlag,
+): FinishedRun {
   if (changed.length === 0 || finished.result.error) return finished;
   const error: RunError = {
     code: "replay.changed",
     message: `${changed.length} prompt${changed.length === 1 ? "" : "s"} changed since the recording`,
-    hint: "record the run again, or let the changes pass with --allow-changes",
+    hint: renderHint(["record the run again, or let the changes pass with ", { option: "allow-changes" }], write),
   };
   return { ...finished, result: { ...finished.result, exitCode: exitCodeOf(error.code), error } };
 }

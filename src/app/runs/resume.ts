@@ -150,7 +150,10 @@ export function checkResumable({ record, events }: StoredRun, from: string | und
       "run.finished",
       `run ${run} has ${last.status === "skipped" ? "done nothing: it came within its cool-down" : "succeeded: there is nothing to carry on"}`,
       {
-        hint: last.status === "skipped" ? "run it with --no-cool-down" : "redo a part of it with --from NODE",
+        hint:
+          last.status === "skipped"
+            ? ["run it with ", { option: "no-cool-down" }]
+            : ["redo a part of it with ", { option: "from", value: "NODE" }],
       },
     );
   }

@@ -1,4 +1,4 @@
-import { messageOf, SkillflowError } from "../../core/errors.ts";
+import { type Hint, messageOf, SkillflowError } from "../../core/errors.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 
@@ -160,7 +160,11 @@ function databaseError(url: string, error: unknown): SkillflowError {
   if (code === DISK_FULL) return new SkillflowError("store.full", message, { cause: error });
   // Five characters that are no refusal to let us in: Postgres itself answers.
   const answers = /^[0-9A-Z]{5}$/.test(code) && !/^(28|3D)/.test(code);
-  const hint = "check the address (--database-url, SKILLFLOW_DATABASE_URL), and that Postgres answers there";
+  const hint: Hint = [
+    "check the address (",
+    { option: "database-url" },
+    ", SKILLFLOW_DATABASE_URL), and that Postgres answers there",
+  ];
   return new SkillflowError("store.failed", message, { ...(answers ? {} : { hint }), cause: error });
 }
 

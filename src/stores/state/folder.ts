@@ -116,7 +116,7 @@ function checkDirectory(directory: string, root: string | undefined): void {
     realFolder(directory, root);
   } catch (error) {
     throw new SkillflowError("store.failed", `the state directory ${messageOf(error)}`, {
-      hint: "name the place itself with --state",
+      hint: ["name the place itself with ", { option: "state" }],
       cause: error,
     });
   }

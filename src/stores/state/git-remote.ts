@@ -115,7 +115,7 @@ function authorOf(named: ReadonlyMap<string, string>, env: Checkout["env"]): [st
 function beyond(): SkillflowError {
   const message = "the state was not fetched from origin, which is another machine's: the run is offline";
   return new SkillflowError("offline.refused", message, {
-    hint: "run without --offline, or name a folder: --state DIR",
+    hint: ["run without ", { option: "offline" }, ", or name a folder: ", { option: "state", value: "DIR" }],
   });
 }
 
