@@ -60,7 +60,7 @@ export async function lacksRepository({ config, workDir, texts }: RunOutlook): P
   if (await isAny(names, (name) => isRepository(workDir, name))) return undefined;
   const unnamed = texts.length === 0 ? "" : " no text of the run names one,";
   const reason = `the working directory is not a git repository,${unnamed} and GIT_REPOSITORY is not set`;
-  return { kind: "machine", reason, fix: FIX };
+  return { kind: "not_applicable", reason, fix: FIX };
 }
 
 const FIX = "run in a git repository, or set GIT_REPOSITORY to its directory or a bundle";

@@ -5,6 +5,8 @@ export const UNAVAILABLE_KINDS = [
   "config_form",
   /** The machine or the working directory lacks something. */
   "machine",
+  /** There is nothing here that it works on, such as a git repository. */
+  "not_applicable",
   /** Disabled by config, or a flag is missing. */
   "disabled",
   "untrusted",
@@ -27,7 +29,7 @@ export interface Unavailable {
 }
 
 /** What a skill lacks on this machine or in a run. */
-export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" };
+export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" | "not_applicable" };
 
 /** The form that the value of a config field must have. Surrounding white space is removed if `format` is declared. */
 export interface ConfigForm {

@@ -19,7 +19,7 @@ export interface Degradable {
     readonly id: string;
     readonly available: boolean;
     readonly reason?: string | undefined;
-    readonly inapplicable?: true | undefined;
+    readonly cause?: string | undefined;
     readonly tools: readonly { readonly exposed: string; readonly effect: "read" | "write" }[];
   }[];
 }
@@ -63,7 +63,7 @@ function lackingAt(run: Degradable, path: string, changed: ChangedSkills = []): 
   const hasOther = hasSkill(run, path, changed);
   return listed.flatMap((id) => {
     const skill = missing.get(id);
-    if (!skill || (skill.inapplicable && hasOther)) return [];
+    if (!skill || (skill.cause === "not_applicable" && hasOther)) return [];
     return [[id, skill.reason ?? "unavailable"] as const];
   });
 }

@@ -20,7 +20,7 @@ export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
   };
   readonly input: { readonly dryRun?: unknown };
   readonly inner?: { readonly [path: string]: { readonly workflow: { readonly nodes: NodeOutlines } } } | undefined;
-  readonly skills: readonly (Pick<SkillRecord, "id" | "available" | "reason" | "inapplicable"> & {
+  readonly skills: readonly (Pick<SkillRecord, "id" | "available" | "reason" | "cause"> & {
     readonly tools: readonly Pick<SkillRecord["tools"][number], "exposed" | "effect">[];
   })[];
   readonly settings: Pick<RunRecord["settings"], "model">;
@@ -149,7 +149,7 @@ function areTexts(skills: unknown): boolean {
 
 const toolsOutline = lazy(() => {
   const tools = z.array(z.object({ exposed: z.string(), effect: z.enum(["read", "write"]) }));
-  return skillRecordSchema().pick({ id: true, available: true, reason: true, inapplicable: true }).extend({ tools });
+  return skillRecordSchema().pick({ id: true, available: true, reason: true, cause: true }).extend({ tools });
 });
 
 const edgesOutline = lazy(() => z.array(z.object({ from: z.string(), when: z.string().optional() })));

@@ -48,7 +48,7 @@ async function ask(skill: string, env: Readonly<Record<string, string>>, files: 
 describe("a skill that cannot be used", () => {
   const cases: [skill: string, env: Record<string, string>, cause: string, reason: RegExp][] = [
     ["kubernetes", {}, "config_missing", /neither KUBECONFIG nor KUBERNETES_URL is set/],
-    ["git", {}, "machine", /working directory is not a git repository/],
+    ["git", {}, "not_applicable", /working directory is not a git repository/],
     ["cloudwatch", { AWS_REGION: "eu-west-1" }, "config_missing", /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/],
     ["grafana", { GRAFANA_URL: SECRET, GRAFANA_TOKEN: "t" }, "config_form", /GRAFANA_URL is not an http/],
     ["http", { HTTP_HOSTS: ",," }, "config_form", /HTTP_HOSTS is not hosts/],
@@ -65,7 +65,7 @@ describe("a skill that cannot be used", () => {
     expect(listed?.reasons[0]).toMatch(reason);
     expect(show.stdout).toMatch(new RegExp(`unavailable: .*${reason.source}`));
     expect(show.stdout).toContain("to use it: ");
-    const state = cause === "machine" ? "unavailable" : "not_configured";
+    const state = ["machine", "not_applicable"].includes(cause) ? "unavailable" : "not_configured";
     expect(told).toMatchObject({ state, cause, fix: expect.any(String) });
     expect(told?.reason).toMatch(reason);
     expect(doctor.code).toBe(3);

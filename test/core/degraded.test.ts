@@ -101,6 +101,14 @@ describe("a node is degraded", () => {
     expect(degradedOf(results)).toEqual([]);
   });
 
+  it("by a skill that does not apply here, only if it has no other skill", () => {
+    const git = { id: "git", available: false, cause: "not_applicable", reason: "no repository", tools: [] };
+    const nodes = { both: { skills: ["git", "logs"] }, alone: { skills: ["git"] } };
+    const visited = { visited: ["both", "alone"], inside: [], last: "end", results: new Map<string, Outcome>() };
+    const found = degradedNodes({ ...run, workflow: { nodes }, skills: [...run.skills, git] }, visited);
+    expect(found).toEqual([{ node: "alone", skill: "git", reason: "no repository" }]);
+  });
+
   it("not where its failure ended the run", () => {
     const failed = { look: outcome({ status: "failed", data: { error: "boom" } }) };
     expect(degradedOf(failed, "look")).toEqual([]);

@@ -14,10 +14,6 @@ export const skillRecordSchema = lazy(() =>
     name: z.string(),
     format: z.string(),
     available: z.boolean(),
-    inapplicable: z
-      .literal(true)
-      .optional()
-      .describe("unavailable because there is nothing here that it works on, such as a git repository"),
     plannable: z.literal(true).optional().describe("it lacks its config: what it writes can be planned"),
     cause: z.enum(UNAVAILABLE_KINDS).optional().describe("why it is unavailable, by kind"),
     reason: z.string().optional().describe("why it is unavailable, or what of it is held back"),
