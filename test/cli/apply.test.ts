@@ -198,6 +198,22 @@ describe("a skill that lacks its config", () => {
     expect([told.code, linesOf(cwd).length]).toEqual([0, 1]);
   });
 
+  it("is reported before a person is asked, with all that is missing", async () => {
+    const flow = WORKFLOW.replace("[sink]", "[sink, notification, linear]").replace("entry:", "skills: {}\nentry:");
+    const comment = { tool: "linear_add_comment", input: { issue: "A-1", body: "text" } };
+    const script = { replies: [...scriptOf([{ title: "one" }, { title: "two" }]).replies] };
+    script.replies.splice(0, 0, { calls: [comment] } as never);
+    const cwd = makeProject({ "w.yml": flow, "s.json": script, "skills/sink/skill.ts": SINK });
+    await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], { cwd, env: BARE });
+    const screen = { cwd, env: BARE, isTerminal: true, answers: ["y"] };
+    const { code, stderr } = await runHere(["apply", "r"], screen);
+    expect(code).toBe(3);
+    expect(stderr).not.toContain("[y/N");
+    expect(stderr).toMatch(/op-1 needs the skill linear: LINEAR_API_KEY is not set/);
+    expect(stderr).toMatch(/op-2, op-3 need\s+the skill sink: SINK_TOKEN is not set/);
+    expect(linesOf(cwd)).toEqual([]);
+  });
+
   it("is told so by doctor, which misses nothing", async () => {
     const { stdout, code } = await runHere(["doctor", "w.yml", "--json"], { cwd: project(), env: BARE });
     const { skills } = JSON.parse(stdout) as { skills: { state: string; reason: string }[] };

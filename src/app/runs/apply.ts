@@ -19,6 +19,7 @@ import type { Workspace } from "../host.ts";
 import { connectServers, type Person } from "../mcp-connections.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
 import { reachedSkills, type SkillEntries } from "../skills/entries.ts";
+import { leaveOutUseless } from "../skills/useful.ts";
 
 /** Carries out what a run planned: each operation at most once, whatever kills us (trust 2; fine-print T5, T15). */
 
@@ -153,7 +154,7 @@ export async function prepareApply(
  * recorded workflow defines count.
  */
 async function skillsFor(
-  { skills }: Workspace,
+  { skills, host }: Workspace,
   { record }: StoredRun,
   wanted: readonly PlannedOperation[],
 ): Promise<SkillEntries> {
@@ -166,7 +167,9 @@ async function skillsFor(
     return installed && (hasAll || installed.isUnopened) ? installed : skills.find(id, inline);
   };
   const ids = [...new Set(operations.map(skillOf))];
-  return new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
+  const found = new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
+  const input = { run: record.input, writes: operations.map((operation) => operation.input) };
+  return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
 }
 
 /** The skill whose code an operation runs. */
@@ -193,16 +196,29 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyM
   }
 }
 
+/** Throws if open operations need something that is missing, before anybody is asked to approve them. */
+export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
+  refuseDenied(workspace);
+  const open = planned.filter((one) => !isApplied(one));
+  refuseMissing(await skillsFor(workspace, stored, open), open);
+}
+
+/** Names everything that is missing at once. */
 function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[]): void {
+  const missing = new Map<string, string[]>();
   for (const { operation } of wanted) {
     if (isStatePut(bareOf(operation))) continue;
     const id = skillOf(operation);
     const reason = lackOf(entries.get(id), operation);
     if (reason === undefined) continue;
-    throw new SkillflowError("skills.missing", `${operation.id} needs the skill ${id}: ${reason}`, {
-      hint: "nothing was applied: set what it needs and apply again",
-    });
+    const lack = `the skill ${id}: ${reason}`;
+    missing.set(lack, [...(missing.get(lack) ?? []), operation.id]);
   }
+  if (missing.size === 0) return;
+  const lacks = [...missing].map(([lack, ids]) => `${ids.join(", ")} ${ids.length === 1 ? "needs" : "need"} ${lack}`);
+  throw new SkillflowError("skills.missing", lacks.join("; "), {
+    hint: "nothing was applied: set what is missing and apply again, or approve others alone with --approve",
+  });
 }
 
 /** The config or the trust that an operation lacks. */

@@ -5,6 +5,7 @@ import { PLAN_REPORTS, renderPlan } from "../../app/reports.ts";
 import {
   type AppliedOperation,
   type ApplyRequest,
+  checkOpen,
   openOperations,
   prepareApply,
   type ReviewedPlan,
@@ -62,7 +63,8 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
   if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
   const worded = said === undefined && !isDone ? wordOn(reviewed, open) : undefined;
   if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
-  const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, open, paint)));
+  const check = checkOpen.bind(undefined, workspace, reviewed);
+  const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, { open, check }, paint)));
   if (approved === undefined) return leaveUnapproved(io, flags, reviewed, beginning);
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));
@@ -211,8 +213,13 @@ function wrong(message: string, hint?: string): SkillflowError {
 }
 
 /** Undefined where nobody is there to answer. */
-async function askFor(io: Io, open: readonly Operation[], paint: Paint): Promise<Approved | undefined> {
+async function askFor(
+  io: Io,
+  { open, check }: { readonly open: readonly Operation[]; readonly check: () => Promise<void> },
+  paint: Paint,
+): Promise<Approved | undefined> {
   if (!io.ask || io.host.env.CI) return undefined;
+  await check();
   const ids = open.length > 8 ? "op-1,op-2,…" : open.map(({ id }) => id).join(",");
   const answer = (
     await io.ask(`${paint("yellow", "?")} Apply ${amount(open.length, "write")}? [y/N, or ${ids}] `)
