@@ -91,6 +91,26 @@ describe("the exit code", () => {
     expect(ended.stderr).toMatch(/next: \S*skillflow doctor flow\.yml/);
   });
 
+  it("is 0 for a dry run of a node whose only skill is an MCP server, which a dry run does not connect", async () => {
+    const flow = {
+      id: "f",
+      name: "F",
+      entry: "use",
+      edges: [],
+      skills: { served: { name: "S", mcp: { command: "no" } } },
+    };
+    const nodes = { use: { name: "Use", instruction: "Use it.", skills: ["served"] } };
+    const cwd = makeProject({
+      "flow.yml": JSON.stringify({ ...flow, nodes }),
+      "script.json": { replies: [{ text: "done" }] },
+    });
+    const ended = await runHere([...RUN, "--dry-run", "--trust-skill", "served"], { cwd });
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toContain("a dry run connects no MCP server");
+    const real = await runHere([...RUN, "--trust-skill", "served"], { cwd });
+    expect(real.code).toBe(3);
+  });
+
   it("is 0, degraded and with one warning, when a node has a skill left", async () => {
     const cwd = makeProject({ "flow.yml": FLOW.replaceAll("[desk]", "[desk, github]"), "script.json": WORKING });
     const ended = await runHere([...RUN, "--json"], { cwd });

@@ -1,4 +1,4 @@
-import { type Degradable, hasSkill, skillsAt } from "../degraded.ts";
+import { hasSkill, skillsAt } from "../degraded.ts";
 import type { RunError, RunStatus } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
@@ -132,13 +132,21 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
 }
 
+type Skilled = Pick<RunRecord, "workflow" | "skills" | "inner">;
+
 /** Whether a node, or every node of the runs inside it, lists skills and has none. */
-function hasLostAll(run: Degradable, { run: { changedAt } }: State, node: string): boolean {
+function hasLostAll(run: Skilled, { run: { changedAt } }: State, node: string): boolean {
   const inside = [...changedAt.keys()].filter((path) => path.startsWith(`${node}/`));
   const leaves = inside.filter((path) => !inside.some((other) => other.startsWith(`${path}/`)));
   return (leaves.length === 0 ? [node] : leaves).every((path) => {
-    return skillsAt(run, path).length > 0 && !hasSkill(run, path, changedAt.get(path));
+    return skillsAt(run, path).length > 0 && !hasSkill(run, path, changedAt.get(path)) && !isUnconnected(run, path);
   });
+}
+
+/** Whether a node would have a skill outside of a dry run, which connects no servers. */
+function isUnconnected(run: Skilled, path: string): boolean {
+  const unconnected = new Set(run.skills.flatMap(({ id, cause }) => (cause === "unconnected" ? id : [])));
+  return skillsAt(run, path).some((id) => unconnected.has(id));
 }
 
 /** The error of a run without skills; `node` is the first one that lost all of them since the run was resumed. */
