@@ -1,6 +1,6 @@
 /// <reference types="node" preserve="true" />
 
-export type { Lack } from "./core/availability.ts";
+export type { Lack } from "./core/availability/unavailable.ts";
 export type { Diagnostic } from "./core/diagnostic.ts";
 export type { Workflow } from "./core/document/workflow.ts";
 export { type ErrorCode, NothingDone, refusalOf, SkillflowError } from "./core/errors.ts";

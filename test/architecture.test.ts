@@ -78,6 +78,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** The rooms inside a room, lowest first: each knows itself and those before it. `.` are the files of the room itself. */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
   core: [
+    "availability",
     ".",
     "document",
     "config.ts",

@@ -1,4 +1,4 @@
-import type { Unavailable } from "../core/availability.ts";
+import type { Unavailable } from "../core/availability/unavailable.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isReservedTool } from "../core/own/own-tools.ts";
 import type { Redactor } from "../core/redact/redact.ts";

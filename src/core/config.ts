@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { hasForm, type Lack, type LookUp, wantedOf } from "./availability.ts";
+import { hasForm, type LookUp, wantedOf } from "./availability/config-form.ts";
+import type { Lack } from "./availability/unavailable.ts";
 import { workflowLimitsSchema } from "./document/limits.ts";
 import { mcpServerSchema } from "./document/mcp-server.ts";
 import { SkillflowError } from "./errors.ts";

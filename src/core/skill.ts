@@ -1,5 +1,6 @@
 import type { ZodType, z } from "zod";
-import type { ConfigForm, Lack } from "./availability.ts";
+import type { ConfigForm } from "./availability/config-form.ts";
+import type { Lack } from "./availability/unavailable.ts";
 import type { BlobInfo, Blobs } from "./blobs.ts";
 import { type Acted, actedOf, type CallCode, callCodeOf, messageOf } from "./errors.ts";
 import { sha256 } from "./sha256.ts";

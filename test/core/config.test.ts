@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LookUp } from "../../src/core/availability.ts";
+import type { LookUp } from "../../src/core/availability/config-form.ts";
 import { configValues, isSecretName, lackOfConfig, resolveConfig, secretValues } from "../../src/core/config.ts";
 import type { ConfigField } from "../../src/core/skill.ts";
 

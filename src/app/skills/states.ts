@@ -1,4 +1,4 @@
-import type { Unavailable } from "../../core/availability.ts";
+import type { Unavailable } from "../../core/availability/unavailable.ts";
 import { missingForTool } from "../../core/config.ts";
 import { exposedName } from "../../core/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";

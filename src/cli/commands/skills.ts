@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Workspace } from "../../app/host.ts";
 import { allSkills, HELD_SCRIPTS } from "../../app/skills/states.ts";
 import { openWorkspace, type SkillEntry, unknownSkills } from "../../app/workspace.ts";
-import { wantedOf } from "../../core/availability.ts";
+import { wantedOf } from "../../core/availability/config-form.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../core/skill.ts";
 import { nearest } from "../../core/values.ts";

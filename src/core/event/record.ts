@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { UNAVAILABLE_KINDS } from "../availability.ts";
+import { UNAVAILABLE_KINDS } from "../availability/unavailable.ts";
 import { jsonObject } from "../document/field.ts";
 import { type Workflow, workflowSchema } from "../document/workflow.ts";
 import { type Fitting, lazy } from "../values.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CONFIG_FORMATS } from "../availability.ts";
+import { CONFIG_FORMATS } from "../availability/config-form.ts";
 import { fieldPath } from "../diagnostic.ts";
 import { toolEffect, toolReach } from "../document/field.ts";
 import { mcpServerSchema } from "../document/mcp-server.ts";

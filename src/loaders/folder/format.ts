@@ -1,4 +1,4 @@
-import type { Unavailable } from "../../core/availability.ts";
+import type { Unavailable } from "../../core/availability/unavailable.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { Effect, Format, McpServerConfig, Skill, SkillKind } from "../../core/skill.ts";
 import type { JsonSchema } from "../../core/values.ts";

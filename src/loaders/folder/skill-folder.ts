@@ -1,6 +1,6 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
-import { CONFIG_FORMATS } from "../../core/availability.ts";
+import { CONFIG_FORMATS } from "../../core/availability/config-form.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { mcpServerSchema } from "../../core/document/mcp-server.ts";
 import { messageOf } from "../../core/errors.ts";

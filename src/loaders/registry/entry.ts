@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Unavailable } from "../../core/availability.ts";
+import type { Unavailable } from "../../core/availability/unavailable.ts";
 import {
   configValues,
   isReservedVariable,

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Unavailable } from "../../core/availability.ts";
+import type { Unavailable } from "../../core/availability/unavailable.ts";
 import { isReservedVariable } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import { reservedName } from "../../core/own/own-tools.ts";

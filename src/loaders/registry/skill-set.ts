@@ -1,4 +1,4 @@
-import type { Unavailable } from "../../core/availability.ts";
+import type { Unavailable } from "../../core/availability/unavailable.ts";
 import type { Environment, ResolvedField } from "../../core/config.ts";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { InlineSkill, Workflow } from "../../core/document/workflow.ts";

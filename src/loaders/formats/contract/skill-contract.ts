@@ -1,5 +1,5 @@
 import valid from "semver/functions/valid.js";
-import type { Unavailable } from "../../../core/availability.ts";
+import type { Unavailable } from "../../../core/availability/unavailable.ts";
 import type { Diagnostic } from "../../../core/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/formats/contract.ts";

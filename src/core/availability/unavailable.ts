@@ -1,0 +1,32 @@
+export const UNAVAILABLE_KINDS = [
+  /** A required config field has no value. */
+  "config_missing",
+  /** A config value does not have the form that it must have. */
+  "config_form",
+  /** The machine or the working directory lacks something. */
+  "machine",
+  /** There is nothing here that it works on, such as a git repository. */
+  "not_applicable",
+  /** Disabled by config, or a flag is missing. */
+  "disabled",
+  "untrusted",
+  /** Its MCP server cannot be used. */
+  "server",
+  /** A dry run connects no servers and asks no agents. */
+  "unconnected",
+  /** Its files cannot be used. */
+  "invalid",
+  /** No skill has this id. */
+  "unknown",
+] as const;
+
+/** Why a skill cannot be used. */
+export interface Unavailable {
+  readonly kind: (typeof UNAVAILABLE_KINDS)[number];
+  readonly reason: string;
+  /** What to do about it. */
+  readonly fix?: string;
+}
+
+/** What a skill lacks on this machine or in a run. */
+export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" | "not_applicable" };
