@@ -20,6 +20,7 @@ import {
   workflowToolName,
   writesOf,
 } from "./mcp-workflows.ts";
+import { describedInput } from "./parameter-texts.ts";
 
 /** All that is offered to clients of this project, found once. */
 
@@ -106,7 +107,10 @@ function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[
   return offered.map((tool) => ({
     name: tool.exposed,
     from: `skill ${entry.skill.id}`,
-    definition: describeTool(entry.skill.name, tool),
+    definition: describeTool(
+      entry.skill.name,
+      entry.isBuiltin ? { ...tool, input_schema: describedInput(tool, tools) } : tool,
+    ),
     call: (input, { signal }) => callTool(tool, input, { world, signal, readsOnly: hidesWrites }),
   }));
 }
@@ -189,7 +193,7 @@ function blobTool(tool: ToolDescriptor, { blobs }: OfferWorld): WantedTool {
   return {
     name: tool.exposed,
     from: "skillflow itself",
-    definition: describeTool("Large results", tool),
+    definition: describeTool("Large results", { ...tool, input_schema: describedInput(tool, []) }),
     async call(input, { signal }) {
       const problems = schemaProblems(tool.input_schema, input);
       const misfit = refusedCall(describeMisfit("invalid_input", problems), "input.invalid");
