@@ -18,7 +18,7 @@ export interface FieldsOf {
   readonly title: string;
   readonly about: string;
   readonly schema: unknown;
-  /** Parts that have a table of their own: where the first of them stands, and what it is called. */
+  /** Parts that have a table of their own: where the first of them is, their name, and `: ` with a description of all. */
   readonly parts: Readonly<Record<string, string>>;
 }
 
@@ -70,7 +70,11 @@ function documentSections({ title, about, schema, parts }: FieldsOf, naming: Nam
 }
 
 function partsOf(schema: Schema, parts: FieldsOf["parts"]): [name: string, part: Schema][] {
-  return Object.entries(parts).map(([path, name]) => [name, at(schema, path.split("."))]);
+  return Object.entries(parts).map(([path, written]) => {
+    const part = at(schema, path.split("."));
+    const [name = "", description] = written.split(": ");
+    return [name, description === undefined ? part : { ...part, description }];
+  });
 }
 
 /** Follows `nodes.ID.eval.[]`: a member of all, an element, or a property; `#1` is the second of several shapes. */

@@ -162,7 +162,7 @@ function writtenDocuments(): readonly FieldsOf[] {
         "nodes.ID": "Node",
         "edges.[]": "Edge",
         "rules.[]": "Source",
-        "nodes.ID.rules": "Node sources",
+        "nodes.ID.rules": "Node sources: The rules or the context of a node, in addition to those of the workflow",
         "nodes.ID.eval.[]": "Evaluator",
         "nodes.ID.requires": "Requires",
         "edges.[].if": "Condition",

@@ -54,9 +54,14 @@ describe("the README", () => {
     }
   });
 
-  it("shows a first workflow without any finding", () => {
+  it("shows a first workflow without any finding", async () => {
     const [first = ""] = blocks("yaml");
     expect(parseWorkflow(first, new Set(["logs", "slack"])).diagnostics).toEqual([]);
+    writeFileSync(join(home, "hello.yml"), first);
+    expect(await run(["validate", "hello.yml", "--strict"], home)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("0 errors, 0 warnings"),
+    });
   });
 
   it("shows a skill that loads as it stands, in under 30 lines", async () => {
@@ -79,6 +84,6 @@ describe("the README", () => {
     const { output } = await run(["skills", "list", "--json", "--no-discover"]);
     const { skills } = JSON.parse(output) as { skills: { id: string }[] };
     for (const { id } of skills) expect(readme).toContain(`| \`${id}\` |`);
-    for (const code of [0, 1, 2, 3, 4, 5, 130]) expect(readme).toContain(`| ${code} |`);
+    for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(readme).toContain(`| ${code} |`);
   });
 });

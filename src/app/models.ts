@@ -1,8 +1,7 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { parse } from "yaml";
 import type { Environment } from "../core/config.ts";
-import { messageOf, SkillflowError } from "../core/errors.ts";
+import { SkillflowError } from "../core/errors.ts";
 import type { RunEvent } from "../core/event/event.ts";
 import { type Provider, parseModel, requireKey, type ShortLivedKeys } from "../core/model-name.ts";
 import type { Model, StoredRun } from "../core/ports.ts";
@@ -10,6 +9,8 @@ import type { ChangedPrompt, Part, Reply } from "../core/prompt.ts";
 import { createRedactor } from "../core/redact/redact.ts";
 import type { Script } from "../core/testing/script.ts";
 import { checkedAs, defined, toJson } from "../core/values.ts";
+import { isWithin } from "../files.ts";
+import { projectRoot } from "../loaders/project-config.ts";
 import type { Resumed } from "../models/replay.ts";
 import { digestPrompt } from "../run/digest.ts";
 import { readRecording } from "../stores/run-lines.ts";
@@ -132,7 +133,7 @@ export async function openServing(model: string, workspace: Workspace): Promise<
     const what = provider === "script" ? "script" : "recording";
     throw new SkillflowError("recording.invalid", `there is no ${what} ${path}`, { hint: nearFile(path, name) });
   }
-  if (provider === "script") return { provider, script: await readScript(path) };
+  if (provider === "script") return { provider, script: await readScript(path, projectRoot(workspace.host.cwd)) };
   return { provider, recording: readRecording(path), resumed: "latest" };
 }
 
@@ -146,19 +147,15 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-async function readScript(path: string) {
-  const { scriptSchema } = await import("../core/testing/script.ts");
+/** A file outside the project may be named by a checkout: nothing of its text is quoted. */
+async function readScript(path: string, root: string) {
+  const { parseScript } = await import("../loaders/test-file.ts");
   if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
-  const checked = scriptSchema().safeParse(parseScript(path));
-  if (checked.success) return checked.data;
-  const problems = checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-  throw new SkillflowError("recording.invalid", `${path} is no script: ${problems.join("; ")}`);
-}
-
-function parseScript(path: string): unknown {
-  try {
-    return parse(readFileSync(path, "utf8"));
-  } catch (error) {
-    throw new SkillflowError("recording.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
-  }
+  const read = parseScript(readFileSync(path, "utf8"), path);
+  if ("script" in read) return read.script;
+  const isOwn = isWithin(realpathSync(root), realpathSync(path));
+  const told = read.diagnostics.map(({ line, column, message }) => {
+    return `${path}:${line}:${column}: ${isOwn ? message : "this does not belong in a script"}`;
+  });
+  throw new SkillflowError("recording.invalid", told.join("; "), { diagnostics: isOwn ? read.diagnostics : [] });
 }

@@ -1,12 +1,12 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../core/config.ts";
-import { fieldPath } from "../core/diagnostic.ts";
+import { type Diagnostic, type DiagnosticCode, fieldPath } from "../core/diagnostic.ts";
 import { PARSED_ONCE } from "../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { isWithin, readRegular } from "../files.ts";
-import { readYaml } from "./text/yaml-text.ts";
+import { type Place, parseYaml } from "./text/yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
 export interface LoadedConfig {
@@ -80,23 +80,42 @@ function upToRepositoryRoot(from: string): string[] {
 }
 
 function readConfig(path: string): ProjectConfig {
-  let value: unknown;
-  try {
-    value = readYaml(readRegular(path).toString("utf8")) ?? {};
-  } catch (error) {
-    throw new SkillflowError("config.invalid", `${path} is no YAML: ${messageOf(error).split("\n")[0]}`);
-  }
-  const checked = projectConfigSchema().safeParse(value, PARSED_ONCE);
+  const { value, problems, position } = parseYaml(readText(path));
+  const refuse = (found: readonly Diagnostic[], more = 0) => {
+    const placed = found.map((each) => ({ line: 1, column: 1, ...each, file: path }));
+    const told = placed.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
+    const message = `${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
+    return new SkillflowError("config.invalid", message, { diagnostics: placed });
+  };
+  const unread = problems.map(({ message, ...at }) => problemAt([], "PARSE", message, at));
+  if (unread.length > 0) throw refuse(unread);
+  const checked = projectConfigSchema().safeParse(value ?? {}, PARSED_ONCE);
   if (checked.success) return checked.data;
-  const problems = checked.error.issues.flatMap((issue) => {
-    if (issue.code !== "unrecognized_keys") return [() => `${fieldPath(issue.path as string[])}: ${issue.message}`];
-    return issue.keys.map(
-      (key) => () => `${fieldPath([...(issue.path as string[]), key])} is not a known setting${suggest(key)}`,
-    );
+  const wrong = checked.error.issues.flatMap((issue) => {
+    const at = issue.path as (string | number)[];
+    if (issue.code !== "unrecognized_keys") return [{ path: at, tell: () => `${fieldPath(at)}: ${issue.message}` }];
+    return issue.keys.map((key) => {
+      const path = [...at, key];
+      return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key)}` };
+    });
   });
-  const told = problems.slice(0, MOST_TOLD).map((tell) => tell());
-  const more = problems.length - told.length;
-  throw new SkillflowError("config.invalid", `${path}: ${told.join("; ")}${more > 0 ? `; and ${more} more` : ""}`);
+  const told = wrong.slice(0, MOST_TOLD);
+  throw refuse(
+    told.map((each) => problemAt(each.path, "SCHEMA", each.tell(), position(each.path))),
+    wrong.length - told.length,
+  );
+}
+
+function problemAt(path: Diagnostic["path"], code: DiagnosticCode, message: string, at: Place): Diagnostic {
+  return { severity: "error", code, path, message, ...at };
+}
+
+function readText(path: string): string {
+  try {
+    return readRegular(path).toString("utf8");
+  } catch (error) {
+    throw new SkillflowError("config.invalid", `${path} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 const MOST_TOLD = 20;

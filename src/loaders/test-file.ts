@@ -53,7 +53,9 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
         code: "PARSE",
         path: [],
         message,
-        ...(message.includes("reserved character @") ? { hint: 'a file is named in quotes: "@file"' } : {}),
+        ...(text.split("\n")[(at.line ?? 1) - 1]?.[(at.column ?? 1) - 1] === "@"
+          ? { hint: 'a file is named in quotes: "@file"' }
+          : {}),
         file: shownAs,
         ...at,
       }),
@@ -219,13 +221,19 @@ function readValue(
   const type = extname(path).toLowerCase();
   if (type === ".json") {
     const value = parseJson(text);
-    return value === undefined ? { code: "PARSE", message: `${named} is no JSON` } : { value, path: read.path };
+    if (value !== undefined) return { value, path: read.path };
+    const [problem] = parseYaml(text).problems;
+    return { code: "PARSE", message: `${problem ? placeIn(named, problem) : named}: this is not JSON` };
   }
   if (type !== ".yml" && type !== ".yaml") return { value: text, path: read.path };
   const { value, problems } = parseYaml(text);
   const [problem] = problems;
-  if (problem) return { code: "PARSE", message: `${named}:${problem.line ?? 1}: ${problem.message}` };
+  if (problem) return { code: "PARSE", message: `${placeIn(named, problem)}: ${problem.message}` };
   return { value: (value ?? null) as Json, path: read.path };
+}
+
+function placeIn(named: string, { line = 1, column = 1 }: Place): string {
+  return `${named}:${line}:${column}`;
 }
 
 const MOST_BYTES = 20 * 1024 * 1024;
@@ -288,7 +296,15 @@ export function loadScript(
 ): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
   const read = readNamed(path, named, root);
   if ("code" in read) return { diagnostics: [{ severity: "error", path: [], ...read }] };
-  const { value, problems, position } = parseYaml(read.text);
+  return parseScript(read.text, named);
+}
+
+/** A script's text, or what is wrong with it, in its own lines. */
+export function parseScript(
+  text: string,
+  named: string,
+): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
+  const { value, problems, position } = parseYaml(text);
   const parse = problems.map(({ message, ...at }): Diagnostic => {
     return { severity: "error", code: "PARSE", path: [], message, file: named, ...at };
   });

@@ -379,6 +379,22 @@ verify: x`;
     ]);
   });
 
+  test("every missing field is reported at once, but none that is only misspelt", () => {
+    const nodes = "{ a: {}, b: { instructon: x }, c: { name: C } }";
+    const text = minimal().replace(/nodes:[\s\S]*?(?=\nedges)/, `nodes: ${nodes}`);
+    const fields = parse(text).diagnostics.map(({ path }) => path.join("."));
+    expect(fields.filter((field) => field.startsWith("nodes."))).toEqual(
+      expect.arrayContaining([
+        "nodes.a.name",
+        "nodes.a.instruction",
+        "nodes.b.name",
+        "nodes.b.instructon",
+        "nodes.c.instruction",
+      ]),
+    );
+    expect(fields).not.toContain("nodes.b.instruction");
+  });
+
   test("a condition that is no text is told, not tripped over", () => {
     const text = minimal().replace("[]", "[{ from: a, to: a, when: 5, max_iterations: 1 }, { from: a }, 7, null]");
     expect(told(parse(text))).toHaveLength(4);

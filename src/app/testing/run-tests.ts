@@ -100,7 +100,11 @@ async function testCase(
 function placed(error: SkillflowError, { loaded, test }: ReadyTest, index: number): SkillflowError {
   const at = loaded.position(["cases", index, "name"]);
   const place = [loaded.file, at.line, at.column].filter((part) => part !== undefined).join(":");
-  const { code, hint, diagnostics, cause } = error;
+  const { code, hint, cause } = error;
+  const diagnostics = error.diagnostics.map((found) => {
+    if (found.file !== undefined || found.line !== undefined) return found;
+    return { ...found, file: loaded.file, ...at, ...loaded.position(["cases", index, "input", ...found.path]) };
+  });
   const details = { ...(hint === undefined ? {} : { hint }), diagnostics, cause };
   return new SkillflowError(code, `${place} ${test.cases[index]?.name}: ${error.message}`, details);
 }

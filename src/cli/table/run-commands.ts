@@ -21,7 +21,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     options: [
       ["--input <json>", "the input object: JSON, @FILE, or - for standard input"],
       ["-i <key=value>", "one field of the input, typed by the workflow's `inputs`", { repeatable: true }],
-      ["--dry-run", "stop at the first decision; no MCP server is connected"],
+      ["--dry-run", "ask models and use tools up to the first edge with when, and stop there; connect no MCP server"],
       ["--run-id <id>", "name the run"],
       ["--detach", "with the engine dbos: record the run for a worker, and print its id"],
       ["--no-cool-down", "run although one of the same key has ended within the workflow's cool-down"],

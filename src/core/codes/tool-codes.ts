@@ -59,8 +59,8 @@ export const TOOL_CODES = {
     mend: "Rename one of them.",
   },
   TOOL_NAME_SHARED: {
-    what: "Another skill that was checked has a tool of this name (Skill Tools). A model sees both apart, as `SKILL_TOOL`; the bare name in `tools` and evaluators means the one of the skill that the node lists first.",
-    mend: "Nothing, unless a node lists both skills: then write the full names.",
+    what: "Another skill that was checked has a tool of this name (Skill Tools). A model sees both as `SKILL_TOOL`. At a node that lists both, the bare name in `tools.allow` and in evaluators means the tool of the skill that is listed first; in `tools.deny` it means both.",
+    mend: "If a node lists both skills, write the full names there, as the hint gives them.",
   },
   TOOL_RESERVED: {
     what: "A tool has a name that skillflow itself uses, so it is left out; the rest of the skill stays.",

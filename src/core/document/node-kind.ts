@@ -1,3 +1,5 @@
+import { nearest } from "../values.ts";
+
 /** What a node is, by the field that says so, and which other fields it may have. */
 const ONE_OF = ["instruction", "map", "call", "approval"] as const;
 const AROUND = ["name", "requires", "output", "eval", "limits", "timeout", "fail_soft", "with"];
@@ -15,12 +17,16 @@ function kindOf(fields: object): (typeof ONE_OF)[number] | undefined {
   return others.length === 0 ? only : undefined;
 }
 
-export function checkKind(fields: object, refuse: (problem: { path: string[]; message: string }) => void): void {
+type Refuse = (problem: { path: string[]; message: string }) => void;
+
+/** `unknown` are keys that the schema refused: one that is nearly a kind's name is the mistake to report. */
+export function checkKind(fields: object, unknown: readonly string[], refuse: Refuse): void {
   const kind = kindOf(fields);
   if (kind === undefined) {
     const told = ONE_OF.filter((field) => field in fields);
     if (told.length > 1) refuse({ path: [told[1] ?? ""], message: `a node has one of ${ONE_OF.join(", ")}` });
-    else refuse({ path: ["instruction"], message: `is missing: a node has one of ${ONE_OF.join(", ")}` });
+    else if (!unknown.some((key) => nearest(key, ONE_OF)))
+      refuse({ path: ["instruction"], message: `is missing: a node has one of ${ONE_OF.join(", ")}` });
     return;
   }
   for (const field of Object.keys(fields)) {

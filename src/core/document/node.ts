@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Fitting, lazy } from "../values.ts";
+import { type Fitting, isObject, lazy } from "../values.ts";
 import { evaluator, retry } from "./evaluator.ts";
 import {
   anyRequired,
@@ -122,8 +122,8 @@ const plainNode = lazy(() =>
       .describe(
         "true: a turn cap or a fault of model or tools counts as success, with fail_soft and error in the data",
       ),
-    rules: nodeSources().optional().describe("what must be followed, beside the workflow's rules"),
-    context: nodeSources().optional().describe("what is good to know, beside the workflow's context"),
+    rules: nodeSources().optional().describe("what must be followed, in addition to the workflow's rules"),
+    context: nodeSources().optional().describe("background knowledge, in addition to the workflow's context"),
     requires: requires().optional().describe("what must stand in the input and earlier results before the node begins"),
     eval: z.array(evaluator()).min(1).optional().describe("how its answer is checked; all have to pass"),
     eval_policy: z
@@ -164,8 +164,13 @@ export const node = lazy(
           .optional()
           .describe("of a map: the workflow that each item runs through, written here"),
       })
-      .superRefine((fields, context) =>
-        checkKind(fields, (problem) => context.addIssue({ code: "custom", ...problem })),
+      .superRefine(
+        (fields, context) => {
+          const unknown = context.issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
+          checkKind(fields, unknown, (problem) => context.addIssue({ code: "custom", ...problem }));
+        },
+        // Also where a field is missing: all that is wrong with a node is reported at once.
+        { when: ({ value }) => isObject(value) },
       )
       .meta(kindsMeta()),
 );

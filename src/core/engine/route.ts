@@ -102,9 +102,14 @@ function optionsOf(conditional: readonly NumberedEdge[], fallback: NumberedEdge 
   const live = fallback ? [...conditional, fallback] : conditional;
   const idOf = (edge: NumberedEdge) =>
     live.filter((other) => other.to === edge.to).length > 1 ? `${edge.to}#${edge.index}` : edge.to;
-  const options = live.map((edge): Option => {
+  const ids = live.map(idOf);
+  const options = live.map((edge, at): Option => {
     const description = edge.when ?? "none of the above: the default path";
-    return { id: idOf(edge), description, edge };
+    let id = ids[at] ?? edge.to;
+    // A node may be called like the second edge to another: `b#1`.
+    while (ids.some((other, index) => index !== at && other === id)) id = `${id}#${edge.index}`;
+    ids[at] = id;
+    return { id, description, edge };
   });
   if (fallback) return options;
   return [...options, { id: unusedId(options), description: "none of these applies: the workflow ends here" }];

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/diagnostic.ts";
 import type { Format } from "../../core/skill.ts";
+import { exposedName } from "../../core/skill.ts";
 import { isObject } from "../../core/values.ts";
 import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -192,9 +193,13 @@ function withSharedNames(linted: readonly LintedSkill[], loaded: readonly Loaded
 }
 
 function sharedName({ skill, directory }: LintedSkill, name: string, ids: readonly string[]): Diagnostic {
-  const others = [...new Set(ids.filter((id) => id !== skill))].join(", ");
-  const message = `${others} has a tool ${name} too`;
-  const hint = "at a node that lists both, the bare name is the first one's; the full names stay apart";
+  const others = [...new Set(ids.filter((id) => id !== skill))];
+  const message = `${others.join(", ")} has a tool ${name} too`;
+  const full = [skill, ...others].map((id) => exposedName(id, name));
+  const hint =
+    new Set(full).size < full.length
+      ? `at a node that lists both, the second is offered as ${full[0]}_2; rename one of them`
+      : `at a node that lists both, write ${full.join(" or ")}: tools.allow and evaluators take ${name} as the first skill's, tools.deny as that of each`;
   return {
     severity: "warning",
     code: "TOOL_NAME_SHARED",

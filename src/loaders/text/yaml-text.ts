@@ -2,6 +2,7 @@ import {
   Composer,
   CST,
   type Document,
+  type ErrorCode,
   isAlias,
   isCollection,
   isMap,
@@ -53,9 +54,16 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
   if ("message" in composed) return failed(composed);
   const [document, another] = composed;
   if (!document) return { value: null, problems: [], position: () => ({}) };
-  const problems = document.errors.map((error) => problem(error.message.split("\n")[0] ?? "", error.pos[0]));
-  if (another) problems.push(problem("a second document begins here; a file holds one", another.range[0]));
-  problems.push(...document.warnings.map((warning) => problem(warning.message.split("\n")[0] ?? "", warning.pos[0])));
+  // What follows a syntax error is mostly its consequence: one is reported, and a tab before all others.
+  const errors = document.errors.toSorted((a, b) => a.pos[0] - b.pos[0]);
+  const error = errors.find(({ code }) => code === "TAB_AS_INDENT") ?? errors[0];
+  if (error) {
+    const opened = ["MISSING_CHAR", "BAD_INDENT"].includes(error.code) ? unclosedAt(document, error.pos[0]) : undefined;
+    if (opened !== undefined) return failed(problem("what this quote or bracket opens is not closed", opened));
+    return failed(problem(syntaxProblem(error.code), error.pos[0]));
+  }
+  const problems = another ? [problem("a second document begins here; a file holds one", another.range[0])] : [];
+  problems.push(...document.warnings.map(({ code, pos }) => problem(syntaxProblem(code), pos[0])));
   problems.push(...keyProblems(document, problem));
   if (problems.length > 0) return failed(...problems);
   if (textBelow !== undefined) keepSpelling(document, textBelow);
@@ -75,6 +83,38 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
   }
 }
 
+/** Where the quote or bracket is that ends only because something is missing. */
+function unclosedAt(document: Document, offset: number): number | undefined {
+  let opened: number | undefined;
+  visit(document, (_, node) => {
+    const isOpen = (isScalar(node) && /^QUOTE/.test(node.type ?? "")) || (isCollection(node) && node.flow === true);
+    if (isOpen && node.range && node.range[0] < offset && node.range[1] <= offset) {
+      if (node.range[1] >= offset - 1) opened = node.range[0];
+    }
+  });
+  return opened;
+}
+
+/** What authors call a syntax error, with its cure. */
+function syntaxProblem(code: ErrorCode): string {
+  return (
+    SYNTAX[code] ?? "this is not YAML: check the indentation, the quotes and the brackets here and in the line before"
+  );
+}
+
+const SYNTAX: { readonly [code in ErrorCode]?: string } = {
+  TAB_AS_INDENT: "the indentation has a tab: use spaces only",
+  BAD_INDENT: "the indentation does not fit: give this line as many spaces as the other keys of its block",
+  MULTILINE_IMPLICIT_KEY: "a key needs a colon and a space after it: write KEY: VALUE, or indent this line further",
+  BLOCK_AS_IMPLICIT_KEY:
+    "a second key begins in this line: put a value that has a colon in quotes, or indent it below its key",
+  BLOCK_IN_FLOW: "a comma or a closing bracket is missing before this",
+  BAD_SCALAR_START: "a value without quotes cannot begin with this character: put the value in quotes",
+  BAD_DQ_ESCAPE: "a backslash in double quotes begins an unknown escape: write \\\\, or use single quotes",
+  MISSING_CHAR: "something is missing here: a colon and a space after a key, or a comma between items",
+  TAG_RESOLVE_FAILED: "this tag is unknown: put a value that begins with ! in quotes",
+};
+
 function keepSpelling(document: Document, key: string): void {
   const node = isMap(document.contents) ? document.contents.get(key) : undefined;
   if (!isMap(node)) return;
@@ -90,7 +130,7 @@ function keepSpelling(document: Document, key: string): void {
 export function readYaml(text: string, textBelow?: string): unknown {
   const { value, problems } = parseYaml(text, textBelow);
   const [first] = problems;
-  if (first) throw new Error(`${first.message} (line ${first.line ?? 1})`);
+  if (first) throw new Error(`${first.message} (line ${first.line ?? 1}, column ${first.column ?? 1})`);
   return value;
 }
 

@@ -45,6 +45,12 @@ describe("where a node may lead", () => {
       ["b#3", "c", "b#5", "none"],
     ],
     ["a default to the same target counts (D48)", [edge(0, "b", "x"), edge(1, "b")], false, ["b#0", "b#1"]],
+    [
+      "a node called like an edge's id keeps its name",
+      [edge(0, "b", "x"), edge(1, "b", "y"), edge(2, "b#0", "z")],
+      false,
+      ["b#0#0", "b#1", "b#0", "none"],
+    ],
     ["a target called none does not hide the way out (D6)", [edge(0, "none", "x")], false, ["none", "none_of_these"]],
     [
       "several such targets neither (D6)",

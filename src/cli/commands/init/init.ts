@@ -124,7 +124,9 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Prom
   if (flags.quiet !== true) {
     const isInstalled = existsSync(join(root, "node_modules", "skillflow", "schemas"));
     if (!isInstalled)
-      await io.err("\nEditors complete the files once the package is here: npm install --save-dev skillflow\n");
+      await io.err(
+        "\nEditors complete the files once the package is installed here: npm install --save-dev PATH_OF_ITS_PACKED_FILE\n",
+      );
     if (ci === "gitlab")
       await io.err("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");
     if (ci === "github")

@@ -85,7 +85,7 @@ describe("a SKILL.md, read leniently", () => {
 
   test.each([
     ["js", "---js\nmodule.exports = { name: process.exit() }\n---\n", /its frontmatter is js/],
-    ["a tag", "---\nname: !!js/function 'function () {}'\n---\n", /Unresolved tag/],
+    ["a tag", "---\nname: !!js/function 'function () {}'\n---\n", /tag is unknown/],
     ["an open block", "---\nname: x\n", /no closing ---/],
     ["an empty block", "---\n---\n", /no map/],
   ])("frontmatter that is %s is refused, and says so", (_, text, message) => {
