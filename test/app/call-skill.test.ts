@@ -95,7 +95,7 @@ describe("an invocation of a skill", () => {
       "call.refused",
     ],
   ])("with %s is answered with an error", async (_, call, error, code) => {
-    expect(await invoke(call)).toEqual({ error: expect.stringContaining(error), code });
+    expect(await invoke(call)).toEqual({ error: expect.stringContaining(error), code, acted: "no" });
   });
 
   it("that fails in words of the program's own is the tool's failure", async () => {
@@ -103,17 +103,22 @@ describe("an invocation of a skill", () => {
     expect(await invoke({}, code)).toEqual({
       error: expect.stringContaining("invalid input: it took longer"),
       code: "tool.failed",
+      acted: "unknown",
     });
   });
 
   it("is answered with an error when the result breaks its guarantee", async () => {
     const outcome = await invoke({}, 'console.log(\'{"limit": "many"}\')');
-    expect(outcome).toEqual({ error: expect.stringContaining("limit must be integer"), code: "output.invalid" });
+    expect(outcome).toEqual({
+      error: expect.stringContaining("limit must be integer"),
+      code: "output.invalid",
+      acted: "unknown",
+    });
   });
 
   it("is ended when it takes too long", async () => {
     const outcome = await invoke({}, "setInterval(() => {}, 1000)", { timeoutMs: 500 });
-    expect(outcome).toEqual({ error: "the call took longer than 0.5 s", code: "tool.timeout" });
+    expect(outcome).toEqual({ error: "the call took longer than 0.5 s", code: "tool.timeout", acted: "unknown" });
   });
 
   it("is redacted as a call in a run is", async () => {

@@ -73,7 +73,7 @@ describe("rates of a project", () => {
     await callTool(CALL("github"), stop);
     expect(said.at(-1)).toBe("look: waiting for linear's turn (1 a day)");
     stop.abort(() => new Error("interrupted"));
-    expect(await late).toEqual({ error: "interrupted", code: "run.interrupted" });
+    expect(await late).toEqual({ error: "interrupted", code: "run.interrupted", acted: "no" });
     expect(called).toEqual(["linear", "github", "github"]);
   });
 

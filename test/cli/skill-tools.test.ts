@@ -168,6 +168,21 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     expect(call?.error?.includes("--writable-workdir")).toBe(isNamed);
   });
 
+  const THROWS = 'export default () => { throw Object.assign(new Error("no such room"), { acted: "no" }); };';
+  const RAISES = 'class Refused(Exception):\n  acted = "no"\n\ndef handler(a):\n  raise Refused("no such room")\n';
+
+  it.each([
+    ["count_words.js", THROWS, "no"],
+    ["count_words.py", RAISES, "no"],
+    ["count_words.sh", `echo '{"error": "no such room", "acted": "no"}'; exit 1`, "no"],
+    ["count_words.js", 'export default () => { throw new Error("no such room"); };', "unknown"],
+    ["count_words.sh", `echo '{"error": "no such room"}'; exit 1`, "unknown"],
+  ])("states by its error whether it may have written: %s", async (file, text, acted) => {
+    const { events } = await runWith({ files: script(file, text) });
+    const result = events.find(({ type }) => type === "tool:result");
+    expect(result).toMatchObject({ error: expect.stringContaining("no such room"), acted });
+  });
+
   it("may write to the working directory with --writable-workdir, and not to its own folder", async () => {
     const files = script("count_words.js", writing('join(__workDir, "written")'));
     const { call, cwd } = await runWith({ files, args: WRITABLE });

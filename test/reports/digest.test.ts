@@ -57,7 +57,7 @@ function reportOf(
       results: { board: { data: { issues, ...parts.beside } }, each: { data: { items: told, left, failed: 0 } } },
     },
     events: [
-      { type: "map:start", node: "each", items: items.map(({ key }, index) => ({ key, index })), left },
+      { type: "map:start", node: "each", items: items.map(placeOf), left },
       ...(parts.plan ?? []).map(({ id, key }) => ({
         type: "operation:planned",
         at: `each[${key}]`,
@@ -67,6 +67,10 @@ function reportOf(
   };
   return report as unknown as Report;
 }
+
+const placeOf = ({ key, skipped_reason = "" }: Item, index: number) => {
+  return { key, index, ...(skipped_reason.startsWith("seen ") ? { seen: true } : {}) };
+};
 
 const judged = (key: string, verdict: string, more: Partial<Item> = {}): Item => ({
   ...{ key, title: `Title of ${key}`, link: `https://board.example/${key}` },

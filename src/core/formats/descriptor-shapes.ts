@@ -8,8 +8,8 @@ import { type Fitting, isObject, type JsonSchema, lazy } from "../values.ts";
 /** `seed` is the document to the letter, `current` is version 0.5.0 of the program that reads such files. */
 export type DescriptorProfile = "current" | "seed";
 
-/** What a finding of something that may come says. */
-export const UNSUPPORTED = "is not supported";
+/** Marks findings about keys that are not supported, by their `params`. */
+export const UNSUPPORTED = { unsupported: true } as const;
 
 export const texts = lazy(() => z.array(z.string()));
 
@@ -70,7 +70,7 @@ const argument = lazy(() =>
       // A value that is not looked up would pass where the pattern is to stop it.
       if (denyPattern === undefined) return;
       const found = RESOLVED_DENIALS.find((key) => mapping[key] !== undefined && mapping[key] !== false);
-      if (found) addIssue({ code: "custom", path: [found], message: UNSUPPORTED });
+      if (found) addIssue({ code: "custom", path: [found], message: "is not supported", params: UNSUPPORTED });
     }),
 );
 /** How one parameter becomes arguments; the document's table, and what 0.5.0 added. */

@@ -162,7 +162,9 @@ function describeIssue(part: DescriptorPart, index: number, issue: z.core.$ZodIs
     return issue.keys.map((key) => invalid(part, [...path, key], "is no key of the format"));
   }
   const finding = invalid(part, path, lowerFirst(issue.message));
-  return [issue.message.startsWith(UNSUPPORTED) ? { ...finding, code: "DESCRIPTOR_UNSUPPORTED" } : finding];
+  return [
+    issue.code === "custom" && issue.params === UNSUPPORTED ? { ...finding, code: "DESCRIPTOR_UNSUPPORTED" } : finding,
+  ];
 }
 
 function lowerFirst(text: string): string {

@@ -128,7 +128,7 @@ function readList(report: Report, list: List) {
   const indexes = new Map(places?.items.toReversed().map(({ key, index }) => [key, index]));
   const itemAt = (key: string) => source.list[indexes.get(key) ?? -1] ?? null;
   const skipped = entries.filter(({ status }) => status === "skipped");
-  const unchanged = map.unseen ? skipped.filter(({ skipped_reason }) => /^seen /.test(skipped_reason ?? "")) : [];
+  const unchanged = places?.items.filter(({ seen }) => seen).length ?? 0;
   const failed = entries.filter(({ status }) => status === "failed" || status === "stopped");
   const writes = writesOf(report);
   return {
@@ -140,8 +140,8 @@ function readList(report: Report, list: List) {
       ...{ key: cut(key), title: titleOf(itemAt(key), key) },
       error: cut(typeof error === "string" ? error : status),
     })),
-    unchanged: unchanged.length,
-    skipped: skipped.length - unchanged.length,
+    unchanged,
+    skipped: skipped.length - unchanged,
     left: numberIn(data["left"]),
     beyond: numberIn(source.beside["left"]),
     gaps: textsIn(source.beside["gaps"]).map(cut),
