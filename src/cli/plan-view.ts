@@ -19,18 +19,23 @@ import { amount, type Format, type Paint } from "./terminal.ts";
 export function describeStandings(plan: PlanView, paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
   const { operations } = plan;
   if (operations.length === 0) return [];
-  const rows = operations.slice(0, most).map(({ operation: { id, summary }, now }) => {
+  const shown = operations.slice(0, most);
+  const rows = shown.flatMap(({ operation: { id, summary, held }, now }) => {
     const [sign, format] = SIGNS[now.standing];
     const how = now.standing === "planned" ? "" : `  ${paint(format, standingWords(now))}`;
-    return `  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${plainLine(summary)}${how}`;
+    const why = held && now.standing === "planned" ? [`      ${paint("yellow", HELD_BECAUSE)}`] : [];
+    return [`  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${plainLine(summary)}${how}`, ...why];
   });
-  const left = operations.length - rows.length;
+  const left = operations.length - shown.length;
   return [
     `${paint("bold", amount(operations.length, "planned write"))}: ${countStandings(plan)}`,
     ...rows,
     ...(left > 0 ? [paint("dim", `  (${left} more)`)] : []),
   ];
 }
+
+const HELD_BECAUSE =
+  "held: the text comes from a private source and the target is public; --allow-public lets a run write it";
 
 const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = {
   planned: ["○", "yellow"],

@@ -1,6 +1,6 @@
 import type { FinishedRun } from "../app/runs/drive.ts";
 import type { WorkflowNode } from "../core/document/node.ts";
-import type { NodeResult } from "../core/event/node-result.ts";
+import { callFailure, type NodeResult } from "../core/event/node-result.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
 import { withOptions } from "../core/record/signal-command.ts";
 import { unroutedText } from "../core/record/unrouted.ts";
@@ -10,7 +10,7 @@ import { plainLine, plainText } from "../reports/inert.ts";
 import { type Account, accountOf, paidWords } from "../reports/model/account.ts";
 import { viewReport } from "../reports/model/plan.ts";
 import { leftOutSkills, type Report } from "../reports/model/report.ts";
-import { statusOf } from "../reports/model/visit.ts";
+import { statusOf, type VisitStatus } from "../reports/model/visit.ts";
 import { formatTime } from "../reports/preview.ts";
 import { describeStandings } from "./plan-view.ts";
 import { amount, describeData, duration, oneLine, type Paint } from "./terminal.ts";
@@ -42,11 +42,11 @@ export function describeVerdict(
   const { usage } = result;
   const account = accountOf({ record, events, result });
   const { state: stands, standing, answeredBy, visits } = account;
-  const degraded = new Set(visits.filter((visit) => statusOf(visit) === "degraded").map(({ node }) => node));
+  const statuses = new Map(visits.map((visit) => [visit.node, statusOf(visit)]));
   const order = [...state.results.keys()].slice(-MOST_NODES);
   const sections = order.map((node) =>
     describeNode(account.nameOf(node), result.results[node], {
-      isDegraded: degraded.has(node),
+      status: statuses.get(node) ?? "active",
       around: record.workflow.nodes[node],
       paint,
       width,
@@ -77,6 +77,7 @@ export function describeVerdict(
     ...describeUnrouted(account, paint),
     ...describeDropped(result, paint).map((line) => wrapLines(line, width)),
     ...describeShort(account, paint),
+    ...describeFailedCalls(account, paint),
     ...describeRedactions(result, paint).map((line) => wrapLines(line, width)),
     ...(left.length > 0
       ? [
@@ -207,6 +208,22 @@ function describeUnrouted({ result: { unrouted }, nameOf }: Account, paint: Pain
   return [paint("yellow", `  ▲ ${unroutedText(plainLine(nameOf(node)), edges.length)}`), ...rows];
 }
 
+/** The calls that failed, unless their error is reported already. */
+function describeFailedCalls({ every, result, failure }: Account, paint: Paint): string[] {
+  const told = [...result.degraded.map(({ reason }) => reason), failure?.message ?? ""];
+  const calls = every.flatMap((visit) => visit.calls.map((call) => ({ visit, call })));
+  const rows = calls.flatMap(({ visit: { name }, call: { tool, outcome } }) => {
+    const why = outcome && callFailure(outcome);
+    if (why === undefined || told.some((text) => text.includes(why))) return [];
+    return [`  ${paint("yellow", "✗")} ${plainLine(name)}: ${plainLine(tool)}: ${oneLine(why, MOST_FINDING)}`];
+  });
+  const lines = [...new Set(rows)];
+  const left = lines.length - MOST_NODES;
+  if (lines.length === 0) return [];
+  const more = left > 0 ? [paint("dim", `  (${amount(left, "more call")})`)] : [];
+  return [paint("yellow", `${amount(rows.length, "failed call")}:`), ...lines.slice(0, MOST_NODES), ...more];
+}
+
 /** All that `--quiet` leaves: what went wrong, and what to type next. */
 export function describeShortfall(
   { record, events, result }: Report,
@@ -227,7 +244,7 @@ export function describeShortfall(
 }
 
 interface NodeView {
-  readonly isDegraded: boolean;
+  readonly status: VisitStatus;
   /** The node as the workflow has it. */
   readonly around: Pick<WorkflowNode, "map" | "call"> | undefined;
   readonly paint: Paint;
@@ -236,12 +253,15 @@ interface NodeView {
 
 function describeNode(name: string, result: NodeResult | undefined, view: NodeView): string[] {
   if (!result) return [];
-  const { isDegraded, paint } = view;
+  const { status, paint } = view;
   const mark = {
-    success: isDegraded ? paint("yellow", "▲") : paint("green", "✔"),
+    success: paint("green", "✔"),
+    degraded: paint("yellow", "▲"),
     failed: paint("red", "✘"),
     skipped: paint("yellow", "↷"),
-  }[result.status];
+    stopped: paint("yellow", "■"),
+    active: paint("yellow", "■"),
+  }[status];
   const evals = (result.evals ?? []).map(({ name: evaluator, pass }) =>
     pass ? paint("green", plainLine(evaluator)) : paint("red", `${plainLine(evaluator)} failed`),
   );

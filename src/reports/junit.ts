@@ -71,7 +71,7 @@ function isLeftOut(each: Visit | Item): boolean {
 /** Nor is it one that a person's word is missing for: that is no error of anybody. */
 function isUnfinished(visit: Visit): boolean {
   const waits = isWaiting(visit) || visit.inner.some(({ visits }) => visits.some(isWaiting));
-  return statusOf(visit) === "active" && !waits;
+  return statusOf(visit) === "stopped" || (statusOf(visit) === "active" && !waits);
 }
 
 /** A failure of an item is its own: what failed with it is told by the map's case. */
@@ -119,8 +119,8 @@ function outcome(visit: Visit): string {
   if (isWaiting(visit))
     return `      <skipped${attributes({ message: `waits for a person's word: ${visit.asked?.ask}` })}/>`;
   if (status === "active" && !isUnfinished(visit)) return "";
-  if (status === "active")
-    return `      <error${attributes({ message: "the node has not ended", type: "unfinished" })}/>`;
+  if (isUnfinished(visit))
+    return `      <error${attributes({ message: message || "the node has not ended", type: "unfinished" })}/>`;
   if (!isFailure(visit)) return "";
   const evals = (visit.result?.evals ?? []).map(({ name, kind, pass, reasoning }) => {
     return `${pass ? "pass" : "FAIL"} ${name} (${kind})${reasoning ? `: ${reasoning}` : ""}`;

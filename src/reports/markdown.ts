@@ -48,13 +48,15 @@ const MARKS: Readonly<Record<RunState, string>> = {
   interrupted: "⏸️",
   waiting: "◆",
   skipped: "⏭️",
+  running: "⏳",
 };
 const NODE_MARKS: Readonly<Record<VisitStatus, string>> = {
   success: "✅\u00a0succeeded",
   degraded: "▲\u00a0degraded",
   failed: "❌\u00a0failed",
   skipped: "⏭️\u00a0skipped",
-  active: "⏳\u00a0at\u00a0work",
+  active: "⏳\u00a0running",
+  stopped: "⏸️\u00a0stopped",
 };
 
 function heading(account: Account): string {

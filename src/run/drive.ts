@@ -4,6 +4,7 @@ import { begin, type State } from "../core/engine/past/state.ts";
 import type { Program } from "../core/engine/program.ts";
 import type { SingleStep, Step } from "../core/engine/step.ts";
 import { messageOf } from "../core/errors.ts";
+import type { RunError } from "../core/event/end.ts";
 import type { Entry, EventBody, RunEvent } from "../core/event/event.ts";
 import { answerQuestion } from "../core/evidence/question.ts";
 import type { Journal, Observer, SkillLog } from "../core/ports.ts";
@@ -40,6 +41,8 @@ export interface Run {
   readonly spentMs?: number;
   /** Of a replay. */
   readonly recall?: Recall | undefined;
+  /** Why a run that would succeed ends as failed: a replay whose prompts changed. */
+  readonly refusal?: () => RunError | undefined;
 }
 
 /** While `next` gives a step: perform it, record it, fold it, tell the observers. */
@@ -212,7 +215,12 @@ function perform(run: Drive, state: State, step: SingleStep): readonly Entry[] |
   const scope = step.at === undefined ? state : (state.run.inner.get(step.at) ?? state);
   if (step.kind !== "decide") return reachOut(run, scope, step);
   const ending = step.bodies.some(isBeginning) ? endedAlready(run, scope) : undefined;
-  return ending ? [ending] : step.bodies;
+  return ending ? [ending] : step.bodies.map((body) => refused(body, run.refusal));
+}
+
+function refused<Body extends EventBody>(body: Body, refusal: Run["refusal"]): Body {
+  const error = body.type === "workflow:end" && body.status === "succeeded" ? refusal?.() : undefined;
+  return error ? { ...body, status: "failed", reason: error.message, error } : body;
 }
 
 async function reachOut(

@@ -57,6 +57,9 @@ describe("a run", () => {
         error: { code: "run.interrupted" },
       });
       expect(ended.stderr).toMatch(/next: \S*skillflow resume r\n/);
+      expect(ended.stderr).toContain("■ interrupted");
+      expect(ended.stderr).toContain("node:exit post stopped");
+      expect(ended.stderr).not.toContain("✘");
       expect(readEvents(cwd, "r").slice(-3)).toMatchObject([
         { type: "run:interrupt", reason },
         { type: "node:exit", node: "post", unfinished: true },

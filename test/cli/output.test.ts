@@ -194,7 +194,8 @@ describe("--out", () => {
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain("2 prompts changed since the recording");
     expect(ended.stderr).toContain("--allow-changes");
-    const told = { status: "succeeded", exitCode: 1, error: { code: "replay.changed" } };
+    expect(ended.stderr).toContain("✘ failed");
+    const told = { status: "failed", exitCode: 1, error: { code: "replay.changed" } };
     expect(resultOf(ended)).toMatchObject(told);
     expect(JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"))).toMatchObject(told);
     expect(await runHere(["replay", "r", "--json", "--allow-changes"], { cwd })).toMatchObject({ code: 0 });

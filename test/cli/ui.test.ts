@@ -248,6 +248,18 @@ describe("a run under way", () => {
     expect(eventsIn(text).map(({ seq }) => seq)).toEqual(records.flat().map(({ seq }) => seq));
   });
 
+  it("has neither an exit code nor a failure before its end", async () => {
+    const { journal, records } = await beginRun("running");
+    for (const record of records.slice(0, 3)) await go(journal, record);
+    const during = await (await fetch(`${new URL(address).origin}/runs/running`, signedIn())).text();
+    expect(during).toContain("running");
+    for (const early of ["Exit code", ": interrupted", ">interrupted", "skillflow resume"])
+      expect(during).not.toContain(early);
+    for (const record of records.slice(3)) await go(journal, record);
+    await journal.close();
+    expect(await (await fetch(`${new URL(address).origin}/runs/running`, signedIn())).text()).toContain("Exit code");
+  });
+
   it.skipIf(noBrowser !== undefined)(
     `is shown in a browser as it goes, until it has ended${noBrowser === undefined ? "" : ` (${noBrowser})`}`,
     async () => {

@@ -15,7 +15,7 @@ import { isReportKind, REPORT_KINDS, type ReportKind, renderReport } from "../re
 import { resumeRun, startRun } from "../runs/drive.ts";
 import { recordedReport } from "../runs/inspect.ts";
 import { newRunId, prepareRun } from "../runs/prepare.ts";
-import { failChanged, prepareReplay } from "../runs/replay.ts";
+import { prepareReplay } from "../runs/replay.ts";
 import { checkResumable, prepareResume } from "../runs/resume.ts";
 import { markedAsOurs } from "../runs/stray.ts";
 import { secretsOf } from "../secrets.ts";
@@ -25,6 +25,7 @@ import { findRecording, findRun } from "../stores.ts";
 import { findProblems } from "../validate.ts";
 import { openWorkspace } from "../workspace.ts";
 import { beginRun, cleanTold, type Run, refuseIn, type Watching } from "./run.ts";
+import { asOption } from "./wording.ts";
 
 export type { ReportKind, Run, SkillState };
 
@@ -253,8 +254,8 @@ function replayCourse(workspace: Workspace, named: string, { tools = "recorded",
       const connect = tools === "live" ? { signal } : undefined;
       return prepareReplay(workspace, recording, { runId: run, tools, connect });
     },
-    drive: startRun.bind(undefined, workspace),
-    ...(allowChanges ? {} : { judge: failChanged }),
+    drive: (prepared: Prepared, watch: Parameters<typeof startRun>[2]) =>
+      startRun(workspace, prepared, { ...watch, refusesChanges: allowChanges ? undefined : asOption }),
   };
 }
 

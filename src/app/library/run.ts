@@ -1,7 +1,6 @@
 import { exitCodeOf, hintFor, messageOf, type OptionWriter, SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/ports.ts";
-import type { ChangedPrompt } from "../../core/prompt.ts";
 import { describeBrokenOff } from "../../core/record/refusal.ts";
 import type { RunResult } from "../../core/record/result.ts";
 import type { Logger } from "../../core/skill.ts";
@@ -45,8 +44,6 @@ export interface Course {
   readonly workflow: () => string;
   prepare(signal: AbortSignal): Promise<PreparedRun>;
   drive(prepared: PreparedRun, watch: Watch): Promise<FinishedRun>;
-  /** What becomes of it where prompts differ from their recording. */
-  judge?(finished: FinishedRun, changed: readonly ChangedPrompt[], write: OptionWriter): FinishedRun;
   readonly store: Store;
 }
 
@@ -137,14 +134,12 @@ async function carryOut(
 ): Promise<RunResult> {
   const prepared = signal.aborted ? undefined : await unlessAborted(course.prepare(signal), signal);
   if (!prepared) return notBegun(course, clean(String(signal.reason)));
-  const changed: ChangedPrompt[] = [];
   let isOpened = false;
   for (const warning of prepared.warnings) tellWarning(observers, prepared.redactor.text(warning));
   const watch: Watch = {
     observers,
     signal,
     onPromptChanged(change) {
-      changed.push(change);
       tellWarning(observers, `the prompt of ${change.node} is not as it was recorded`);
     },
     loggerFor: (skill) => loggerTelling(observers, skill),
@@ -155,7 +150,7 @@ async function carryOut(
   };
   try {
     const finished = await course.drive(prepared, watch);
-    return (course.judge?.(finished, changed, asOption) ?? finished).result;
+    return finished.result;
   } catch (error) {
     if (!isOpened) throw error;
     const { record } = prepared;

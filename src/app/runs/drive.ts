@@ -2,7 +2,8 @@ import { changedSkillsIn } from "../../core/degraded.ts";
 import { linkProgram } from "../../core/engine/link.ts";
 import { fold } from "../../core/engine/past/fold.ts";
 import { begin, type State } from "../../core/engine/past/state.ts";
-import { SkillflowError } from "../../core/errors.ts";
+import { type OptionWriter, renderHint, SkillflowError } from "../../core/errors.ts";
+import type { RunError } from "../../core/event/end.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import type { ChangedSkills, RunRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";
@@ -44,6 +45,8 @@ export interface Watch {
   /** Aborted by whoever interrupts the run. */
   readonly signal: AbortSignal;
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
+  /** A replay whose prompts differ from the recording fails, and the hint names options so. */
+  readonly refusesChanges?: OptionWriter | undefined;
   readonly loggerFor: (skill: string) => Logger;
   /** Whether what was said goes along where the run is told to an OpenTelemetry service. */
   readonly tellsContent?: boolean;
@@ -295,13 +298,17 @@ async function driveOpened(
   const { host } = workspace;
   const settings = { ...recordedSettings(record.settings, opened.events), ...changedLast(opened.afterwards) };
   const limitedFetch = await openFetch(host.env, choices.offline);
+  let changes = 0;
   const findModel = modelFinder({
     workspace,
     model: settings.model,
     serving: prepared.serving,
     fetch: limitedFetch,
     past: opened.events,
-    onPromptChanged: watch.onPromptChanged,
+    onPromptChanged: (changed) => {
+      changes += 1;
+      watch.onPromptChanged(changed);
+    },
   });
   const ask = createAsk({
     findModel: pace ? pace.findModel(findModel) : findModel,
@@ -332,6 +339,7 @@ async function driveOpened(
     afterwards: opened.afterwards,
     spentMs: prepared.spentMs,
     recall: prepared.replay?.recall,
+    refusal: () => (watch.refusesChanges && changes > 0 ? changedError(changes, watch.refusesChanges) : undefined),
   });
   const state = await writeMemory(workspace, { record, state: driven, journal: opened.journal, observers });
   return {
@@ -340,6 +348,15 @@ async function driveOpened(
     state,
     result: describeResult(record, state),
     blobs: blobsAt(workspace, record),
+  };
+}
+
+/** A replay fails if its prompts differ from the recording (workflow-format D56). */
+function changedError(count: number, write: OptionWriter): RunError {
+  return {
+    code: "replay.changed",
+    message: `${count} prompt${count === 1 ? "" : "s"} changed since the recording`,
+    hint: renderHint(["record the run again, or let the changes pass with ", { option: "allow-changes" }], write),
   };
 }
 

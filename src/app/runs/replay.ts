@@ -1,9 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { asFlag, exitCodeOf, type OptionWriter, renderHint } from "../../core/errors.ts";
-import type { RunError } from "../../core/event/end.ts";
 import type { Settings } from "../../core/event/settings.ts";
-import type { ChangedPrompt } from "../../core/prompt.ts";
 import { unchainedWarnings } from "../../core/record/chain.ts";
 import { chooseBounds, strictest } from "../../core/settings/bounds.ts";
 import type { RunChoices } from "../../core/settings/settings.ts";
@@ -15,7 +12,6 @@ import type { Workspace } from "../host.ts";
 import type { Serving } from "../models.ts";
 import type { Recording } from "../stores.ts";
 import { configFiles } from "../workspace.ts";
-import type { FinishedRun } from "./drive.ts";
 import { recalledIn } from "./memory.ts";
 import { type Connect, newRunId, type PreparedRun, prepareRun } from "./prepare.ts";
 import { holdToNow, prepareRecorded, unquoted } from "./resume.ts";
@@ -98,19 +94,4 @@ function untimed({ model: _model, judge_model: _judge, node_timeout_ms: _time, .
 
 function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
   return entry && { ...entry, unavailable: undefined };
-}
-
-/** A replay ends failed where the run itself did not (workflow-format D56). */
-export function failChanged(
-  finished: FinishedRun,
-  changed: readonly ChangedPrompt[],
-  write: OptionWriter = asFlag,
-): FinishedRun {
-  if (changed.length === 0 || finished.result.error) return finished;
-  const error: RunError = {
-    code: "replay.changed",
-    message: `${changed.length} prompt${changed.length === 1 ? "" : "s"} changed since the recording`,
-    hint: renderHint(["record the run again, or let the changes pass with ", { option: "allow-changes" }], write),
-  };
-  return { ...finished, result: { ...finished.result, exitCode: exitCodeOf(error.code), error } };
 }

@@ -61,7 +61,7 @@ export function openSite(workspace: Workspace): Site {
     async run(id) {
       const stored = await read(id);
       const underWay = !isOver(stored.events) && (await isUnderWay(id));
-      const report = underWay ? soFar(stored) : stored;
+      const report = { ...stored, isUnderWay: underWay };
       const { length } = report.events;
       const known = drawn.get(id);
       const html =
@@ -74,12 +74,6 @@ export function openSite(workspace: Workspace): Site {
     result: async (id) => (await read(id)).result,
     follow: (id, after, signal) => follow(workspace, id, after, signal),
   };
-}
-
-/** A run that has not ended is told as interrupted, with what to do about it; of one at work there is nothing to be done. */
-function soFar(report: Report): Report {
-  const { error: _, ...result } = report.result;
-  return { ...report, result };
 }
 
 async function isDriven({ host, storeDirectory, queue }: Workspace, id: string): Promise<boolean> {

@@ -3,13 +3,13 @@ import type { Workspace } from "../../app/host.ts";
 import { completeReport } from "../../app/reports.ts";
 import { type FinishedRun, recordResume, recordWord, resumeRun, startRun, type Watch } from "../../app/runs/drive.ts";
 import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
-import { failChanged, prepareReplay } from "../../app/runs/replay.ts";
+import { prepareReplay } from "../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../app/runs/resume.ts";
 import { environmentRedactor } from "../../app/secrets.ts";
 import { findRecording, planPlace } from "../../app/stores.ts";
 import { openWorkspace } from "../../app/workspace.ts";
 import type { Workflow } from "../../core/document/workflow.ts";
-import { SkillflowError } from "../../core/errors.ts";
+import { asFlag, SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event/event.ts";
 import type { Observer, RunQueue } from "../../core/ports.ts";
 import type { ChangedPrompt } from "../../core/prompt.ts";
@@ -237,14 +237,14 @@ async function watchPrepared(
     tellsContent: flags.otlpContent === true,
     signal,
     onPromptChanged: (change) => changed.push(change),
+    refusesChanges: allowsChanges ? undefined : asFlag,
     loggerFor: (skill) => skillLogger(io, flags, skill),
     onOpened: () => {
       beginning.recorded = () => workspace.store.read(prepared.record.run);
     },
   }).finally(progress.close);
   beginning.isTold = true;
-  const ended = allowsChanges ? driven : failChanged(driven, changed);
-  const finished = flags.detailedExitCode === true ? { ...ended, result: detailExitCode(ended.result) } : ended;
+  const finished = flags.detailedExitCode === true ? { ...driven, result: detailExitCode(driven.result) } : driven;
   if (changed.length > 0) {
     const { describeChanges } = await import("./changes.ts");
     await io.err(describeChanges(changed, paint));

@@ -1,3 +1,4 @@
+import { reasonIn } from "../../core/engine/route.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import { nodePath } from "../../core/inner/place.ts";
 import { plannedAs } from "../../core/operation.ts";
@@ -43,8 +44,11 @@ function plainWords(event: RunEvent): string | undefined {
       return `${node} ${event.tool.exposed}${event.persistent ? " persistent" : ""}`;
     case "tool:removed":
       return `${node} ${event.name}`;
-    case "model:reply":
-      return `${node} ${event.purpose} ${event.model} in=${event.usage?.inputTokens ?? "?"} out=${event.usage?.outputTokens ?? "?"}`;
+    case "model:reply": {
+      const why = event.purpose === "route" ? reasonIn(event.parts) : undefined;
+      const spent = `in=${event.usage?.inputTokens ?? "?"} out=${event.usage?.outputTokens ?? "?"}`;
+      return `${node} ${event.purpose} ${event.model} ${spent}${why === undefined ? "" : ` because ${why}`}`;
+    }
     case "model:error":
       return `${node} ${event.purpose} ${event.code}: ${event.message}`;
     case "node:retry":
@@ -52,7 +56,7 @@ function plainWords(event: RunEvent): string | undefined {
     case "reply:rejected":
       return `${node} ${event.reason}`;
     case "node:exit":
-      return `${node} ${event.result.status}${event.result.data.error ? `: ${String(event.result.data.error)}` : ""}`;
+      return `${node} ${event.stopped ? "stopped" : event.result.status}${event.result.data.error ? `: ${String(event.result.data.error)}` : ""}`;
     case "route":
       return `${nodePath(event.at, event.from)} -> ${event.to}: ${event.reason}`;
     case "map:start": {

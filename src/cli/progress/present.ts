@@ -1,3 +1,4 @@
+import { reasonIn } from "../../core/engine/route.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 
 /** What a run and the runs inside it are at, folded from their events as they come. */
@@ -26,6 +27,8 @@ export interface Scope {
   /** Calls under way. */
   readonly open: Map<string, string>;
   since: number;
+  /** Why the model chose the route that is about to be followed. */
+  why: string | undefined;
   /** Of the map that it is at. */
   items: Items | undefined;
 }
@@ -46,7 +49,18 @@ export function freshPresent(now: number): Present {
 }
 
 function freshScope(parent: string | undefined, key: string | undefined, since: number): Scope {
-  return { parent, key, node: "", turns: 0, calls: 0, doing: ASKING, open: new Map(), since, items: undefined };
+  return {
+    parent,
+    key,
+    node: "",
+    turns: 0,
+    calls: 0,
+    doing: ASKING,
+    open: new Map(),
+    since,
+    why: undefined,
+    items: undefined,
+  };
 }
 
 /** Where an event belongs; a resumed run goes on inside what began before. */
@@ -63,10 +77,19 @@ export function note(present: Present, event: RunEvent, now: number): void {
   switch (event.type) {
     case "node:enter":
       scope.open.clear();
-      Object.assign(scope, { node: event.node, turns: 0, calls: 0, doing: ASKING, since: now, items: undefined });
+      Object.assign(scope, {
+        node: event.node,
+        turns: 0,
+        calls: 0,
+        doing: ASKING,
+        since: now,
+        why: undefined,
+        items: undefined,
+      });
       break;
     case "model:reply":
       if (event.purpose === "work") scope.turns += 1;
+      if (event.purpose === "route") scope.why = reasonIn(event.parts);
       if (event.purpose !== "route") scope.doing = event.purpose === "reflect" ? ASKING : "judging";
       present.tokens += (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
       present.costUsd = addCost(present.costUsd, event.usage?.costUsd);

@@ -97,7 +97,9 @@ function describeOwn(telling: Telling, event: RunEvent, present: Present, now: n
       return [describeExit(telling, event, present, now)];
     case "route": {
       const to = event.at === undefined ? event.to : nameOfNode(record, event.at, event.to);
-      return [`    ${paint("dim", `→ ${cut(`${to}: ${event.reason}`, 10)}`)}`];
+      const { why } = scopeOf(present, event.at, now);
+      const reason = why === undefined ? [] : [`      ${paint("dim", `because ${cut(why, 14)}`)}`];
+      return [`    ${paint("dim", `→ ${cut(`${to}: ${event.reason}`, 10)}`)}`, ...reason];
     }
     case "limit:reached":
     case "run:fail":
@@ -139,7 +141,7 @@ function describeItemEnd(
 
 function describeExit(
   { paint, columns, record }: Telling,
-  { at, node, result }: RunEvent & EventOf<"node:exit">,
+  { at, node, result, stopped }: RunEvent & EventOf<"node:exit">,
   present: Present,
   now: number,
 ): string {
@@ -150,7 +152,7 @@ function describeExit(
   const short = status === "success" ? shortfallOf({ workflow, skills }, node, result, false) : undefined;
   const mark = {
     success: short === undefined ? paint("green", "✔ success") : paint("yellow", "▲ degraded"),
-    failed: paint("red", "✘ failed"),
+    failed: stopped ? paint("yellow", "■ stopped") : paint("red", "✘ failed"),
     skipped: paint("yellow", "↷ skipped"),
   }[status];
   const isAround = workflow.nodes[node]?.map !== undefined || workflow.nodes[node]?.call !== undefined;

@@ -22,12 +22,13 @@ export function leaveFailed(visit: Visit, node: WorkflowNode, failure: AgentFail
 export function leaveUnfinished({ state, visit, node }: Scene): SingleStep {
   const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const step = leave(visit, { status: "failed", data, toolCalls }, true);
+  const step = leave(visit, { status: "failed", data, toolCalls }, true, state.halt?.status !== "failed");
   return { ...step, key: `${step.key}/halt` };
 }
 
-export function leave(visit: Visit, result: NodeResult, unfinished = false): SingleStep {
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...(unfinished ? { unfinished } : {}) };
+export function leave(visit: Visit, result: NodeResult, unfinished = false, stopped = false): SingleStep {
+  const how = { ...(unfinished ? { unfinished } : {}), ...(stopped ? { stopped: true as const } : {}) };
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...how };
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }
 

@@ -1,7 +1,7 @@
 import { skillsNow } from "../degraded.ts";
 import type { ValueRule } from "../document/rule.ts";
 import type { NodeResult } from "../event/node-result.ts";
-import type { ContextEntry, Prompt, RunContext } from "../prompt.ts";
+import type { ContextEntry, Part, Prompt, RunContext } from "../prompt.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../values.ts";
 import { checkValues, rootsOf } from "../workflow/value-rule.ts";
 import { evalsByName } from "./judging/evaluate.ts";
@@ -166,6 +166,12 @@ export function parseChoice(answer: string, options: readonly Option[]): Option 
 /** JSON out of a reply's text, a surrounding code fence removed; undefined when it is none. */
 export function parseAnswer(text: string): Json | undefined {
   return parseJson(unfence(text));
+}
+
+/** The reason that a routing answer gives. */
+export function reasonIn(parts: readonly Part[]): string | undefined {
+  const value = parseAnswer(parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+  return isObject(value) && typeof value.reason === "string" && value.reason !== "" ? value.reason : undefined;
 }
 
 function unfence(text: string): string {

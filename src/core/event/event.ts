@@ -71,6 +71,7 @@ const bodies = lazy(
         node: z.string(),
         result: nodeResultSchema(),
         unfinished: z.boolean().optional().describe("the run stopped during the node; resume goes on inside it"),
+        stopped: z.literal(true).optional().describe("a limit or an interrupt stopped the node: it has not failed"),
       }),
       z.object({
         type: z.literal("route"),

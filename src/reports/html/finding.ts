@@ -15,6 +15,7 @@ export const STATE_MARKS: Readonly<Record<RunState, string>> = {
   interrupted: "■",
   waiting: "◆",
   skipped: "○",
+  running: "●",
 };
 
 export function headHtml(account: Account): Markup {
@@ -166,7 +167,7 @@ function codeIn(text: string): Markup {
   return html`${text.split("`").map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))}`;
 }
 
-function spentHtml({ result, record, answeredBy, recordingCost }: Account): Markup {
+function spentHtml({ result, record, answeredBy, recordingCost, isUnderWay }: Account): Markup {
   const { usage } = result;
   const cached = usage.inputTokens > 0 ? Math.round((100 * usage.cachedTokens) / usage.inputTokens) : 0;
   const cost = answeredBy === undefined ? formatCost(usage.costUsd) : paidWords(answeredBy, recordingCost);
@@ -176,7 +177,7 @@ function spentHtml({ result, record, answeredBy, recordingCost }: Account): Mark
     ["Tokens", `${formatCount(usage.inputTokens)} in (${cached} % cached), ${formatCount(usage.outputTokens)} out`],
     ["Model", record.settings.model],
     ["Writes", record.settings.writes],
-    ["Exit code", String(result.exitCode)],
+    ...(isUnderWay ? [] : [["Exit code", String(result.exitCode)] as [string, string]]),
   ];
   return html`<dl class="facts">${facts.map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>`)}</dl>`;
 }

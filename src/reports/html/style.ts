@@ -64,12 +64,12 @@ main > section > h2:has(+ .note) { margin-bottom: 0.1rem; }
 .badge.success, .badge.succeeded { color: var(--ok); background: var(--ok-soft); }
 .badge.failed { color: var(--bad); background: var(--bad-soft); }
 .badge.skipped, .badge.stopped, .badge.interrupted, .badge.degraded { color: var(--mid); background: var(--mid-soft); }
-.badge.active { color: var(--accent); background: var(--accent-soft); }
+.badge.active, .badge.running { color: var(--accent); background: var(--accent-soft); }
 .dot { display: inline-grid; place-items: center; flex: none; width: 1.75rem; height: 1.75rem; border-radius: 50%; font-size: 0.78rem;
   font-weight: 650; font-variant-numeric: tabular-nums; text-decoration: none; color: var(--soft); background: var(--faint); }
 .dot.success { color: var(--ok); background: var(--ok-soft); }
 .dot.failed { color: var(--bad); background: var(--bad-soft); }
-.dot.skipped, .dot.degraded { color: var(--mid); background: var(--mid-soft); }
+.dot.skipped, .dot.stopped, .dot.degraded { color: var(--mid); background: var(--mid-soft); }
 .dot.active { color: var(--accent); background: var(--accent-soft); }
 
 .callout { padding: 1rem 1.2rem; border-radius: 10px; background: var(--mid-soft); margin-top: 1.4rem; }

@@ -57,7 +57,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
     innerHtml(visit, (each) => visitHtml(each, page)),
     routeHtml(visit, page),
   ];
-  const open = status === "failed" || status === "degraded" || status === "active";
+  const open = status === "failed" || status === "degraded" || status === "active" || status === "stopped";
   const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${statusWords(visit)}</span><span class="meta">${metaOf(visit)}</span></summary>`;
   const inside = html`<div class="inside" id="${visit.anchor}">${body}</div>`;
   return open

@@ -12,7 +12,8 @@ export const STATUS_WORDS: Readonly<Record<VisitStatus, string>> = {
   degraded: "degraded",
   failed: "failed",
   skipped: "skipped",
-  active: "at work",
+  active: "running",
+  stopped: "stopped",
 };
 
 /** Where bars stand, as classes whose rules are written once for the page: it has no style attributes. */

@@ -38,16 +38,16 @@ export interface Account extends Report {
   readonly nameOf: (node: string, at?: string) => string;
 }
 
-export type RunState = RunStatus | "degraded";
+export type RunState = RunStatus | "degraded" | "running";
 
 export function accountOf(report: Report): Account {
   const { visits, every, remarks } = visitsOf(report);
-  const failure = failureOf(report, visits);
+  const failure = report.isUnderWay ? undefined : failureOf(report, visits);
   const finding = findingOf(report, visits);
   return {
     ...report,
-    state: stateOf(report.result),
-    standing: standingOf(report, visits),
+    state: report.isUnderWay ? "running" : stateOf(report.result),
+    standing: report.isUnderWay ? "running" : standingOf(report, visits),
     headline: headlineOf(report, finding, failure),
     finding,
     failure,
@@ -97,7 +97,7 @@ function headlineOf(report: Report, finding: Finding, failure: Failure | undefin
   if (finding.cause) return finding.cause.text;
   const { name } = report.record.workflow;
   if (finding.verdict !== undefined) return `${name}: ${finding.verdict}`;
-  return `${name}: ${endOf(report)?.reason ?? report.result.status}`;
+  return `${name}: ${report.isUnderWay ? "running" : (endOf(report)?.reason ?? report.result.status)}`;
 }
 
 /** What a run without a paid model cost. */

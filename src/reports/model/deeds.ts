@@ -80,7 +80,10 @@ function operationsIn(report: Report): Deeds {
       const was = now.existing ? { why: "it was there already" } : {};
       done.push({ text, at, ...was, ...(link === undefined ? {} : { link }) });
     } else if (now.standing === "planned") {
-      const hold = operation.held === undefined ? "planned" : "held: it would carry private text to a public place";
+      const hold =
+        operation.held === undefined
+          ? "planned"
+          : "held: the text comes from a private source and the target is public; `--allow-public` lets a run write it";
       const why = isOpen ? `${hold}; \`skillflow apply ${plan.run}\` carries it out` : hold;
       waiting.push({ text, at, why });
     } else undone.push({ text, at, why: now.error ?? STANDING_WORDS[now.standing] });
@@ -95,7 +98,7 @@ function idleVisits({ record, events }: Report, visits: readonly Visit[]): Deed[
   return last.flatMap((visit): Deed[] => {
     const at = visit.anchor;
     const status = statusOf(visit);
-    if (status === "skipped" || status === "failed")
+    if (status === "skipped" || status === "failed" || status === "stopped")
       return [{ text: visit.name, why: `${status}: ${complaintOf(visit.result)}`, at }];
     if (visit.asked && !visit.word) return [{ text: visit.name, why: "it waits for a person's word", at }];
     if (visit.word?.approved === false) return [{ text: visit.name, why: `denied by ${visit.word.by}`, at }];

@@ -16,6 +16,8 @@ export interface Report {
   readonly digest?: (prompt: Prompt) => string;
   /** What the recording cost that answers a replay; null where that is unknown. */
   readonly recordingCost?: number | null;
+  /** A process is driving the run: it has no end yet. */
+  readonly isUnderWay?: boolean;
 }
 
 /** Where something is in a file; lines and columns from 1. */

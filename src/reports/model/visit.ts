@@ -32,6 +32,8 @@ export interface Visit {
   costUsd: number | null;
   /** undefined while the node is at work, or when its process is gone. */
   result: NodeResult | undefined;
+  /** A limit or an interrupt stopped it: its result is what it had by then. */
+  isStopped: boolean;
   route: EventOf<"route"> | undefined;
   /** The runs inside it, in the order of a map's list. */
   readonly inner: InnerRun[];
@@ -98,10 +100,10 @@ export interface Remark {
 }
 
 /** `active`: no result was recorded. */
-export type VisitStatus = NodeResult["status"] | "degraded" | "active";
+export type VisitStatus = NodeResult["status"] | "degraded" | "active" | "stopped";
 
 export function statusOf(visit: Visit): VisitStatus {
-  const status = visit.result?.status ?? "active";
+  const status = visit.isStopped ? "stopped" : (visit.result?.status ?? "active");
   return status === "success" && visit.degraded.length > 0 ? "degraded" : status;
 }
 

@@ -121,6 +121,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
       break;
     case "node:exit":
       visit.result = event.result;
+      visit.isStopped = event.stopped === true;
       visit.endedAt = event.time;
       break;
     case "route":
@@ -156,6 +157,7 @@ function enter(
     tokens: 0,
     costUsd: 0,
     result: undefined,
+    isStopped: false,
     route: undefined,
     inner: [],
     left: 0,

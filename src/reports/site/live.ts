@@ -17,9 +17,7 @@ export function runPage(report: Report, drawn: string, isUnderWay: boolean): (no
 <div class="now"><span class="ui-state running"><span class="ui-busy-dot"></span><span id="ui-word">running</span></span><span class="doing" id="ui-doing" role="status">looking…</span><span class="spent" id="ui-spent">${formatCount(before.tokens)} tokens · ${formatCost(before.cost)}</span></div>
 <ol id="ui-feed"></ol></aside>`
     : undefined;
-  // Without anything found, the headline is how the run ended, which it has not.
-  const told = isUnderWay ? drawn.replace(/: interrupted(?=<\/(?:h1|title)>)/g, ": under way") : drawn;
-  const [head = "", rest = ""] = served(told).split(/(?=<body[ >])/);
+  const [head = "", rest = ""] = served(drawn).split(/(?=<body[ >])/);
   const [open = "<body>"] = /^<body[^>]*>/.exec(rest) ?? [];
   const top = html`<a class="ui-back" href="/">← All runs</a>${bar}`;
   return (nonce) => {
@@ -106,7 +104,7 @@ const take = {
   "tool:result": (e) => { open.delete(e.id); say("  " + (e.error === undefined ? "✔ " : "✘ ") + e.tool + " " + short(e.error ?? e.output, 160), e.error === undefined ? "good" : "bad"); now(calling(e.node)); },
   "reply:rejected": (e) => { say("  the answer went back: " + short(e.reason, 160)); now(calling(e.node)); },
   "node:retry": (e) => { turn = 0; say("↻ " + nameOf(e.node) + " tries again: " + short(e.reason, 160), "bad"); now(calling(e.node)); },
-  "node:exit": (e) => { say((e.result.status === "failed" ? "✘ " : "✔ ") + nameOf(e.node) + " " + e.result.status, e.result.status === "failed" ? "bad" : "good"); now(nameOf(e.node) + ": choosing what comes next"); redraw(); },
+  "node:exit": (e) => { say((e.stopped ? "■ " : e.result.status === "failed" ? "✘ " : "✔ ") + nameOf(e.node) + " " + (e.stopped ? "stopped" : e.result.status), e.result.status === "failed" ? "bad" : "good"); now(nameOf(e.node) + ": choosing what comes next"); redraw(); },
   "route": (e) => say("→ " + nameOf(e.to) + ": " + short(e.reason, 160)),
   "limit:reached": (e) => say("■ " + short(e.message, 160), "bad"),
   "run:resume": () => { bar.dataset.running = ""; at("ui-word").textContent = "running"; say("↻ resumed", "node"); },

@@ -42,6 +42,7 @@ const MARKS = {
   failed: ["red", "✘ failed"],
   skipped: ["yellow", "↷ skipped"],
   active: ["yellow", "■ not finished"],
+  stopped: ["yellow", "■ stopped"],
 } as const;
 
 function describeVisit({ node, name }: NodeVisits, visit: Visit, view: View): string[] {

@@ -2,13 +2,14 @@ import { findRun } from "../../../app/stores.ts";
 import { openWorkspace } from "../../../app/workspace.ts";
 import { fold } from "../../../core/engine/past/fold.ts";
 import { begin } from "../../../core/engine/past/state.ts";
+import { reasonIn } from "../../../core/engine/route.ts";
 import type { RunEvent } from "../../../core/event/event.ts";
 import type { StoredRun } from "../../../core/ports.ts";
 import { describeResult } from "../../../core/record/result.ts";
 import { plainLine } from "../../../reports/inert.ts";
 import { projectOptions } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { amount, jsonLine, jsonText, painter, programName } from "../../terminal.ts";
+import { amount, jsonLine, jsonText, oneLine, painter, programName } from "../../terminal.ts";
 import { describeVerdict } from "../../verdict.ts";
 
 export const showRun: Action = async (io, [given = "", node], flags) => {
@@ -48,6 +49,12 @@ function finishedOf({ record, events }: StoredRun) {
 
 function pathLine(event: RunEvent): string[] {
   if (event.type === "node:exit")
-    return [`  ${plainLine(event.node)}: ${event.result.status}, ${amount(event.result.toolCalls.length, "call")}`];
+    return [
+      `  ${plainLine(event.node)}: ${event.stopped ? "stopped" : event.result.status}, ${amount(event.result.toolCalls.length, "call")}`,
+    ];
+  if (event.type === "model:reply" && event.purpose === "route") {
+    const why = reasonIn(event.parts);
+    return why === undefined ? [] : [`    because ${oneLine(why, 300)}`];
+  }
   return event.type === "route" ? [`    → ${plainLine(event.to)}: ${plainLine(event.reason)}`] : [];
 }
