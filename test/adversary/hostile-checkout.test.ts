@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runInside } from "../cli/inside.ts";
 import { runFile } from "../cli/program.ts";
+import { isolatingSandboxes } from "../sandbox/isolating.ts";
 import { type Checkout, hostileCheckout } from "./trees/checkout.ts";
 import { AWS, brokenOnes, closeServices, leaksIn, runBounded, snapshot, writtenOutside } from "./trees/target.ts";
 
@@ -12,6 +14,8 @@ import { AWS, brokenOnes, closeServices, leaksIn, runBounded, snapshot, writtenO
  */
 
 afterAll(closeServices);
+
+const sandbox = isolatingSandboxes.find(([, , works]) => works)?.[1];
 
 const FLOW_RUN = ["--model", "script:script.json", "--input", "@alert.json"];
 const RUN = ["run", "quiet.yml", ...FLOW_RUN, "-i", "text=aaa", "--run-id", "r", "--out", "skillflow-out"];
@@ -103,6 +107,40 @@ describe("a checkout that holds every attack", () => {
     }
     expect(readdirSync(witness)).toEqual([".keep"]);
   }, 120_000);
+
+  it.skipIf(!sandbox)(
+    "brings code that reaches no socket and prints no secret, even if it is trusted",
+    async () => {
+      const { cwd, home } = await hostileCheckout();
+      const service = createServer((socket) => socket.end("reached"));
+      await new Promise<void>((resolve) => service.listen(join(cwd, "service.sock"), resolve));
+      try {
+        const flags = ["--trust-skill", "prober", "--skill-env", "prober=PROBE_TOKEN", "--writes", "allow"];
+        const args = ["run", "probe.yml", "--model", "script:probe.json", "--run-id", "probed", ...flags];
+        const ended = await runBounded(args, cwd, { HOME: home, PROBE_TOKEN: AWS });
+        expect(ended.code, ended.stderr).toBe(0);
+        const record = readFileSync(runFile(cwd, "probed"), "utf8");
+        expect(record).toMatch(/"reach":"E[A-Z]+"/);
+        const octets = Buffer.from(AWS).toString("hex");
+        for (const size of [2, 4, 16]) {
+          const groups = octets.slice(0, 32).match(new RegExp(`.{${size}}`, "g")) ?? [];
+          expect(record).not.toContain(groups.join(" "));
+        }
+        expect(record).not.toContain(AWS.slice(0, 16));
+      } finally {
+        service.close();
+      }
+    },
+    60_000,
+  );
+
+  it.skip("does not choose the variable that a skill made of its API description sends", async () => {
+    const { cwd, home } = await hostileCheckout();
+    const env = { HOME: home, OPENAI_API_KEY: AWS };
+    const made = await runBounded(["skills", "new", "openai-api", "--from", "openapi", "openapi.json"], cwd, env);
+    expect(made.code, made.stdout).not.toBe(0);
+    expect(existsSync(join(cwd, ".skillflow/skills/openai-api"))).toBe(false);
+  }, 60_000);
 
   it("is run where the operator trusts it, so that the test above can fail", async () => {
     const { cwd, home, witness, server } = await hostileCheckout();
