@@ -54,7 +54,7 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
   if ("message" in composed) return failed(composed);
   const [document, another] = composed;
   if (!document) return { value: null, problems: [], position: () => ({}) };
-  // What follows a syntax error is mostly its consequence: one is reported, and a tab before all others.
+  // Most other errors are consequences of the first one. A tab is reported before all others.
   const errors = document.errors.toSorted((a, b) => a.pos[0] - b.pos[0]);
   const error = errors.find(({ code }) => code === "TAB_AS_INDENT") ?? errors[0];
   if (error) {
@@ -83,7 +83,7 @@ export function parseYaml(text: string, textBelow?: string): YamlText {
   }
 }
 
-/** Where the quote or bracket is that ends only because something is missing. */
+/** Finds the quote or bracket that is never closed. */
 function unclosedAt(document: Document, offset: number): number | undefined {
   let opened: number | undefined;
   visit(document, (_, node) => {
@@ -95,7 +95,7 @@ function unclosedAt(document: Document, offset: number): number | undefined {
   return opened;
 }
 
-/** What authors call a syntax error, with its cure. */
+/** Describes a syntax error in words for authors, with its cure. */
 function syntaxProblem(code: ErrorCode): string {
   return (
     SYNTAX[code] ?? "this is not YAML: check the indentation, the quotes and the brackets here and in the line before"
