@@ -80,12 +80,12 @@ describe(".skillflow.yml", () => {
   });
 
   it.each([
-    ["modle: x", /\.skillflow\.yml: modle is not a known setting \(did you mean "model"\?\)/],
+    ["modle: x", /\.skillflow\.yml:1:1: modle is not a known setting \(did you mean "model"\?\)/],
     ["skills: { disable: [desk] }", /skills\.disable is not a known setting \(did you mean "disabled"\?\)/],
     ["writes: maybe", /writes: Invalid option/],
     ["limits: { max_steps: 0 }", /limits\.max_steps: /],
-    ["model: [", /\.skillflow\.yml is no YAML: /],
-    ["- a list", /\.skillflow\.yml: /],
+    ["model: [", /\.skillflow\.yml:1:8: what this quote or bracket opens is not closed/],
+    ["- a list", /\.skillflow\.yml:1:1: Invalid input: expected object/],
   ])("that says %j is refused, whatever the command", async (text, says) => {
     const cwd = makeProject({ ...files, ".skillflow.yml": text });
     for (const args of [RUN, ["runs", "list"]]) {
