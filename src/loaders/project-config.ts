@@ -93,7 +93,8 @@ function readConfig(path: string): ProjectConfig {
   if (checked.success) return checked.data;
   const wrong = checked.error.issues.flatMap((issue) => {
     const at = issue.path as (string | number)[];
-    if (issue.code !== "unrecognized_keys") return [{ path: at, tell: () => [fieldPath(at), issue.message].filter(Boolean).join(": ") }];
+    if (issue.code !== "unrecognized_keys")
+      return [{ path: at, tell: () => [fieldPath(at), issue.message].filter(Boolean).join(": ") }];
     return issue.keys.map((key) => {
       const path = [...at, key];
       return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key)}` };
