@@ -35,13 +35,13 @@ const start = (cwd: string, args: readonly string[] = [], screen: Partial<Screen
   runHere(["init", ...args], { cwd, ...screen });
 
 /** That what was written has no findings, passes its test and runs without a key. */
-async function expectSound(cwd: string, name: string, env = {}) {
+async function expectSound(cwd: string, name: string, env = {}, verdict = "incident") {
   const validated = await runHere(["validate", "--json", `workflows/${name}.yml`], { cwd, env });
   expect([validated.code, JSON.parse(validated.stdout).diagnostics]).toEqual([0, []]);
   expect(await runHere(["test"], { cwd, env })).toMatchObject({ code: 0 });
   const args = ["run", `workflows/${name}.yml`, "--model", `script:workflows/${name}.script.yml`, "--json"];
   const run = await runHere(args, { cwd, env });
-  expect([run.code, JSON.parse(run.stdout).verdict]).toEqual([0, "incident"]);
+  expect([run.code, JSON.parse(run.stdout).verdict]).toEqual([0, verdict]);
 }
 
 describe("skillflow init", () => {
@@ -118,15 +118,26 @@ describe("skillflow init", () => {
   it("starts from the triage of a board, whose job keeps what it has seen", async () => {
     const cwd = makeProject();
     const { code, stdout } = await start(cwd, ["errors", "--from", "board", "--ci", "github"]);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/ test workflows\/errors\.test\.yml\n$/)]);
+    const command = " run workflows/errors.yml --model script:workflows/errors.script.yml\n";
+    expect([code, stdout]).toEqual([0, expect.stringContaining(command)]);
     expect(parse(read(cwd, "workflows/errors.yml"))).toMatchObject({
       id: "errors",
       writes: "plan",
       nodes: { each: { workflow: "./errors-issue.yml" } },
     });
     expect(read(cwd, ".github/workflows/skillflow.yml")).toContain("args: --state git:skillflow-state");
-    const tested = await runHere(["test"], { cwd });
-    expect(tested.code, tested.stderr).toBe(0);
+    await expectSound(cwd, "errors", {}, "changed");
+  });
+
+  it("starts from the review of a pull request, whose job a pull request starts", async () => {
+    const cwd = makeProject();
+    expect(await start(cwd, ["review", "--from", "review", "--ci", "github"])).toMatchObject({
+      code: 0,
+      stdout: "skillflow run workflows/review.yml --model script:workflows/review.script.yml\n",
+    });
+    expect(parse(read(cwd, "workflows/review.yml"))).toMatchObject({ id: "review", workflow_type: "pr_review" });
+    expect(parse(read(cwd, ".github/workflows/skillflow.yml"))).toMatchObject({ on: "pull_request" });
+    await expectSound(cwd, "review", {}, "request_changes");
   });
 
   it("keeps what is there, says so, and ends well", async () => {

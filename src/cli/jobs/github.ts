@@ -5,8 +5,10 @@ import type { CiJob } from "./job.ts";
 interface GithubJob extends CiJob {
   /** `./` in the action's own repository; else OWNER/REPO@COMMIT. */
   readonly action: string;
-  readonly startedBy: "alert" | "schedule" | "pull request";
+  readonly startedBy: StartedBy;
 }
+
+export type StartedBy = "alert" | "schedule" | "pull request";
 
 /** Where `init` writes it. */
 export const GITHUB_FILE = ".github/workflows/skillflow.yml";

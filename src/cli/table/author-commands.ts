@@ -26,7 +26,7 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       "write a workflow that runs without a key, its test, .skillflow.yml and .env.example (default name: triage)",
     details: "Looks at the project first; on a terminal it asks two questions. A file that is there stays as it is.",
     options: [
-      ["--from <workflow>", "start from a shipped workflow", { choices: ["triage", "board"] }],
+      ["--from <workflow>", "start from a shipped workflow", { choices: ["triage", "board", "review"] }],
       ["--ci <system>", "write the CI job too", { choices: ["github", "gitlab"] }],
       ...PROJECT,
     ],

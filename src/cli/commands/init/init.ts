@@ -8,8 +8,10 @@ import { packagePath } from "../../../own-files.ts";
 import { plainLine } from "../../../reports/inert.ts";
 import { projectOptions, text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
+import type { StartedBy } from "../../jobs/github.ts";
 import { painter, programName } from "../../terminal.ts";
 import { boardFiles } from "./board.ts";
+import { reviewFiles } from "./review.ts";
 import { configText, environmentText, jobFile } from "./settings.ts";
 import { editorLine, pathsOf, type StarterFile, starterFiles } from "./starter.ts";
 import { type Survey, surveyProject } from "./survey.ts";
@@ -30,9 +32,7 @@ export const init: Action = async (io, [given], flags) => {
     ...workflowFiles(flags, name, survey),
     [".skillflow.yml", editorLine("config", "") + configText(survey)],
     [".env.example", environmentText(survey)],
-    ...(ci === undefined
-      ? []
-      : [jobFile(ci, { name, survey, state: flags.from === "board" ? STATE_BRANCH : undefined })]),
+    ...(ci === undefined ? [] : [jobFile(ci, { name, survey, ...STARTS[String(flags.from)] })]),
   ];
   for (const [path, content] of files) await put(io, flags, root, { path, content });
   await tellNext(io, flags, { root, name, ci });
@@ -41,6 +41,7 @@ export const init: Action = async (io, [given], flags) => {
 
 function workflowFiles(flags: Flags, name: string, survey: Survey): StarterFile[] {
   if (flags.from === "triage") return triageFiles(name, shipped("incident-triage.yml"));
+  if (flags.from === "review") return reviewFiles(name, shipped("pr-review.yml"));
   if (flags.from === "board") {
     return boardFiles(name, { board: shipped("board-triage.yml"), issue: shipped("one-issue.yml") });
   }
@@ -51,8 +52,11 @@ function shipped(file: string): string {
   return readFileSync(packagePath(join("workflows", file)), "utf8");
 }
 
-/** Where a board's job keeps what it has seen. */
-const STATE_BRANCH = "skillflow-state";
+/** How the job of a shipped workflow differs: its state on a branch, and what starts it. */
+const STARTS: Readonly<Record<string, { readonly state?: string; readonly startedBy: StartedBy }>> = {
+  board: { state: "skillflow-state", startedBy: "schedule" },
+  review: { startedBy: "pull request" },
+};
 
 const USUAL = "triage";
 
@@ -131,9 +135,7 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci }: Written): Prom
       await io.err("\nInclude the job in .gitlab-ci.yml: include: { local: .gitlab-ci.skillflow.yml }\n");
     if (ci === "github")
       await io.err("\nName the action's repository and commit in the job where it says OWNER/skillflow\n");
-    if (flags.from !== "board") await io.err(`\nTest it:  ${program} test ${at(test)}\nRun it without a key:\n`);
-    else await io.err("\nA run reads the board of a tracker. Test it without one, and without a key:\n");
+    await io.err(`\nTest it:  ${program} test ${at(test)}\nRun it without a key:\n`);
   }
-  const run = `run ${at(workflow)} --model script:${at(script)}`;
-  await io.outText(`${program} ${flags.from === "board" ? `test ${at(test)}` : run}\n`);
+  await io.outText(`${program} run ${at(workflow)} --model script:${at(script)}\n`);
 }

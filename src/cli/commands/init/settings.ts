@@ -1,5 +1,5 @@
 import { defined } from "../../../core/values.ts";
-import { ACTION_TO_FILL_IN, GITHUB_FILE, githubJob } from "../../jobs/github.ts";
+import { ACTION_TO_FILL_IN, GITHUB_FILE, githubJob, type StartedBy } from "../../jobs/github.ts";
 import { GITLAB_FILE, gitlabJob } from "../../jobs/gitlab.ts";
 import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
@@ -51,10 +51,18 @@ export function environmentText({ variables }: Survey): string {
   return [MODELS, ...sections].join("\n");
 }
 
+interface JobSetting {
+  readonly name: string;
+  readonly survey: Survey;
+  /** The branch that keeps the state. */
+  readonly state?: string;
+  readonly startedBy?: StartedBy;
+}
+
 /** Secrets of readers go to the job that asks the model, those of tellers to the one that applies. */
 export function jobFile(
   ci: "github" | "gitlab",
-  { name, survey, state }: { readonly name: string; readonly survey: Survey; readonly state?: string | undefined },
+  { name, survey, state, startedBy = "alert" }: JobSetting,
 ): StarterFile {
   const { readers, tellers, variables, key = "ANTHROPIC_API_KEY" } = survey;
   const namesOf = (ids: readonly string[]) => {
@@ -66,8 +74,5 @@ export function jobFile(
   const secrets = { key, reads: namesOf(readers), writes: namesOf(tellers) };
   const job = { workflow: pathsOf(name).workflow, ...secrets, ...defined("state", state) };
   if (ci === "gitlab") return [GITLAB_FILE, gitlabJob(job)];
-  return [
-    GITHUB_FILE,
-    githubJob({ ...job, action: ACTION_TO_FILL_IN, startedBy: state === undefined ? "alert" : "schedule" }),
-  ];
+  return [GITHUB_FILE, githubJob({ ...job, action: ACTION_TO_FILL_IN, startedBy })];
 }
