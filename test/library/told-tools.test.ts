@@ -87,7 +87,7 @@ describe("the git skill", () => {
     expect(await offered(prepared([]), { input: { alerts: [{ annotations: { repository: bundle } }] } })).toBe(true);
     expect(await offered(prepared([]), {}, `Read \`${bundle}\`.`)).toBe(true);
     expect(await offered(prepared([]), { env: { GIT_REPOSITORY: bundle } })).toBe(true);
-    expect(await offered(prepared([".git/HEAD"]))).toBe(true);
+    expect(await offered(prepared([".git/HEAD", ".git/objects/x", ".git/refs/x"]))).toBe(true);
   });
 
   test("says why it is left out", async () => {
@@ -99,7 +99,7 @@ describe("the git skill", () => {
     const run = project.run(lookingWith(["git"]), { model: "echo:x", input: {} });
     const warnings = [];
     for await (const event of run) if (event.type === "warning") warnings.push(event.message);
-    expect(warnings.join()).toMatch(/git.*the working directory is no git repository, no text of the run names one/);
+    expect(warnings.join()).toMatch(/git.*the working directory is not a git repository, no text of the run names one/);
   });
 });
 

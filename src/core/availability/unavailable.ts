@@ -24,9 +24,9 @@ export const UNAVAILABLE_KINDS = [
 export interface Unavailable {
   readonly kind: (typeof UNAVAILABLE_KINDS)[number];
   readonly reason: string;
-  /** What to do about it. */
+  /** Advice that begins with an imperative verb. */
   readonly fix?: string;
 }
 
-/** What a skill lacks on this machine or in a run. */
+/** Something that a skill lacks on this machine or in a run. */
 export type Lack = Unavailable & { readonly kind: "config_missing" | "config_form" | "machine" | "not_applicable" };
