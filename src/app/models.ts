@@ -154,8 +154,9 @@ async function readScript(path: string, root: string) {
   const read = parseScript(readFileSync(path, "utf8"), path);
   if ("script" in read) return read.script;
   const isOwn = isWithin(realpathSync(root), realpathSync(path));
-  const told = read.diagnostics.map(({ line, column, message }) => {
-    return `${path}:${line}:${column}: ${isOwn ? message : "this does not belong in a script"}`;
-  });
-  throw new SkillflowError("recording.invalid", told.join("; "), { diagnostics: isOwn ? read.diagnostics : [] });
+  const [first, ...others] = read.diagnostics;
+  const why = isOwn ? first?.message : "this does not belong in a script";
+  const more = others.length > 0 ? `; and ${others.length} more` : "";
+  const message = `${path} is not a script: line ${first?.line}, column ${first?.column}: ${why}${more}`;
+  throw new SkillflowError("recording.invalid", message, { diagnostics: isOwn ? read.diagnostics : [] });
 }

@@ -53,7 +53,7 @@ describe("a command line", () => {
     [["run", "flow.yml", ...OK, "--run-id", "../../etc/cron"], /"\.\.\/\.\.\/etc\/cron" is no run id/],
     [["run", "flow.yml", "--model", "script:nowhere.json"], /there is no script .*nowhere\.json/],
     [["run", "flow.yml", "--model", "script:."], /there is no script/],
-    [["run", "flow.yml", "--model", "script:flow.yml"], /flow\.yml is no script: replies/],
+    [["run", "flow.yml", "--model", "script:flow.yml"], /flow\.yml is not a script: line 2, column 1: replies/],
     [["run", "flow.yml", "--model", "replay:nowhere.jsonl"], /there is no recording .*nowhere\.jsonl/],
     [["run", "flow.yml", "--model", "replay:flow.yml"], /no recorded run/],
     [["resume", "nobody"], /there is no run "nobody"/],
@@ -91,7 +91,7 @@ describe("a workflow file", () => {
     ["that is no text", "binary.yml", /binary\.yml is no UTF-8 text/],
     ["of 10 MB", "large.yml", /large\.yml has 9\.5 MB; a workflow may have 5 MB at most/],
     ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow is a map/],
-    ["that is no YAML", "broken.yml", /broken\.yml:2:\d+ error PARSE/],
+    ["that is no YAML", "broken.yml", /broken\.yml:1:5 error PARSE/],
   ])("%s is refused with what it is", async (_, name, says) => {
     const cwd = makeProject({
       "folder/file": "",
