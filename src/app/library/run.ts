@@ -1,4 +1,4 @@
-import { exitCodeOf, hintFor, messageOf, type OptionWriter, SkillflowError } from "../../core/errors.ts";
+import { exitCodeOf, hintFor, messageOf, SkillflowError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/event/event.ts";
 import type { Observer, Store, StoredRun } from "../../core/ports.ts";
 import { describeBrokenOff } from "../../core/record/refusal.ts";

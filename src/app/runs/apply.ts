@@ -217,7 +217,7 @@ function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[
   if (missing.size === 0) return;
   const lacks = [...missing].map(([lack, ids]) => `${ids.join(", ")} ${ids.length === 1 ? "needs" : "need"} ${lack}`);
   throw new SkillflowError("skills.missing", lacks.join("; "), {
-    hint: "nothing was applied: set what is missing and apply again, or approve others alone with --approve",
+    hint: "nothing was applied: set what is missing and apply again, or approve only the other operations",
   });
 }
 

@@ -1,11 +1,10 @@
-import { changedSkillsIn } from "../../core/degraded.ts";
 import { linkProgram } from "../../core/engine/link.ts";
 import { fold } from "../../core/engine/past/fold.ts";
 import { begin, type State } from "../../core/engine/past/state.ts";
 import { type OptionWriter, renderHint, SkillflowError } from "../../core/errors.ts";
 import type { RunError } from "../../core/event/end.ts";
-import type { EventOf, RunEvent } from "../../core/event/event.ts";
-import type { ChangedSkills, RunRecord } from "../../core/event/record.ts";
+import type { RunEvent } from "../../core/event/event.ts";
+import type { RunRecord } from "../../core/event/record.ts";
 import type { Settings } from "../../core/event/settings.ts";
 import { isOffline } from "../../core/model-name.ts";
 import type { Journal, Observer, Store, StoredRun } from "../../core/ports.ts";
@@ -14,9 +13,9 @@ import { redactDecision } from "../../core/record/content.ts";
 import { memoryOfEnd } from "../../core/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/record/result.ts";
 import { endOf, laterWords, lateWords, type Said, waitsIn, wordOf } from "../../core/record/waiting.ts";
-import { changedSettings, recordedSettings } from "../../core/settings/settings.ts";
+import { recordedSettings } from "../../core/settings/settings.ts";
 import type { Logger } from "../../core/skill.ts";
-import { cutText, deepEqual, defined, toJson } from "../../core/values.ts";
+import { cutText, defined } from "../../core/values.ts";
 import { handlerConfig, offeredTools } from "../../loaders/registry/entry.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
@@ -28,17 +27,17 @@ import { blobsOfRun } from "../../stores/file.ts";
 import { groupRecords } from "../../stores/journal.ts";
 import { openFetch } from "../fetch.ts";
 import type { Workspace } from "../host.ts";
-import { modelFinder, ownPrefixes } from "../models.ts";
+import { modelFinder } from "../models.ts";
 import { ownHandler } from "../own-tools.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { exportEnded } from "../telemetry/otlp.ts";
-import { configFiles } from "../workspace.ts";
 
 export { holdLarge } from "../../run/large.ts";
 
 import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";
+import { changedSkills, changesNow, resumption } from "./resumption.ts";
 
 export interface Watch {
   readonly observers: readonly Observer[];
@@ -124,26 +123,6 @@ export async function resumeRun(
   await drive(workspace, prepared, gone, { record, journal, events, afterwards });
   return resumeRun(workspace, prepared, watch, { from });
 }
-
-/** The skills as they are now, unless the record says the same already. */
-function changedSkills(events: readonly RunEvent[], now: ChangedSkills = []): { skills: ChangedSkills } | undefined {
-  return deepEqual(toJson(now), toJson(changedSkillsIn(events))) ? undefined : { skills: now };
-}
-
-function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
-  return changedSettings(choices, recordedSettings(record.settings, events), {
-    env: workspace.host.env,
-    files: configFiles(workspace),
-    own: ownPrefixes(workspace),
-  });
-}
-
-function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
-  const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
-  return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;
-}
-
-type Resumption = Omit<EventOf<"run:resume">, "type" | "from"> & { readonly from: string | undefined };
 
 /** What a recorded run goes on with. */
 export interface Onwards {

@@ -1,0 +1,35 @@
+import { changedSkillsIn } from "../../core/degraded.ts";
+import type { EventOf, RunEvent } from "../../core/event/event.ts";
+import type { ChangedSkills } from "../../core/event/record.ts";
+import type { StoredRun } from "../../core/ports.ts";
+import { changedSettings, recordedSettings } from "../../core/settings/settings.ts";
+import { deepEqual, defined, toJson } from "../../core/values.ts";
+import type { Workspace } from "../host.ts";
+import { ownPrefixes } from "../models.ts";
+import { configFiles } from "../workspace.ts";
+import type { PreparedRun } from "./prepare.ts";
+
+/** Returns the skills as they are now, unless the record already has the same. */
+export function changedSkills(
+  events: readonly RunEvent[],
+  now: ChangedSkills = [],
+): { skills: ChangedSkills } | undefined {
+  return deepEqual(toJson(now), toJson(changedSkillsIn(events))) ? undefined : { skills: now };
+}
+
+/** The settings that differ from the recorded ones. */
+export function changesNow(workspace: Workspace, choices: PreparedRun["choices"], { record, events }: StoredRun) {
+  return changedSettings(choices, recordedSettings(record.settings, events), {
+    env: workspace.host.env,
+    files: configFiles(workspace),
+    own: ownPrefixes(workspace),
+  });
+}
+
+/** The event with which a run that has ended continues, and its key. */
+export function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
+  const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
+  return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;
+}
+
+type Resumption = Omit<EventOf<"run:resume">, "type" | "from"> & { readonly from: string | undefined };
