@@ -100,7 +100,6 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "own",
     "evidence",
-    "degraded.ts",
     "engine",
     "taint",
     "applying",

@@ -105,7 +105,7 @@ function operationMarkdown({ operation, readAs, now }: ShownOperation, room = Nu
     `${code(`${skill} ${tool}`)}, planned by ${code(node)}${visit > 1 ? `, visit ${visit}` : ""}${refers.length > 0 ? `, after ${refers.slice(0, MOST_SOURCES).map(code).join(", ")}` : ""}`,
     audience === "public" ? "**public**: everybody can read it" : "read by the team",
     ...(operation.node_failed ? ["⚠️ its node failed"] : []),
-    ...(held ? ["⚠️ held: it would carry private text to a public place"] : []),
+    ...(held ? ["⚠️ held: the text comes from a private source and the target is public"] : []),
     readAs !== undefined
       ? `its node had read what strangers write: the same as before ${code(readAs)}`
       : read.length === 0

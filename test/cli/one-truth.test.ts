@@ -142,3 +142,49 @@ describe("a finding whose claims were all dropped", () => {
     }
   });
 });
+
+const BOARD = `
+import { defineSkill, defineTool } from "skillflow";
+const schema = { type: "object", properties: { text: { type: "string" } }, additionalProperties: false };
+export default defineSkill({
+  id: "board", name: "Board", description: "reads and posts", category: "general", config: {},
+  tools: [
+    defineTool({ name: "secrets", description: "reads", effect: "read", reads: "private", input_schema: schema, handler: () => ({ read: true }) }),
+    defineTool({ name: "list", description: "lists", effect: "read", input_schema: schema, handler: () => { throw new Error("401: bad credentials"); } }),
+    defineTool({ name: "post", description: "posts", effect: "write", audience: "public", input_schema: schema, handler: () => ({ url: "https://board/1" }) }),
+  ],
+});
+`;
+const POSTING = `
+id: w
+name: W
+entry: post
+nodes:
+  post: { name: Post, instruction: Post it., skills: [board] }
+  yes: { name: Yes, instruction: Sum up. }
+edges:
+  - { from: post, to: yes, when: it was posted }
+`;
+
+describe("the end of a run in the terminal", () => {
+  it("names held writes with the reason and the option that allows them, failed calls, and why a route was chosen", async () => {
+    const call = (tool: string) => ({ calls: [{ tool: `board_${tool}`, input: { text: "x" } }] });
+    const route = { choice: "yes", reasoning: "the post is on the board" };
+    const script = {
+      replies: [call("secrets"), call("list"), call("post"), { text: "posted" }, route, { text: "ok" }],
+    };
+    const cwd = makeProject({ "w.yml": POSTING, "s.json": script, "skills/board/skill.ts": BOARD });
+    const env = { SKILLFLOW_TRUST_SKILL: "board", USER: "kim" };
+    const ended = await runHere([...RUN, "--writes", "allow", "--report", "md=r.md"], { cwd, env });
+    expect(ended.code).toBe(0);
+    const held = "held: the text comes from a private source and the target is public";
+    expect(ended.stderr).toContain(`${held}; --allow-public lets a run write it`);
+    expect(ended.stderr).toContain("✗ Post: board_list: 401: bad credentials");
+    expect(ended.stderr).toContain("because the post is on the board");
+    expect(readFileSync(join(cwd, "r.md"), "utf8")).toContain(held);
+    const onScreen = await runHere(["run", "w.yml", "--model", "script:s.json"], { cwd, env, isTerminal: true });
+    expect(onScreen.stderr).toContain("because the post is on the board");
+    const shown = await runHere(["runs", "show", "r"], { cwd });
+    expect(shown.stdout).toContain("because the post is on the board");
+  });
+});

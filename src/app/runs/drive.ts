@@ -330,7 +330,7 @@ async function driveOpened(
   };
 }
 
-/** A replay fails if its prompts differ from the recording (workflow-format D56). */
+/** A replay fails if its prompts differ from the recording. */
 function changedError(count: number, write: OptionWriter): RunError {
   return {
     code: "replay.changed",

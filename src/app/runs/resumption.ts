@@ -1,4 +1,4 @@
-import { changedSkillsIn } from "../../core/degraded.ts";
+import { changedSkillsIn } from "../../core/engine/degraded.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import type { ChangedSkills } from "../../core/event/record.ts";
 import type { StoredRun } from "../../core/ports.ts";

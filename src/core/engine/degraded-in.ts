@@ -1,7 +1,7 @@
-import { degradedNodes, shortfallOf } from "../degraded.ts";
 import type { Degraded } from "../event/end.ts";
 import type { RunRecord } from "../event/record.ts";
 import { workflowAt } from "../inner/documents.ts";
+import { degradedNodes, shortfallOf } from "./degraded.ts";
 import type { State } from "./past/state.ts";
 
 /** The degraded nodes of a run, computed from its past. */

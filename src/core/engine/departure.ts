@@ -1,4 +1,3 @@
-import { hasSkill, skillsAt } from "../degraded.ts";
 import type { RunError, RunStatus } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
@@ -7,6 +6,7 @@ import { followPath } from "../path.ts";
 import { defined, type Json, type JsonObject } from "../values.ts";
 import { showCondition } from "../workflow/condition.ts";
 import { isDryRun } from "../workflow/inputs.ts";
+import { hasSkill, skillsAt } from "./degraded.ts";
 import { degradedIn } from "./degraded-in.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
 import { evalsByName } from "./judging/evaluate.ts";

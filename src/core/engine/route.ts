@@ -1,9 +1,9 @@
-import { skillsNow } from "../degraded.ts";
 import type { ValueRule } from "../document/rule.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { ContextEntry, Part, Prompt, RunContext } from "../prompt.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../values.ts";
 import { checkValues, rootsOf } from "../workflow/value-rule.ts";
+import { skillsNow } from "./degraded.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import type { State } from "./past/state.ts";
 import type { NumberedEdge, Program } from "./program.ts";

@@ -1,4 +1,4 @@
-import { degradedNodes } from "../degraded.ts";
+import { degradedNodes } from "../engine/degraded.ts";
 import { addUsage } from "../engine/past/fold-reply.ts";
 import { noUsage } from "../engine/past/state.ts";
 import type { RunRecord } from "../event/record.ts";

@@ -71,7 +71,9 @@ ${warnings}${inputHtml(operation.input)}<dl class="kv">${factsOf(shown, places).
 function warningsOf(operation: ShownOperation["operation"]): string[] {
   return [
     ...(isRedacted(operation) ? [REDACTED_WARNING] : []),
-    ...(operation.held ? ["Held, also where writes are allowed: it would carry private text to a public place."] : []),
+    ...(operation.held
+      ? ["Held, also if writes are allowed: the text comes from a private source and the target is public."]
+      : []),
     ...(operation.node_failed ? ["Its node failed in the end."] : []),
   ];
 }

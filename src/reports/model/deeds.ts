@@ -1,4 +1,4 @@
-import { changedSkillsIn, skillsNow } from "../../core/degraded.ts";
+import { changedSkillsIn, skillsNow } from "../../core/engine/degraded.ts";
 import { callFailure } from "../../core/event/node-result.ts";
 import type { SkillRecord } from "../../core/event/record.ts";
 import type { Json } from "../../core/values.ts";

@@ -1,4 +1,4 @@
-import { hasNothingShown } from "../../core/degraded.ts";
+import { hasNothingShown } from "../../core/engine/degraded.ts";
 import { followPath } from "../../core/path.ts";
 import { isObject, type Json, type JsonObject, shorten } from "../../core/values.ts";
 import type { Report } from "./report.ts";

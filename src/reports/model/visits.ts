@@ -1,4 +1,4 @@
-import { shortfallOf } from "../../core/degraded.ts";
+import { shortfallOf } from "../../core/engine/degraded.ts";
 import type { EventOf, RunEvent } from "../../core/event/event.ts";
 import type { RunRecord } from "../../core/event/record.ts";
 import type { CallUsage } from "../../core/event/reply.ts";

@@ -1,9 +1,9 @@
-import type { Degraded } from "./event/end.ts";
-import { callFailure } from "./event/node-result.ts";
-import type { ChangedSkills } from "./event/record.ts";
-import { OWN_TOOLS } from "./own/own-tools.ts";
-import type { Outcome } from "./skim.ts";
-import { isObject, type JsonObject } from "./values.ts";
+import type { Degraded } from "../event/end.ts";
+import { callFailure } from "../event/node-result.ts";
+import type { ChangedSkills } from "../event/record.ts";
+import { OWN_TOOLS } from "../own/own-tools.ts";
+import type { Outcome } from "../skim.ts";
+import { isObject, type JsonObject } from "../values.ts";
 
 interface Outlined {
   readonly nodes: {
