@@ -22,10 +22,20 @@ export function processHost(): Omit<Host, "env" | "cwd"> {
   return {
     self: { pid: process.pid, host: hostname(), started: startOf(process.pid) ?? "" },
     isAlive,
+    atExit,
     execPath: process.execPath,
     uid: process.geteuid?.(),
     kill,
   };
+}
+
+const last: (() => void)[] = [];
+
+function atExit(work: () => void): void {
+  if (last.push(work) > 1) return;
+  process.once("exit", () => {
+    for (const each of last) each();
+  });
 }
 
 function isAlive(mark: Host["self"]): boolean {

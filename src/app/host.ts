@@ -36,6 +36,8 @@ export interface Host {
   readonly keys?: ShortLivedKeys | undefined;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
+  /** Registers work for the end of the process. */
+  readonly atExit?: (work: () => void) => void;
   /** The Node program that runs us. */
   readonly execPath: string;
   /** Undefined where users have no number (Windows). */

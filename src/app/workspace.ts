@@ -106,6 +106,7 @@ function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, st
       cwd: host.cwd,
       documents: host.documents?.folder,
       self: host.self,
+      atExit: host.atExit,
       options: choices.formats,
       ...openRunners(host),
       ...(options.writableWorkdir ? { writable: { keep } } : {}),

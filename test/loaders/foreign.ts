@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
+import type { Mount, Sandbox } from "../../src/core/sandbox.ts";
 import type { LoaderHost } from "../../src/loaders/folder/host.ts";
 import { processSandbox } from "../../src/sandbox/process.ts";
 import { runJavaScript } from "../../src/sandbox/quickjs.ts";
@@ -12,7 +13,14 @@ import { sandboxHost } from "../sandbox/host.ts";
 /** Whether this machine has Python; tests that need it skip where it has none. */
 export const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
-const { run } = processSandbox(sandboxHost);
+const plain = processSandbox(sandboxHost);
+
+/** Without isolation, a program sees a private copy nowhere else: it runs the file itself. */
+const run: Sandbox["run"] = (command, turn) => {
+  const isCopy = ({ source }: Mount) => source.includes("/skillflow-trusted-");
+  const mounts = command.mounts.map((mount) => (isCopy(mount) ? { ...mount, source: mount.target } : mount));
+  return plain.run({ ...command, mounts }, turn);
+};
 
 export const foreignHost: LoaderHost = {
   env: {},

@@ -12,7 +12,7 @@ export interface RunnablePackage {
   readonly name: string;
   /** Absolute and real. */
   readonly directory: string;
-  readonly contents: Pick<Contents, "check">;
+  readonly contents: Pick<Contents, "check" | "sourceOf">;
   /** Undefined for an instruction. */
   readonly runtime: PackageRuntime | undefined;
   /** The variables that it may see. */

@@ -20,6 +20,8 @@ export interface LoaderHost {
   readonly options: FormatOptions;
   /** Ours: the names of temporary folders tell it. */
   readonly self: ProcessMark;
+  /** Registers work for the end of the process; undefined if a later process clears up. */
+  readonly atExit?: ((work: () => void) => void) | undefined;
   /** Runs the operator's own programs, as the operator: not isolated. */
   readonly runProgram: Sandbox["run"];
   /** Runs code that came with a skill: isolated. */

@@ -244,7 +244,9 @@ function commandOf(run: RunParts, program: Program, place: PackagePlace): Foreig
     env,
     mounts: [
       readOnly(runnersFolder(), RUNNERS),
-      ...packages.map(({ name, directory }) => readOnly(directory, `/skills/${name}`)),
+      ...packages.map(({ name, directory, contents }) =>
+        readOnly(contents.sourceOf(directory, run.host), `/skills/${name}`),
+      ),
       ...run.blobs.map(({ id, file }) => readOnly(file, `/blobs/${checkHandle(id)}`)),
       { source: place.workspace, target: "/workspace", writable: true, disposable: true },
     ],

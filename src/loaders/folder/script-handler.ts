@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { extname, join, relative } from "node:path";
 import { actedOf, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/errors.ts";
 import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
@@ -10,6 +10,7 @@ import { quoteTheirs } from "../../core/voice.ts";
 import { ownPath } from "../../own-files.ts";
 import { resolveInside } from "./contain.ts";
 import type { LoaderHost } from "./host.ts";
+import type { Contents } from "./skill-contents.ts";
 import { TYPESCRIPT, typescriptFolder } from "./typescript.ts";
 import { mountWorkDir } from "./working-directory.ts";
 
@@ -21,8 +22,8 @@ export interface Script {
   readonly file: string;
   /** What the file exports: `default` for JavaScript and `handler` for Python unless told. */
   readonly export?: string;
-  /** What is its code elsewhere, files and folders; real paths. */
-  readonly outside?: () => readonly string[];
+  /** All that is its code. */
+  readonly contents?: Contents;
 }
 
 /** What one call of a script gets beside its input. */
@@ -57,6 +58,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
       mountWorkDir(host, workDir, [script.directory, ...runner.needs]),
       readOnly(script.directory),
       ...runner.needs.map(readOnly),
+      ...copiesOf(host, script),
     ]),
     cwd: workDir,
     network,
@@ -117,8 +119,8 @@ interface Runner {
 }
 
 function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: string; nodePath: string }): Runner {
-  const { file, directory, outside } = script;
-  const elsewhere = outside?.() ?? [];
+  const { file, directory, contents } = script;
+  const elsewhere = contents?.outside() ?? [];
   const runners = runnersFolder();
   const javascript = (...more: string[]): ForeignCommand["argv"] => {
     const runner = join(runners, "javascript.mjs");
@@ -161,6 +163,17 @@ export function isExecutable(path: string): boolean {
   }
 }
 
+/** Private copies in the place of what could change between its comparison and its start. */
+function copiesOf(host: LoaderHost, { directory, contents }: Script): readonly Mount[] {
+  const places = contents ? [directory, ...contents.outside()] : [];
+  const mounts = places.map((target) => ({
+    source: contents?.sourceOf(target, host) ?? target,
+    target,
+    writable: false,
+  }));
+  return mounts.filter(({ source, target }) => source !== target);
+}
+
 function readOnly(path: string): Mount {
   return { source: path, target: path, writable: false };
 }
@@ -181,7 +194,9 @@ async function interpretScript(
   script: Script & { readonly path: string },
   { stdin, signal }: ForeignCommand,
 ): Promise<Json> {
-  const module = await readFile(script.path, "utf8");
+  const { directory, contents } = script;
+  const source = contents?.sourceOf(directory, host) ?? directory;
+  const module = await readFile(join(source, relative(directory, script.path)), "utf8");
   const input = JSON.parse(stdin) as JsonObject;
   const limits = { wallMs: LIMITS.wallMs, outputBytes: LIMITS.outputBytes };
   const end = await host.runJavaScript({ module, name: script.export ?? "default", input, limits, signal });

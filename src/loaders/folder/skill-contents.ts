@@ -5,6 +5,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isWithin, readRegular } from "../../files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
+import { type Copier, copyPlaces, type Digested } from "./temporary-folders.ts";
 
 /** Everything that would run of a skill or a server: what trust is bound to, and what is shown to its code (trust 6). */
 export interface Contents {
@@ -19,6 +20,12 @@ export interface Contents {
   readonly check: () => void;
   /** Files, and whole folders, that belong to it and lie elsewhere. Absolute and real. */
   readonly outside: () => readonly string[];
+  /** From now on, code runs from private copies of what was digested. */
+  readonly pin: () => void;
+  /** Where the code of a place runs from: its private copy if it is pinned. Throws if it is not what was digested. */
+  readonly sourceOf: (place: string, copier: Copier) => string;
+  /** Throws if text that is about to run is not what the file held when it was digested. */
+  readonly verify: (file: string, text: string) => void;
 }
 
 export interface Parts {
@@ -31,6 +38,8 @@ export interface Parts {
 export function openContents(parts: Parts): Contents {
   const known: Known = new Map();
   let first: Reading | undefined;
+  let copies: ReadonlyMap<string, string> | undefined;
+  let isPinned = false;
   const read = () => {
     first ??= readParts(parts, known);
     return first;
@@ -44,13 +53,39 @@ export function openContents(parts: Parts): Contents {
       const changed = [...new Set([...before.keys(), ...now.keys()])].find((file) => {
         return before.get(file) !== now.get(file) && !isGitState(relative(parts.path, file));
       });
-      if (changed === undefined) return;
-      throw new Error(
-        `its files changed after it was opened (${changed}): nothing of it runs before it is opened anew`,
-      );
+      if (changed !== undefined) throw fileChanged(changed);
     },
     outside: () => read().outside,
+    pin() {
+      isPinned = true;
+    },
+    sourceOf(place, copier) {
+      if (!isPinned) return place;
+      copies ??= copyOf(parts, read(), copier);
+      return copies.get(place) ?? place;
+    },
+    verify(file, text) {
+      const hash = isPinned ? read().files.get(file) : undefined;
+      const fits = [text, `\ufeff${text}`].some((each) => hash?.endsWith(` ${sha256(each)}`));
+      if (hash !== undefined && !fits) throw fileChanged(file);
+    },
   };
+}
+
+function fileChanged(file: string): Error {
+  return new Error(`its files changed after it was opened (${file}): nothing of it runs before it is opened again`);
+}
+
+function copyOf({ path }: Parts, { files, outside }: Reading, copier: Copier): ReadonlyMap<string, string> {
+  const read = (file: string): Digested => {
+    const hash = files.get(file) ?? "";
+    if (hash.startsWith("link ")) return { link: hash.slice("link ".length) };
+    const content = contentOf(file);
+    if (!hash.endsWith(` ${sha256(content)}`)) throw fileChanged(file);
+    return { content, isProgram: hash.startsWith("program ") };
+  };
+  const own = [...files.keys()].filter((file) => !isGitState(relative(path, file)));
+  return copyPlaces([path, ...outside], own, read, copier);
 }
 
 /** With what else belongs to it. */
@@ -66,6 +101,11 @@ export function joinContents(own: Contents, more: readonly Contents[]): Contents
       for (const contents of all) contents.check();
     },
     outside: () => all.flatMap((contents) => contents.outside()),
+    pin() {
+      for (const contents of all) contents.pin();
+    },
+    sourceOf: own.sourceOf,
+    verify: own.verify,
   };
 }
 

@@ -15,7 +15,7 @@ import { mountWorkDir } from "./working-directory.ts";
 export interface SkillScripts {
   /** Of the skill. */
   readonly directory: string;
-  readonly contents: Pick<Contents, "check">;
+  readonly contents: Pick<Contents, "check" | "sourceOf">;
   readonly effect: Effect;
   readonly frontmatter: { readonly [key: string]: unknown };
 }
@@ -49,7 +49,10 @@ export async function runSkillScript(
     argv: [...programFor(path, place.path, host.nodePath), ...args],
     stdin,
     env: declaredEnv(skill, context),
-    mounts: [mountWorkDir(host, workDir, [directory]), { source: directory, target: directory, writable: false }],
+    mounts: [
+      mountWorkDir(host, workDir, [directory]),
+      { source: scripts.contents.sourceOf(directory, host), target: directory, writable: false },
+    ],
     cwd: workDir,
     network: declaredNetwork(frontmatter),
     limits: LIMITS,

@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { ProcessMark } from "../../core/ports.ts";
-import { temporaryOwner } from "../../core/temporary-name.ts";
+import { temporaryName, temporaryOwner } from "../../core/temporary-name.ts";
+import { isWithin } from "../../files.ts";
 
 interface Sweeper {
   readonly self: ProcessMark;
@@ -42,4 +43,39 @@ function remove(path: string): void {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
   }
+}
+
+/** A file that was digested: its content now, or the target of a link. */
+export type Digested = { readonly content: Buffer; readonly isProgram: boolean } | { readonly link: string };
+
+/** The process that copies, and what it does before it ends. */
+export interface Copier {
+  readonly self: ProcessMark;
+  readonly atExit?: ((work: () => void) => void) | undefined;
+}
+
+/**
+ * Copies what was digested to a folder that no other user can write to. Returns the copy of each place. `read` throws if
+ * a file is not what it was: what was compared is then what runs.
+ */
+export function copyPlaces(
+  places: readonly string[],
+  files: Iterable<string>,
+  read: (file: string) => Digested,
+  { self, atExit }: Copier,
+): ReadonlyMap<string, string> {
+  const top = mkdtempSync(join(tmpdir(), temporaryName("trusted", self)));
+  atExit?.(() => remove(top));
+  const copies = new Map(places.map((place, index) => [place, join(top, String(index))]));
+  for (const [place, copy] of copies) if (lstatSync(place).isDirectory()) mkdirSync(copy);
+  for (const file of files) {
+    const [place = "", copy = ""] = [...copies].find(([each]) => isWithin(each, file)) ?? [];
+    if (place === "") continue;
+    const target = join(copy, relative(place, file));
+    const found = read(file);
+    mkdirSync(dirname(target), { recursive: true });
+    if ("link" in found) symlinkSync(found.link, target);
+    else writeFileSync(target, found.content, { mode: found.isProgram ? 0o755 : 0o644, flag: "wx" });
+  }
+  return copies;
 }

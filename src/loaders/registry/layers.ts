@@ -82,6 +82,7 @@ function serverContents({ skill, server }: LoadedSkill, { cwd }: Pick<LoaderHost
 
 /** What was digested is what runs (trust 6): nothing of a skill runs once its files are others. Those of the operator may change. */
 function guarded(loaded: LoadedSkill, { trusted }: SkillLevel, contents: Contents): Pick<Layer, "loaded" | "contents"> {
+  if (!trusted) contents.pin();
   if (trusted || !loaded.runsCode) return { loaded, contents };
   const guard = (skill: Skill): Skill => ({ ...skill, tools: skill.tools.map((tool) => guardedTool(tool, contents)) });
   const { importCode } = loaded;

@@ -177,7 +177,7 @@ export type Carry = (input: JsonObject, context: ToolContext) => Promise<Json>;
 export function bindContract(binding: Binding, { folder, host, skill }: BindOptions): Carry {
   switch (binding.kind) {
     case "function": {
-      const script = { directory: folder.directory, outside: folder.contents.outside, ...binding };
+      const script = { directory: folder.directory, contents: folder.contents, ...binding };
       const { network } = binding;
       return (input, context) => {
         const { workDir, signal } = context;

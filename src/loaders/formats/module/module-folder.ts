@@ -5,7 +5,7 @@ import { readSmall } from "../../../files.ts";
 import { resolveInside } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { Discovery, SkillLevel } from "../../folder/level.ts";
-import { openContents } from "../../folder/skill-contents.ts";
+import { type Contents, openContents } from "../../folder/skill-contents.ts";
 import { openSkillFolder, readSkillDocument, type SkillDocument, type SkillFolder } from "../../folder/skill-folder.ts";
 import { parseYaml } from "../../text/yaml-text.ts";
 import { findModule, type ModulePlace, type NoModule, skillFile } from "./module-place.ts";
@@ -21,7 +21,7 @@ export const moduleFolder: FolderFormat = {
     const entry = skillFile(directory) ?? directory;
     // Throws what a link that leads out of the folder deserves.
     folder.read(entry.slice(directory.length + 1));
-    return moduleSkill({ path: directory, entry, name }, folder);
+    return moduleSkill({ path: directory, entry, name }, folder, folder.contents);
   },
 };
 
@@ -32,7 +32,7 @@ export function discoverModule(level: SkillLevel): Discovery {
   try {
     const folder = openSkillFolder(place.path);
     const contents = folder?.contents ?? openContents({ path: realpathSync.native(place.path) });
-    return { found: [{ path: place.path, loaded: moduleSkill(place, folder), contents }], diagnostics: [] };
+    return { found: [{ path: place.path, loaded: moduleSkill(place, folder, contents), contents }], diagnostics: [] };
   } catch (error) {
     return { found: [], diagnostics: [notFound(level, { missing: messageOf(error) })] };
   }
@@ -51,7 +51,7 @@ function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnosti
 }
 
 /** What is known of a skill before its code runs: its id, and what its SKILL.md says. */
-function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined): LoadedSkill {
+function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined, { verify }: Contents): LoadedSkill {
   const document = folder?.names.has("SKILL.md") ? readSkillDocument(folder) : undefined;
   const said = document && "id" in document ? document : undefined;
   const id = idOf(place, said);
@@ -73,7 +73,7 @@ function moduleSkill(place: ModulePlace, folder: SkillFolder | undefined): Loade
     runsCode: true,
     code: [`module ${place.entry}`],
     importCode() {
-      imported ??= importPlace(place, id);
+      imported ??= importPlace(place, id, verify);
       return imported;
     },
     diagnostics: document && "severity" in document ? [document] : [],
@@ -86,9 +86,13 @@ function idOf({ entry, name }: ModulePlace, document: SkillDocument | undefined)
 }
 
 /** A folder's code is inside of it when it runs, as it was when it was read. */
-async function importPlace({ path, entry }: ModulePlace, id: string): Promise<LoadedSkill["skill"]> {
-  if (path === entry) return importSkill(entry, id);
+async function importPlace(
+  { path, entry }: ModulePlace,
+  id: string,
+  verify: Contents["verify"],
+): Promise<LoadedSkill["skill"]> {
+  if (path === entry) return importSkill(entry, id, verify);
   const inside = await resolveInside(path, entry);
   if (!inside.inside) throw new Error(`${entry} ${inside.message}`);
-  return importSkill(inside.path, id);
+  return importSkill(inside.path, id, verify);
 }

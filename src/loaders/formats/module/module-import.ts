@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
@@ -13,12 +13,18 @@ import { loadTypescript, typescriptFolder } from "../../folder/typescript.ts";
  * sees this program's own `skillflow` and `skillflow/testing`, and its own `zod` or else ours. Run anew at every call,
  * from what the files hold then.
  */
-export async function importDefault(file: string): Promise<unknown> {
+export async function importDefault(file: string, verify?: Verify): Promise<unknown> {
   const [{ createJiti }, source, virtualModules] = await Promise.all([
     loadTypescript(),
     readFile(file, "utf8"),
     publicEntries(),
   ]);
+  verify?.(realpathSync.native(file), source);
+  const transform = (options: TransformOptions) => {
+    const { filename = "", source: text } = options;
+    if (filename !== file && existsSync(filename)) verify?.(realpathSync.native(filename), text);
+    return transformOnce(options);
+  };
   const borrowed = ["zod"].filter((name) => !hasPackage(name, dirname(file)));
   const alias = Object.fromEntries(borrowed.map((name) => [name, ourPackage(name)]));
   const jiti = createJiti(file, { fsCache: false, moduleCache: false, virtualModules, alias, transform });
@@ -27,8 +33,11 @@ export async function importDefault(file: string): Promise<unknown> {
   return defaultOf(await jiti.evalModule(source, { filename: file, ext, async: true, forceTranspile: true }));
 }
 
+/** Throws if a text is not what its file held when it was trusted. */
+export type Verify = (file: string, text: string) => void;
+
 /** The longest part of running a module: done once for each text. */
-function transform(options: TransformOptions): TransformResult {
+function transformOnce(options: TransformOptions): TransformResult {
   const { filename = "", source, ...rest } = options;
   const place = source.includes("meta") ? filename : extname(filename); // `import.meta` becomes what it is there
   const key = JSON.stringify([source, place, rest]);

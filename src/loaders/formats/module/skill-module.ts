@@ -4,7 +4,7 @@ import { messageOf, SkillflowError } from "../../../core/errors.ts";
 import { checkSkillDefinition, isZod } from "../../../core/formats/skill-definition.ts";
 import type { AnyToolDefinition, Skill, SkillDefinition, Tool } from "../../../core/skill.ts";
 import { defined, isObject, type JsonSchema } from "../../../core/values.ts";
-import { importDefault } from "./module-import.ts";
+import { importDefault, type Verify } from "./module-import.ts";
 
 /** Imports a built-in skill: a module whose default export is a skill definition. */
 export async function loadSkillModule(file: string): Promise<Skill> {
@@ -13,8 +13,8 @@ export async function loadSkillModule(file: string): Promise<Skill> {
 }
 
 /** Runs a plug-in's module. What it defines must be the skill that was announced before it ran. */
-export async function importSkill(file: string, announced: string): Promise<Skill> {
-  const skill = await checkedSkill(await defaultOf(file), file);
+export async function importSkill(file: string, announced: string, verify?: Verify): Promise<Skill> {
+  const skill = await checkedSkill(await defaultOf(file, verify), file);
   if (skill.id === announced) return skill;
   throw new SkillflowError(
     "skill.invalid",
@@ -32,9 +32,9 @@ export async function checkedSkill(value: unknown, where: string): Promise<Skill
   return skill;
 }
 
-async function defaultOf(file: string): Promise<unknown> {
+async function defaultOf(file: string, verify?: Verify): Promise<unknown> {
   try {
-    return await importDefault(file);
+    return await importDefault(file, verify);
   } catch (error) {
     throw new SkillflowError("skill.invalid", `${file} cannot be loaded: ${messageOf(error).trim()}`, { cause: error });
   }

@@ -101,7 +101,7 @@ function buildTool(declaration: ToolDeclaration, { loaded, folder, host }: Surro
     const call = { env: declaredEnv(skill, context), workDir, signal, withWorkDir: true, network };
     try {
       const { directory, contents } = folder;
-      return await callScript(host, { directory, file: script, outside: contents.outside }, input, call);
+      return await callScript(host, { directory, file: script, contents }, input, call);
     } catch (error) {
       if (network || signal.aborted || !NO_NETWORK.test(messageOf(error))) throw error;
       throw Object.assign(new Error(`${messageOf(error)} (${HOW_TO_DECLARE})`), { acted: actedOf(error) });
