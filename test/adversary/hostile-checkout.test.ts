@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -134,12 +134,14 @@ describe("a checkout that holds every attack", () => {
     60_000,
   );
 
-  it.skip("does not choose the variable that a skill made of its API description sends", async () => {
-    const { cwd, home } = await hostileCheckout();
+  it("does not choose the variable that a skill made of its API description sends", async () => {
+    const { cwd, home, server } = await hostileCheckout();
     const env = { HOME: home, OPENAI_API_KEY: AWS };
-    const made = await runBounded(["skills", "new", "openai-api", "--from", "openapi", "openapi.json"], cwd, env);
-    expect(made.code, made.stdout).not.toBe(0);
-    expect(existsSync(join(cwd, ".skillflow/skills/openai-api"))).toBe(false);
+    const made = await runBounded(["skills", "new", "--from", "openapi", "openapi.json"], cwd, env);
+    expect(made.code, made.stderr).toBe(0);
+    const text = readFileSync(join(cwd, "skills/openai-api/skill.mjs"), "utf8");
+    expect(text).not.toMatch(/\bOPENAI_API_KEY\b/);
+    expect(made.stdout + made.stderr).toContain(`SKILL_OPENAI_API_TOKEN to ${new URL(server.url).host}`);
   }, 60_000);
 
   it("is run where the operator trusts it, so that the test above can fail", async () => {
