@@ -36,11 +36,11 @@ interface VerdictOptions {
 
 /** What a run came to, for people: what each node found, what was left out, what to type next. */
 export function describeVerdict(
-  { record, events, result, state }: Omit<FinishedRun, "blobs">,
+  { record, events, result, state, trusted = [] }: Omit<FinishedRun, "blobs">,
   { paint, width, program, written = [], mostPlanned = MOST_PLANNED, typed }: VerdictOptions,
 ): string {
   const { usage } = result;
-  const account = accountOf({ record, events, result });
+  const account = accountOf({ record, events, result, trusted });
   const { state: stands, standing, answeredBy, visits } = account;
   const statuses = new Map(visits.map((visit) => [visit.node, statusOf(visit)]));
   const order = [...state.results.keys()].slice(-MOST_NODES);
@@ -64,7 +64,7 @@ export function describeVerdict(
   ].join(", ");
   const left = leftOutSkills(result);
   const digest = events.at(-1)?.seal;
-  const next = nextCommand({ record, events, result });
+  const next = nextCommand(account);
   return [
     "",
     ...(hidden > 0 ? [paint("dim", `(${amount(hidden, "earlier node")} not shown)`), ""] : []),
@@ -85,7 +85,7 @@ export function describeVerdict(
           ...left.map(({ skill, reason }) => `  ${plainLine(skill)}: ${plainLine(reason)}`),
         ]
       : []),
-    ...describeStandings(viewReport({ record, events, result }), paint, mostPlanned),
+    ...describeStandings(viewReport(account), paint, mostPlanned),
     ...(digest === undefined ? [] : [paint("dim", `record: ${digest}`)]),
     ...(written.length > 0 ? [`written: ${written.join(", ")}`] : []),
     ...(next === undefined || next === typed ? [] : [`${paint("dim", "next:")} ${program} ${plainLine(next)}`]),
@@ -226,10 +226,10 @@ function describeFailedCalls({ every, result, failure }: Account, paint: Paint):
 
 /** All that `--quiet` leaves: what went wrong, and what to type next. */
 export function describeShortfall(
-  { record, events, result }: Report,
+  report: Report,
   { paint, program }: Pick<VerdictOptions, "paint" | "program">,
 ): string {
-  const account = accountOf({ record, events, result });
+  const account = accountOf(report);
   const { failure, state, awaited } = account;
   if (awaited.length > 0)
     return `${[statusMark(state, paint), ...describeAwaited(account, { paint, program })].join("\n")}\n`;
@@ -238,7 +238,7 @@ export function describeShortfall(
     `${statusMark(state, paint)} ${plainLine(failure.message)}`,
     ...(failure.hint ? [`  ${paint("dim", plainLine(failure.hint))}`] : []),
     ...(failure.end === undefined ? [] : [`  then ${plainLine(failure.end)}`]),
-    `${paint("dim", "next:")} ${program} ${plainLine(nextCommand({ record, events, result }) ?? "")}`,
+    `${paint("dim", "next:")} ${program} ${plainLine(nextCommand(account) ?? "")}`,
     "",
   ].join("\n");
 }
@@ -345,13 +345,8 @@ function nextCommand(report: Report): string | undefined {
   if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
   const isToApply = report.record.kind === "run" && report.result.plan.some(({ applied }) => !applied);
-  if (failure === undefined && isToApply) return withOptions(`apply ${run}`, { options: applyOptions(report.record) });
+  if (failure === undefined && isToApply) return withOptions(`apply ${run}`, report);
   if (failure === undefined || failure === "run.no_work" || failure === "replay.changed") return `runs show ${run}`;
   const isNew = report.result.error?.node === undefined;
   return failure === "skills.missing" && isNew ? `doctor ${file}` : resumeCommand(report);
-}
-
-/** The options of a run that `apply` takes, too. */
-function applyOptions({ options = [] }: Report["record"]) {
-  return options.filter(({ name }) => name !== "offline");
 }

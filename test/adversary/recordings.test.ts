@@ -97,7 +97,7 @@ describe("a server that was trusted when the run began", () => {
     const asked = http.requests.length;
     const resumed = await runHere(["resume", "r", "--from", "only"], { cwd });
     expect(resumed.stderr).toContain("served has lost served_look since the run began: its server is not trusted");
-    expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; the tools here are read_result"]);
+    expect(resultsOf(cwd, "r")).toEqual(["seen", "no tool is named served_look; there are no tools here"]);
     expect(http.requests.slice(asked)).toEqual([]);
     const again = await runHere(["resume", "r", "--from", "only", "--trust-skill", pinnedIn(resumed.stderr)], { cwd });
     expect(again.stderr).not.toContain("has lost");

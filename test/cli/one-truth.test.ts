@@ -70,12 +70,25 @@ describe("a run that is resumed without what its skills need", () => {
     expect(ended.stderr).toContain("▲ degraded");
   });
 
+  it("goes on although the tools are gone that it read and wrote with in one turn", async () => {
+    const both = [
+      { tool: "desk_look", input: { text: "x" } },
+      { tool: "sink_file", input: { title: "one" } },
+    ];
+    const workflow = ASK_AND_FILE.replace("instruction: Look.", "instruction: Look., skills: [desk, sink]");
+    const cwd = projectOf(workflow, { replies: [{ calls: both }, ...said("seen", "cannot file").replies] });
+    expect(await runHere(RUN, { cwd, env: ENV })).toMatchObject({ code: 7 });
+    const ended = await runHere(["signal", "r", "ask", "--approve", "--json"], { cwd, env: WITHOUT_TOKEN });
+    expect(ended.code).toBe(3);
+    expect(resultOf(ended).degraded).toMatchObject([{ node: "file", skill: "sink" }]);
+  });
+
   it("prints the options that it began with in the next command, values of config left out", async () => {
     const cwd = projectOf(ASK_AND_FILE, said("seen"));
     const flags = ["--trust-skill", "sink", "--set", "SINK_TOKEN=a-token-of-the-sink", "--store", "the runs"];
     const waiting = await runHere([...RUN, ...flags], { cwd });
-    const again = "--set SINK_TOKEN=VALUE --trust-skill sink --store 'the runs'";
-    expect(waiting.stderr).toContain(`skillflow signal r ask --approve ${again}\n`);
+    const again = "--set SINK_TOKEN=VALUE --store 'the runs'";
+    expect(waiting.stderr).toContain(`skillflow signal r ask --approve --trust-skill sink ${again}\n`);
     const shown = await runHere(["runs", "show", "r", "--store", "the runs"], { cwd });
     expect(shown.stdout).toContain(`skillflow signal r ask --deny ${again}\n`);
   });
@@ -88,6 +101,7 @@ describe("a run that is resumed without what its skills need", () => {
     const ended = await runHere(["resume", "r", "--json"], { cwd, env: untrusted });
     expect(ended.code).toBe(3);
     expect(resultOf(ended)).toMatchObject({ status: "failed", error: { code: "skills.missing" } });
+    expect(ended.stderr).toMatch(/next: \S*skillflow resume r --trust-skill sink\n/);
     const listed = await runHere(["runs", "list", "--json"], { cwd });
     expect(JSON.parse(listed.stdout).runs[0]).toMatchObject({ exitCode: 3, degraded: resultOf(ended).degraded });
   });
@@ -186,5 +200,31 @@ describe("the end of a run in the terminal", () => {
     expect(onScreen.stderr).toContain("because the post is on the board");
     const shown = await runHere(["runs", "show", "r"], { cwd });
     expect(shown.stdout).toContain("because the post is on the board");
+  });
+});
+
+const HELD_LATER = `
+id: w
+name: W
+entry: read
+nodes:
+  read: { name: Read, instruction: Read., skills: [vault] }
+  ask: { name: Ask, approval: { ask: Post it? } }
+  post: { name: Post, instruction: Post it., skills: [board] }
+edges: [{ from: read, to: ask }, { from: ask, to: post }]
+`;
+
+describe("what a run has read", () => {
+  it("stays private although the run has lost the tool that read it", async () => {
+    const call = (tool: string) => ({ calls: [{ tool, input: { text: "x" } }] });
+    const script = { replies: [call("vault_secrets"), { text: "seen" }, call("board_post"), { text: "posted" }] };
+    const token = 'config: { VAULT_TOKEN: { description: "a token", env: "VAULT_TOKEN", required: true } }';
+    const vault = BOARD.replace('id: "board"', 'id: "vault"').replace("config: {}", token);
+    const skills = { "skills/board/skill.ts": BOARD, "skills/vault/skill.ts": vault };
+    const cwd = makeProject({ "w.yml": HELD_LATER, "s.json": script, ...skills });
+    const env = { SKILLFLOW_TRUST_SKILL: "board,vault", USER: "kim" };
+    await runHere([...RUN, "--writes", "allow"], { cwd, env: { ...env, VAULT_TOKEN: "a-token-of-the-vault" } });
+    const ended = await runHere(["signal", "r", "ask", "--approve", "--json"], { cwd, env });
+    expect(resultOf(ended).plan).toMatchObject([{ tool: "post", held: "taint.private_to_public" }]);
   });
 });

@@ -1,7 +1,7 @@
 import type { RecordedOption } from "../../core/event/record.ts";
 import type { Host, WorkspaceOptions } from "../host.ts";
 
-/** The options that a command needs again to continue a run. Values of `--set` may be secrets, so only their keys are kept. */
+/** The options that a command needs again to continue a run. Values of `--set` may be secrets, so only their keys are kept, and trust is never recorded. */
 export function optionsAgain({ envFrom }: Pick<Host, "envFrom">, options: WorkspaceOptions): RecordedOption[] {
   const { skillFlags, store } = options;
   const given: readonly (readonly [RecordedOption["name"], string | boolean | undefined])[] = [
@@ -9,7 +9,6 @@ export function optionsAgain({ envFrom }: Pick<Host, "envFrom">, options: Worksp
     ...[...options.overrides.keys()].map((key) => ["set", `${key}=VALUE`] as const),
     ...options.skillDirs.map((folder) => ["skills", folder] as const),
     ["no-discover", !options.discover],
-    ...(skillFlags?.trust ?? []).map((id) => ["trust-skill", id] as const),
     ...(skillFlags?.variables ?? []).map((pair) => ["skill-env", pair.join("=")] as const),
     ...(skillFlags?.effects ?? []).map((pair) => ["effect", pair.join("=")] as const),
     ["skill-order", skillFlags?.order],

@@ -62,6 +62,8 @@ export interface FinishedRun {
   readonly result: RunResult;
   /** The folder of its blobs, there or not; undefined where the store keeps none in files. */
   readonly blobs: string | undefined;
+  /** The skills that this process was told to trust. */
+  readonly trusted?: readonly string[];
 }
 
 /** Opens a prepared run in its store and drives it to its end. */

@@ -3,7 +3,6 @@ import { begin } from "../../core/engine/past/state.ts";
 import { SkillflowError } from "../../core/errors.ts";
 import type { ChangedSkills, SkillRecord } from "../../core/event/record.ts";
 import { checkModels } from "../../core/model-name.ts";
-import { nameTools } from "../../core/own/disclosure.ts";
 import { RUN_SCRIPT } from "../../core/own/own-tools.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { unchainedWarnings } from "../../core/record/chain.ts";
@@ -106,20 +105,34 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
 /** Codes of errors about the content of a file. */
 const QUOTING: ReadonlySet<string> = new Set(["workflow.invalid", "input.invalid", "recording.invalid"]);
 
-/** A recorded skill without the tools that are gone, which no model is to be shown; what is lost is said. */
+/** A recorded skill with its tools as they are now. The record keeps those that are gone: what was decided with them stays. */
 function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
   const now = recordSkill(recorded.id, entry);
-  const held = holdToNow(recorded, now);
-  const isGone = ({ name }: { readonly name: string }) => !now.tools.some((tool) => tool.name === name);
-  const instruction = held.instruction && nameTools(held.instruction, held.tools.filter(isGone));
-  const skill = { ...held, ...defined("instruction", instruction), tools: held.tools.filter((tool) => !isGone(tool)) };
-  const gone = held.tools.filter(isGone).map(({ exposed }) => exposed);
-  const names = recorded.scripts && !held.scripts ? [...gone, RUN_SCRIPT] : gone;
-  if (!recorded.available || names.length === 0) return { skill, changed: [], lost: [] };
+  const skill = { ...holdToNow(recorded, now), ...defined("scripts", recorded.scripts) };
+  const gone = skill.tools.filter(({ name }) => !now.tools.some((tool) => tool.name === name));
+  const isWithoutScripts = recorded.scripts !== undefined && !now.scripts;
+  if (!recorded.available || (gone.length === 0 && !isWithoutScripts)) return { skill, changed: [], lost: [] };
   const why = now.reason ?? "it does not have them any more";
-  const available = now.available && (skill.tools.length > 0 || skill.scripts !== undefined);
-  const lost = `${recorded.id} has lost ${names.join(", ")} since the run began: ${why}`;
-  return { skill, changed: [{ id: recorded.id, available, reason: why }], lost: [lost] };
+  const available = now.available && (gone.length < skill.tools.length || now.scripts !== undefined);
+  const scripts = isWithoutScripts ? [RUN_SCRIPT] : [];
+  const names = [...gone.map(({ exposed }) => exposed), ...scripts].join(", ");
+  return {
+    skill,
+    changed: [
+      {
+        id: recorded.id,
+        available,
+        ...causeOf(now, entry),
+        reason: why,
+        lost: [...gone.map(({ name }) => name), ...scripts],
+      },
+    ],
+    lost: [`${recorded.id} has lost ${names} since the run began: ${why}`],
+  };
+}
+
+function causeOf({ cause }: SkillRecord, entry: SkillEntry | undefined): Pick<SkillRecord, "cause"> {
+  return entry?.withheld === undefined ? defined("cause", cause) : { cause: "untrusted" };
 }
 
 /** What a recording says of a skill, where its tools are to be called: those are what they are now, whatever it says of them. */

@@ -78,7 +78,7 @@ function describeEvent(io: Io, flags: Flags, { source, status, text: told }: Web
 
 /** The one place where the token is told. */
 function describeLink(io: Io, { run, waiting, by, token }: Link, address: string): string {
-  const { approve } = signalCommands({ run }, waiting);
+  const { approve } = signalCommands({ record: { run } }, waiting);
   const until = waiting.until === undefined ? "" : ` until ${waiting.until}`;
   const link = `${address.replace(/\/$/, "")}/approve/${token}`;
   return `◆ ${plainLine(run)} waits at ${plainLine(waiting.node)}${until}: ${plainLine(waiting.ask)}

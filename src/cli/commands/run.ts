@@ -18,7 +18,7 @@ import { endOf, type Said, wordOf } from "../../core/record/waiting.ts";
 import { quoteTheirs } from "../../core/voice.ts";
 import { plainLine, plainText } from "../../reports/inert.ts";
 import { githubActions } from "../ci.ts";
-import { projectOptions, readInput, runChoices, sourceChoices, text } from "../flags.ts";
+import { list, projectOptions, readInput, runChoices, sourceChoices, text } from "../flags.ts";
 import { continuedRun, type Flags, type Io } from "../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../outputs.ts";
 import { personAtWork } from "../person.ts";
@@ -244,7 +244,8 @@ async function watchPrepared(
     },
   }).finally(progress.close);
   beginning.isTold = true;
-  const finished = flags.detailedExitCode === true ? { ...driven, result: detailExitCode(driven.result) } : driven;
+  const result = flags.detailedExitCode === true ? detailExitCode(driven.result) : driven.result;
+  const finished = { ...driven, result, trusted: list(flags, "trustSkill") };
   if (changed.length > 0) {
     const { describeChanges } = await import("./changes.ts");
     await io.err(describeChanges(changed, paint));

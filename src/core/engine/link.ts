@@ -3,13 +3,13 @@ import type { Condition, ValueRule } from "../document/rule.ts";
 import type { NodeSources } from "../document/source.ts";
 import type { RunRecord, SkillRecord } from "../event/record.ts";
 import { documentOf } from "../inner/place.ts";
-import { skillSections } from "../own/disclosure.ts";
-import { READ_SKILL } from "../own/own-tools.ts";
+import { nameTools, skillSections } from "../own/disclosure.ts";
+import { READ_SKILL, RUN_SCRIPT } from "../own/own-tools.ts";
 import { TOOL_MAKER } from "../own/tool-maker.ts";
 import type { Section } from "../prompt.ts";
 import { EXECUTOR, type ToolDescriptor } from "../skill.ts";
 import { parseSkillReference } from "../skill-reference.ts";
-import { parseDuration } from "../values.ts";
+import { defined, parseDuration } from "../values.ts";
 import { parseCondition } from "../workflow/condition.ts";
 import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
 import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "./program.ts";
@@ -81,13 +81,14 @@ function link({ record, path, parent, inside }: Linking): Program {
   });
 
   const place = toolOrder(workflow.nodes);
-  const tools = (id: string, { settings, made, holdsBlobs, hasResults }: Offering) => {
-    if (latest?.id === id && isSameOffering(latest.now, { settings, made, holdsBlobs, hasResults })) return latest.set;
-    const now = { settings, made, holdsBlobs, hasResults };
+  const skillsOf = (id: string, changed: Offering["changed"]) => left(available(id), changed);
+  const tools = (id: string, now: Offering) => {
+    const { settings, made, holdsBlobs, hasResults, changed } = now;
+    if (latest?.id === id && isSameOffering(latest.now, now)) return latest.set;
     const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
     toolSets.set(made, sets);
-    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)}`;
-    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), available(id), now).set, place);
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${hasResults} ${choiceOf(id)} ${JSON.stringify(changed)}`;
+    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skillsOf(id, changed), now).set, place);
     sets.set(key, set);
     latest = { id, now, set };
     return set;
@@ -98,7 +99,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     const { all, offered, find } = tools(id, now);
     if (context_mode === "readOnDemand" && !find(READ_SKILL)) return [];
     const isOfUse = (skill: SkillRecord) => !skill.plannable || offered.some((tool) => tool.skill === skill.id);
-    return skillSections(available(id).filter(isOfUse), context_mode, all);
+    return skillSections(skillsOf(id, now.changed).filter(isOfUse), context_mode, all);
   };
 
   return {
@@ -106,7 +107,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     workflow,
     node: nodeOf,
     edgesFrom: (id) => edges.get(id) ?? [],
-    skills: available,
+    skills: skillsOf,
     tools,
     preface: (id, now) => [
       ...sourceSection(
@@ -165,8 +166,28 @@ function isSameOffering(a: Offering, b: Offering): boolean {
     a.settings.context_mode === b.settings.context_mode &&
     a.made === b.made &&
     a.holdsBlobs === b.holdsBlobs &&
-    a.hasResults === b.hasResults
+    a.hasResults === b.hasResults &&
+    (a.changed === b.changed || (a.changed.length === 0 && b.changed.length === 0))
   );
+}
+
+/** The skills without what a resumed run has lost: whole skills, tools, scripts. */
+function left(skills: readonly SkillRecord[], changed: Offering["changed"]): readonly SkillRecord[] {
+  if (changed.length === 0) return skills;
+  return skills.flatMap((skill) => {
+    const now = changed.find(({ id }) => id === skill.id);
+    if (!now) return [skill];
+    const { scripts, instruction, ...rest } = skill;
+    const isLost = (name: string) => now.lost?.includes(name) === true;
+    const gone = skill.tools.filter(({ name }) => isLost(name));
+    const found = {
+      ...rest,
+      ...defined("instruction", instruction && nameTools(instruction, gone)),
+      ...(isLost(RUN_SCRIPT) ? {} : defined("scripts", scripts)),
+      tools: skill.tools.filter(({ name }) => !isLost(name)),
+    };
+    return now.available ? [found] : [];
+  });
 }
 
 /** A skill that a node lists under several references is one: the first counts. */
@@ -206,9 +227,13 @@ function toolWarnings(
   { settings }: RunRecord,
 ): string[] {
   if (skills.length === 0) return [];
-  return selectTools(node, skills, { settings, made: [], holdsBlobs: false, hasResults: false }).warnings.map(
-    (warning) => `node ${id}: ${warning}`,
-  );
+  return selectTools(node, skills, {
+    settings,
+    made: [],
+    holdsBlobs: false,
+    hasResults: false,
+    changed: [],
+  }).warnings.map((warning) => `node ${id}: ${warning}`);
 }
 
 function sourceSection(heading: string, all: readonly string[], trusted: boolean): Section[] {

@@ -12,15 +12,15 @@ import { EXECUTOR, numberNames, type ToolDescriptor } from "../skill.ts";
 import type { State } from "./past/state.ts";
 import type { Offering, Program, ToolSet } from "./program.ts";
 
-/** The tools that a node has now: those of its skills, the executor's own, and such as the run itself brought about. */
+/** The tools that a node has or had: those of its skills, the executor's own, and those that the run itself defined. */
 export function toolsAt(program: Program, state: State, node: string): ToolSet {
-  return program.tools(node, offeringOf(program, state));
+  return program.tools(node, { ...offeringOf(program, state), changed: [] });
 }
 
 /** What decides which tools nodes have now. */
 export function offeringOf(program: Program, { run }: State): Offering {
-  const { settings, made, holdsBlobs, hasResults } = run;
-  return { settings: settingsAt(program, settings), made, holdsBlobs, hasResults };
+  const { settings, made, holdsBlobs, hasResults, changed } = run;
+  return { settings: settingsAt(program, settings), made, holdsBlobs, hasResults, changed };
 }
 
 const STRICTEST = ["deny", "plan", "allow"] as const;

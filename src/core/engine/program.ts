@@ -1,7 +1,7 @@
 import type { Edge, WorkflowNode } from "../document/node.ts";
 import type { ValueRule } from "../document/rule.ts";
 import type { Workflow } from "../document/workflow.ts";
-import type { RunRecord, SkillRecord } from "../event/record.ts";
+import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
 import type { Settings } from "../event/settings.ts";
 import type { Prompt, Section } from "../prompt.ts";
 import type { ToolDescriptor } from "../skill.ts";
@@ -14,8 +14,8 @@ export interface Program {
   readonly workflow: Workflow;
   node(id: string): WorkflowNode;
   edgesFrom(id: string): readonly NumberedEdge[];
-  /** The available skills of a node, in its order. */
-  skills(node: string): readonly SkillRecord[];
+  /** The available skills of a node, in its order, without what a resumed run has lost. */
+  skills(node: string, changed: readonly ChangedSkills[number][]): readonly SkillRecord[];
   /** The tools offered at a node, in order, under names that are unique there. */
   tools(node: string, now: Offering): ToolSet;
   /** Prompt sections before the instruction (N4): rules, context, then what is said of each available skill. */
@@ -59,6 +59,8 @@ export interface Offering {
   readonly holdsBlobs: boolean;
   /** Whether a call of the run was answered. */
   readonly hasResults: boolean;
+  /** What a resumed run has lost of its skills. */
+  readonly changed: readonly ChangedSkills[number][];
 }
 
 export interface ToolSet {

@@ -1,5 +1,5 @@
 import type { WorkflowNode } from "../document/node.ts";
-import { toolsAt } from "./offer.ts";
+import { offeringOf } from "./offer.ts";
 import type { State } from "./past/state.ts";
 import type { Visit } from "./past/visit.ts";
 import type { Program, ToolSet } from "./program.ts";
@@ -17,7 +17,7 @@ export function sceneOf(program: Program, state: State, visit: Visit): Scene {
 }
 
 export function toolsHere({ program, state, visit }: Scene): ToolSet {
-  return toolsAt(program, state, visit.node);
+  return program.tools(visit.node, offeringOf(program, state));
 }
 
 /** The model that works at the node. */

@@ -63,7 +63,10 @@ export function carryOut(scene: Scene): SingleStep {
     const own = {
       ...defined("made", made),
       ...defined("again", readAgain(scene, call, tools)),
-      ...defined("reading", tool && instructionRead(tool, call.input, program.skills(visit.node), tools.all)),
+      ...defined(
+        "reading",
+        tool && instructionRead(tool, call.input, program.skills(visit.node, state.run.changed), tools.all),
+      ),
       ...defined("recalled", tool && isStateTool(tool) ? recall(tool, call.input, memoryOf(scene)) : undefined),
     };
     return tool ? [{ key: call.key, ...defined("ref", call.ref), tool, input: call.input, ...own }] : [];
@@ -186,7 +189,7 @@ function seenAbove(
   { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
 ): string | undefined {
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
-  const skills = program.skills(visit.node);
+  const skills = program.skills(visit.node, state.run.changed);
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });
 }
 

@@ -48,8 +48,8 @@ function askTurn(scene: Scene): SingleStep {
 
 const CITE = "Claims cite results by their reference, e.g. r7.";
 
-function mayCite({ program, visit, node }: Scene): boolean {
-  return citesResults(node, program.skills(visit.node));
+function mayCite({ program, state, visit, node }: Scene): boolean {
+  return citesResults(node, program.skills(visit.node, state.run.changed));
 }
 
 /** N4, D35, D47: the sections, then the run's context, then the turns so far. */

@@ -34,7 +34,11 @@ export type SkillRecord = Fitting<typeof skillRecordSchema>;
 
 /** A skill that differs from the run's record since the run was resumed. */
 export const changedSkillsSchema = lazy(() =>
-  z.array(skillRecordSchema().pick({ id: true, available: true, reason: true })),
+  z.array(
+    skillRecordSchema()
+      .pick({ id: true, available: true, cause: true, reason: true })
+      .extend({ lost: z.array(z.string()).optional().describe("the tools that it does not have any more, by name") }),
+  ),
 );
 export type ChangedSkills = Fitting<typeof changedSkillsSchema>;
 
@@ -54,7 +58,6 @@ const OPTIONS = [
   "set",
   "skills",
   "no-discover",
-  "trust-skill",
   "skill-env",
   "effect",
   "skill-order",

@@ -2,11 +2,11 @@ import type { RunEvent } from "../event/event.ts";
 import type { RunRecord } from "../event/record.ts";
 import { recordedSettings } from "../settings/settings.ts";
 import type { RunResult } from "./result.ts";
-import { withOptions } from "./signal-command.ts";
+import { type Continued, withOptions } from "./signal-command.ts";
 
 /** The command that resumes a run, with the option that raises the limit that stopped it and those that the run began with. */
 export function resumeCommand(run: Told): string {
-  return withOptions(resumption(run), run.record);
+  return withOptions(resumption(run), run);
 }
 
 function resumption({ record, events, result }: Told): string {
@@ -32,7 +32,7 @@ function resumption({ record, events, result }: Told): string {
   }
 }
 
-interface Told {
+interface Told extends Continued {
   readonly record: RunRecord;
   readonly events: readonly RunEvent[];
   readonly result: RunResult;

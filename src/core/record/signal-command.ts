@@ -1,3 +1,4 @@
+import { changedSkillsIn } from "../engine/degraded.ts";
 import type { Waiting } from "../event/end.ts";
 import type { RunRecord } from "../event/record.ts";
 
@@ -8,17 +9,28 @@ export interface Answers {
 }
 
 /** Without the program's name, as a shell takes them. */
-export function signalCommands(record: Pick<RunRecord, "run" | "options">, { node }: Pick<Waiting, "node">): Answers {
-  const command = `signal ${record.run} ${shellWord(node)}`;
-  return { approve: withOptions(`${command} --approve`, record), deny: withOptions(`${command} --deny`, record) };
+export function signalCommands(run: Continued, { node }: Pick<Waiting, "node">): Answers {
+  const command = `signal ${run.record.run} ${shellWord(node)}`;
+  return { approve: withOptions(`${command} --approve`, run), deny: withOptions(`${command} --deny`, run) };
 }
 
-/** A command that continues a run, with the options that it needs again. */
-export function withOptions(command: string, { options = [] }: Pick<RunRecord, "options">): string {
+/** A run that a command is to continue. */
+export interface Continued {
+  readonly record: Pick<RunRecord, "run" | "options">;
+  readonly events?: readonly object[];
+  /** The skills that this process was told to trust. */
+  readonly trusted?: readonly string[] | undefined;
+}
+
+/** A command that continues a run, with the options that it needs again: those of the run, and trust that it had or lacks. */
+export function withOptions(command: string, { record, events = [], trusted = [] }: Continued): string {
+  const untrusted = changedSkillsIn(events).flatMap(({ id, cause }) => (cause === "untrusted" ? id : []));
+  const trust = [...new Set([...trusted, ...untrusted])].map((id) => ` --trust-skill ${shellWord(id)}`);
+  const options = (record.options ?? []).filter(({ name }) => name !== "offline" || !command.startsWith("apply "));
   const words = options.map(({ name, value }) => {
     return value === undefined ? ` --${name}` : ` --${name} ${shellWord(value)}`;
   });
-  return `${command}${words.join("")}`;
+  return [command, ...trust, ...words].join("");
 }
 
 /** A node with its place as a shell takes it: keys of items may hold anything. */

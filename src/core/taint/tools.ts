@@ -26,7 +26,13 @@ export interface NodeTools {
 /** The tools that a run would offer at a node if every skill of it could be used, as its filters have it. */
 export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill[], writes: Writes): NodeTools {
   const select = (records: readonly SkillRecord[]) => {
-    const now = { settings: { writes, context_mode: "full" }, made: [], holdsBlobs: false, hasResults: false } as const;
+    const now = {
+      settings: { writes, context_mode: "full" },
+      made: [],
+      holdsBlobs: false,
+      hasResults: false,
+      changed: [],
+    } as const;
     return selectTools(node, records, now).set;
   };
   const open = select(skills.map((skill) => skill.open)).offered;

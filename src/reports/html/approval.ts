@@ -22,8 +22,8 @@ function wordHtml({ approved, by, note, late, time }: NonNullable<Visit["word"]>
   return html`<p><span class="badge ${look}">${said}</span> <span dir="auto">${who}</span> <span class="meta">${formatTime(time)}</span></p>${why}`;
 }
 
-function waitingHtml({ result, record }: Account, node: string): Markup | undefined {
-  if (result.status !== "waiting") return undefined;
-  const { approve, deny } = signalCommands(record, { node });
+function waitingHtml(account: Account, node: string): Markup | undefined {
+  if (account.result.status !== "waiting") return undefined;
+  const { approve, deny } = signalCommands(account, { node });
   return html`<p>Yes: <code>skillflow ${approve}</code></p><p>No: <code>skillflow ${deny}</code></p>`;
 }

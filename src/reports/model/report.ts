@@ -16,6 +16,8 @@ export interface Report {
   readonly digest?: (prompt: Prompt) => string;
   /** What the recording cost that answers a replay; null where that is unknown. */
   readonly recordingCost?: number | null;
+  /** The skills that this process was told to trust. */
+  readonly trusted?: readonly string[];
   /** A process is driving the run: it has no end yet. */
   readonly isUnderWay?: boolean;
 }

@@ -9,9 +9,10 @@ export interface Awaited extends Waiting, Answers {
   readonly name: string;
 }
 
-export function awaitedIn({ record, result }: Report): Awaited[] {
+export function awaitedIn(report: Report): Awaited[] {
+  const { record, result } = report;
   return (result.waiting ?? []).map((waiting) => {
-    return { ...waiting, ...signalCommands(record, waiting), name: nameAt(record, waiting.node) };
+    return { ...waiting, ...signalCommands(report, waiting), name: nameAt(record, waiting.node) };
   });
 }
 

@@ -10,6 +10,7 @@ const now = (writes: "allow" | "deny" = "allow"): Offering => ({
   settings: { writes, context_mode: "full" },
   made: [],
   holdsBlobs: false,
+  changed: [],
   hasResults: false,
 });
 const link = (node: NodeParts, skills = [OPS, alpha, beta], writes: "allow" | "deny" = "allow") =>
