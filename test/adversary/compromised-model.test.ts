@@ -375,7 +375,9 @@ describe("a compromised model with every skill", () => {
       const counted = attacked.events.filter((event) => event.type === "tool:result" && event.tool === "file_words");
       expect(counted.length).toBeGreaterThan(10);
       expect(counted.filter((event) => !("error" in event))).toEqual([]);
-      expect(touched.filter((name) => !/^(notices\.jsonl|skills\/steal\/.*)$/.test(name))).toEqual([]);
+      expect(
+        touched.filter((name) => !/^(notices\.jsonl|skills\/steal\/.*|\.cache\/skillflow\/.*)$/.test(name)),
+      ).toEqual([]);
       expect(leaks(attacked)).toEqual([]);
       const bodies = vendors.requests.map(({ body }) => body).join("\n");
       expect(attacked.secrets.filter((secret) => bodies.includes(secret))).toEqual([]);

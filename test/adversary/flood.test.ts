@@ -64,7 +64,8 @@ describe("tool calls of a process", () => {
   test("are refused where 256 wait already", async () => {
     const { call, release } = holders();
     const taken = times(8 + 256, () => call());
-    expect(await call()).toEqual({ error: "256 tool calls are waiting already: try again later", code: "calls.full" });
+    const refused = { error: "256 tool calls are waiting already: try again later", code: "calls.full", acted: "no" };
+    expect(await call()).toEqual(refused);
     release();
     expect(await Promise.all(taken)).toEqual(times(264, () => ({ output: "released" })));
     expect(await call()).toEqual({ output: "released" });
@@ -75,7 +76,7 @@ describe("tool calls of a process", () => {
     const patient = callerOf(() => "in time", 40)();
     expect(await patient).toEqual({ output: "in time" });
     expect(await Promise.all(hanging)).toEqual(
-      times(8, () => ({ error: "the call took longer than 0.08 s", code: "tool.timeout" })),
+      times(8, () => ({ error: "the call took longer than 0.08 s", code: "tool.timeout", acted: expect.any(String) })),
     );
   });
 
@@ -86,7 +87,7 @@ describe("tool calls of a process", () => {
     let ran = false;
     const given = callerOf(() => (ran = true))(gone.signal);
     gone.abort(new Error("nobody waits"));
-    expect(await given).toEqual({ error: "nobody waits", code: "run.interrupted" });
+    expect(await given).toEqual({ error: "nobody waits", code: "run.interrupted", acted: "no" });
     release();
     await Promise.all(taken);
     expect(ran).toBe(false);

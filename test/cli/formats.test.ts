@@ -168,7 +168,7 @@ describe("an MCP server of .skillflow.yml", () => {
       "script.yml": { replies: [{ calls: [{ tool: "board_count" }] }, { text: "counted" }] },
     });
     const held = await runHere(RUN, { cwd });
-    expect([resultOf(held).degraded, server.requests]).toMatchObject([[{ skill: "board" }], []]);
+    expect([resultOf(held).degraded, server.requests]).toMatchObject([[{ skill: "board" }, { node: "use" }], []]);
     expect(held.stderr).toContain("mcpServers.board.url does not count here");
     const ended = await runHere([...RUN.with(-2, "t"), "--trust-skill", "board"], { cwd });
     expect(ended.code, ended.stderr).toBe(0);

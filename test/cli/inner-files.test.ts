@@ -67,7 +67,7 @@ describe("the workflows that nodes run", () => {
     writeFileSync(join(cwd, "w.yml"), calling("w", "./other.yml"));
     const other = await runHere(["replay", "r"], { cwd });
     expect(other).toMatchObject({ code: 2 });
-    expect(other.stderr).toContain("there is no file ./other.yml");
+    expect(other.stderr).toContain("w.yml, which the run's record names, cannot be used");
   });
 
   it("need their skills too where unavailable ones are errors", async () => {

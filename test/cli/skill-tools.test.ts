@@ -238,6 +238,7 @@ describe("without trust", () => {
     expect(call?.error).toContain("no tool is named count_words");
     expect(result.degraded).toEqual([
       { skill: "count-words", node: "count", reason: expect.stringContaining("--trust-skill count-words") },
+      { node: "count", reason: expect.stringContaining("its only call failed") },
     ]);
     expect(ended.stderr).toContain("--trust-skill count-words");
     expect(events.length).toBeGreaterThan(0);

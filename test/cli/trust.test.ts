@@ -179,7 +179,7 @@ describe("somebody who is asked", () => {
     expect(ended.stdout).toContain("allowed for this run only");
   });
 
-  it("a run that goes on asks again, as trust is never recorded", async () => {
+  it("a run that continues asks again, as the recorded options do not trust anything", async () => {
     const place = makePlace({
       "short.json": JSON.stringify(scriptOf({ node: "only", calls: [{ tool: "pager_page" }] })),
     });
@@ -188,7 +188,6 @@ describe("somebody who is asked", () => {
       place,
     );
     expect(stopped.code).toBe(1);
-    expect(readFileSync(runFile(place.cwd, "r"), "utf8")).not.toContain("trust");
     const resumed = await answer(["resume", "r", "--model", "script:calls.json"], ["y"], place);
     expect(resumed.stdout).toMatch(ASKED);
     expect(resumed.code, resumed.stdout).toBe(0);

@@ -31,7 +31,6 @@ export const SETUP_CODES = {
     what: "The config of a skill that the workflow lists has a value of the wrong form. The skill is unavailable until the value is corrected.",
     why: "A variable holds something else than its skill declares: a word instead of a URL, a path that does not exist, a list without entries.",
     mend: "`skillflow skills show ID` lists the fields of the skill and marks the wrong values.",
-    example: { wrong: "GRAFANA_URL=grafana", right: "GRAFANA_URL=https://grafana.example.com" },
   },
   SKILL_NAMED_UNKNOWN: {
     what: "A flag or a variable names a skill that nobody has: `--trust-skill`, `--skill-env`, `--effect`, `SKILLFLOW_TRUST_SKILL` or `SKILLFLOW_SKILL_ENV`. What it says has no effect.",

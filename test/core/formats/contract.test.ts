@@ -150,7 +150,7 @@ describe("a misfit", () => {
   it("names places in lists", () => {
     const schema: JsonSchema = { properties: { items: { items: { properties: { on: { type: "boolean" } } } } } };
     expect(fillValue(schema, { items: [{}, { on: 1 }] }).problems).toEqual([
-      { message: "items.1.on must be boolean", path: "items[1].on" },
+      { message: "items.1.on must be boolean", path: "items[1].on", value: 1 },
     ]);
   });
 });
