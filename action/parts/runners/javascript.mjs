@@ -17,7 +17,7 @@ let ended = false;
 const tell = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
-process.on("uncaughtException", (error) => end({ error: describe(error) }));
+process.on("uncaughtException", fail);
 process.once("beforeExit", () => end({ error: "it waits for something that never happens" }));
 
 const input = await readInput();
@@ -25,7 +25,12 @@ try {
   const result = await (await loadHandler())(input);
   end({ result: toJsonText(result) });
 } catch (error) {
-  end({ error: describe(error) });
+  fail(error);
+}
+
+function fail(error) {
+  const code = typeof error?.code === "string" ? error.code : undefined;
+  end({ error: describe(error), code, acted: error?.acted === "no" ? "no" : undefined });
 }
 
 async function readInput() {
@@ -109,9 +114,9 @@ function describe(error) {
 }
 
 /** Ends the process too: timers and sockets that the handler left open must not keep it. The first outcome counts. */
-function end({ result, error }) {
+function end({ result, ...failure }) {
   if (ended) return;
   ended = true;
-  const json = error === undefined ? `{"result":${result}}` : JSON.stringify({ error });
+  const json = failure.error === undefined ? `{"result":${result}}` : JSON.stringify(failure);
   tell(`\n${mark}${json}\n`, () => process.exit(0));
 }

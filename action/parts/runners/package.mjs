@@ -24,7 +24,8 @@ function answer(outcome) {
 function describe(error) {
   const isError = error instanceof Error;
   if (isError) process.stderr.write(`${ownStack(error)}\n`);
-  return { type: isError ? error.name : "Error", message: isError ? error.message : String(error) };
+  const acted = error?.acted === "no" ? { acted: "no" } : {};
+  return { type: isError ? error.name : "Error", message: isError ? error.message : String(error), ...acted };
 }
 
 /** Without our own frames and Node's. */

@@ -101,7 +101,8 @@ def run(request):
         return write_json({"output": result})
     except BaseException as error:
         print_failure(error, request.get("code"))
-        return write_json({"error": {"type": type(error).__name__, "message": str(error) or type(error).__name__}})
+        acted = {"acted": "no"} if getattr(error, "acted", None) == "no" else {}
+        return write_json({"error": {"type": type(error).__name__, "message": str(error) or type(error).__name__, **acted}})
 
 
 # The json module loads `re` and what that needs, which takes as long as starting Python. Its own accelerator is enough

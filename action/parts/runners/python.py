@@ -7,6 +7,7 @@ argv: the file, the function, the mark, and the folders and files that are its c
 """
 
 import ast
+import errno
 import importlib.machinery
 import importlib.util
 import inspect
@@ -90,7 +91,9 @@ def run(file, name):
 
             result = asyncio.run(result)
     except Exception as error:
-        return json.dumps({"error": describe(error)})
+        code = errno.errorcode.get(getattr(error, "errno", None))
+        acted = {"acted": "no"} if getattr(error, "acted", None) == "no" else {}
+        return json.dumps({"error": describe(error), "code": code, **acted})
     try:
         return json.dumps({"result": result}, allow_nan=False)
     except Exception as error:
