@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import type { TrustEntry } from "../../src/app/workspace.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere, type Screen } from "./in-process.ts";
-import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
+import { type Ended, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";
 
 /** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
