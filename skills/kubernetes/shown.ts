@@ -65,7 +65,7 @@ function itemOf(item: unknown, list: string, before: unknown): unknown {
 const WORDS = "pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credentials?";
 const SECRET_NAME = new RegExp(`(?:${WORDS}|connection[-_]?string|dsn)$`, "i");
 const SECRET_OPTION = new RegExp(`^--?[\\w-]*(?:${WORDS})$`, "i");
-const SECRET_TEXT = new RegExp(`([\\w.-]*(?:${WORDS})["']?\\s*[=:]\\s*["']?)[^\\s"',;&]+`, "gi");
+const SECRET_TEXT = new RegExp(`(?<![\\w.-])([\\w.-]*(?:${WORDS})["']?\\s*[=:]\\s*["']?)[^\\s"',;&]+`, "gi");
 
 function withoutSecrets(text: string): string {
   return text

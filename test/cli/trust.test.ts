@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import type { TrustEntry } from "../../src/app/workspace.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere, type Screen } from "./in-process.ts";
-import { type Ended, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
+import { type Ended, makeProject, readEvents, resultOf, runFile, runProgram } from "./program.ts";
 import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";
 
 /** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
@@ -179,7 +179,7 @@ describe("somebody who is asked", () => {
     expect(ended.stdout).toContain("allowed for this run only");
   });
 
-  it("a run that continues asks again, as the recorded options do not trust anything", async () => {
+  it("a run that goes on asks again, as trust is never recorded", async () => {
     const place = makePlace({
       "short.json": JSON.stringify(scriptOf({ node: "only", calls: [{ tool: "pager_page" }] })),
     });
@@ -188,6 +188,7 @@ describe("somebody who is asked", () => {
       place,
     );
     expect(stopped.code).toBe(1);
+    expect(readFileSync(runFile(place.cwd, "r"), "utf8")).not.toContain("trust");
     const resumed = await answer(["resume", "r", "--model", "script:calls.json"], ["y"], place);
     expect(resumed.stdout).toMatch(ASKED);
     expect(resumed.code, resumed.stdout).toBe(0);

@@ -23,6 +23,9 @@ export function globBase(glob: string): { readonly folder: string; readonly dept
 const MOST_CHOICES = 64;
 
 function expandBraces(glob: string): readonly string[] {
+  const braces = glob.split("{").length - 1;
+  if (braces > MOST_CHOICES)
+    throw new Error(`the pattern has ${braces} choices of names; write at most ${MOST_CHOICES}`);
   let patterns = [glob];
   for (;;) {
     const next = patterns.flatMap(expandFirst);
