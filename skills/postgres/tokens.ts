@@ -13,7 +13,7 @@ const SPACE = /(?:\s|--[^\n]*)+/y;
 const QUOTED = /"(?:[^"]|"")*"/y;
 const ESCAPED = /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y;
 const TEXT = /(?:[bBxXnN])?'(?:[^']|'')*'/y;
-const DOLLAR = /\$((?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?)\$[\s\S]*?\$\1\$/y;
+const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const NUMBER = /(?:0[xXoObB][\w]+|\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?|\.\d+)/y;
 const NAME = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 
@@ -36,7 +36,7 @@ export function tokensOf(sql: string): readonly Token[] {
 function tokenAt(sql: string, start: number): Token {
   if (/^[uU]&['"]/.test(sql.slice(start, start + 3))) throw new Error("Names and texts with U& are not taken here.");
   const found = (pattern: RegExp) => matchAt(pattern, sql, start);
-  const text = found(ESCAPED) ?? found(TEXT) ?? found(DOLLAR);
+  const text = found(ESCAPED) ?? found(TEXT) ?? dollarQuoted(sql, start);
   if (text !== undefined) return { kind: "text", text, start, end: start + text.length };
   const quoted = found(QUOTED);
   if (quoted !== undefined) {
@@ -50,6 +50,14 @@ function tokenAt(sql: string, start: number): Token {
   const sign = sql.charAt(start);
   if (sign === "'" || sign === '"') throw new Error("A quote is not closed.");
   return { kind: "sign", text: sign, start, end: start + 1 };
+}
+
+function dollarQuoted(sql: string, start: number): string | undefined {
+  const tag = matchAt(DOLLAR, sql, start);
+  if (tag === undefined) return undefined;
+  const end = sql.indexOf(tag, start + tag.length);
+  if (end < 0) throw new Error("A dollar-quoted string is not closed.");
+  return sql.slice(start, end + tag.length);
 }
 
 /** Comments nest. */

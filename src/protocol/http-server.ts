@@ -194,7 +194,7 @@ export function isLoopback(host: string): boolean {
 }
 
 function isToken(header: string | undefined, token: string): boolean {
-  return isSame(/^Bearer +(.+)$/i.exec(header ?? "")?.[1] ?? "", token);
+  return isSame(/^Bearer +(\S.*)$/i.exec(header ?? "")?.[1] ?? "", token);
 }
 
 /** In the same time wherever the two differ. */

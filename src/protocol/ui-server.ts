@@ -75,7 +75,7 @@ function cookieName(host: string): string {
 }
 
 function tokenOf({ headers }: Request, host: string): string {
-  const bearer = /^Bearer +(.+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+  const bearer = /^Bearer +(\S.*)$/i.exec(headers.get("authorization") ?? "")?.[1];
   const lead = `${cookieName(host)}=`;
   const cookie = (headers.get("cookie") ?? "").split("; ").find((each) => each.startsWith(lead));
   return bearer ?? cookie?.slice(lead.length) ?? "";

@@ -26,7 +26,7 @@ export function previewJson(value: Json, most: number): string {
 
 /** `1234567` as `1,234,567`. */
 export function formatCount(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+  return count.toLocaleString("en-US");
 }
 
 export function formatDuration(ms: number): string {

@@ -3,6 +3,8 @@ import { createContext, Script } from "node:vm";
 /** The part of a line on which a regular expression is tried. */
 export const PATTERN_SEES = 8192;
 const PATTERN_BUDGET_MS = 1000;
+/** Characters that a pattern may have. */
+const LONGEST_PATTERN = 10_000;
 
 /** A regular expression that somebody else wrote, run under a time limit. */
 export interface Pattern {
@@ -40,13 +42,14 @@ export function compilePattern(source: string, ignoreCase: boolean): Pattern {
 
 /** The longest text that every match must hold, or "" when there is none that is easy to see. */
 export function requiredLiteral(source: string): string {
+  if (source.length > LONGEST_PATTERN) return "";
   const runs = [""];
   const add = (text: string) => runs.push((runs.pop() ?? "") + text);
   let at = 0;
   while (at < source.length) {
     const part = partAt(source, at);
     at += part.length;
-    const quantifier = /^(?:[*+?]|\{\d*,?\d*\})\??/.exec(source.slice(at))?.[0] ?? "";
+    const quantifier = /^(?:[*+?]|\{\d*(?:,\d*)?\})\??/.exec(source.slice(at))?.[0] ?? "";
     at += quantifier.length;
     const literal = literalOf(part);
     if (part === "|") return "";
@@ -61,6 +64,9 @@ export function requiredLiteral(source: string): string {
 }
 
 function checkPattern(source: string): void {
+  if (source.length > LONGEST_PATTERN) {
+    throw new Error(`a pattern may have at most ${LONGEST_PATTERN} characters; this one has ${source.length}`);
+  }
   try {
     new RegExp(source);
   } catch (error) {

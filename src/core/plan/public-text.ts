@@ -35,7 +35,7 @@ const WORD = /(?<![\w/+=.-])[\w/+=-]{20,}(?![\w/+=-])/g;
 const LABEL = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?`;
 /** A reference to an operation's result is none: `${op-1.team}`. */
 const HOST = new RegExp(
-  String.raw`(?<!\$\{(?=op-\d+\.))(?<![\p{L}\p{N}@._-])((?:[a-z][a-z\d+.-]*:)?\/\/)?((?:${LABEL}\.)+${LABEL})(:\d{2,5})?(?![\p{L}\p{N}_-])`,
+  String.raw`(?<!\$\{(?=op-\d+\.))(?<![\p{L}\p{N}@._-])((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)?((?:${LABEL}\.)+${LABEL})(:\d{2,5})?(?![\p{L}\p{N}_-])`,
   "giu",
 );
 

@@ -72,7 +72,7 @@ function joinedIn(text: string, bare: string): Mistake | undefined {
       hint: `write one edge for each part, or PATH in [A, B] for several values of one path; ${fixed}`,
     };
   }
-  const rules = text.split(/\s+and\s+|\s*&&\s*/i).map((part) => parseCondition(part));
+  const rules = text.split(/\sand\s|&&/i).map((part) => parseCondition(part.trim()));
   const all = rules.some((rule) => typeof rule === "string") ? undefined : (rules as ValueRule[]);
   return { message, hint: `write ${all ? longForm(all) : "the long form: output_matches: [A, B]"}; ${fixed}` };
 }

@@ -71,7 +71,7 @@ function namesInPython(text: string): CodeNames {
   const whole = [...text.matchAll(/^[ \t]*import[ \t]+([\w., \t]+)/gm)].flatMap(([, names = ""]) =>
     names.split(",").map((name) => name.trim().split(/\s/)[0] ?? ""),
   );
-  const parts = [...text.matchAll(/^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]{0,9999}\)|[^\n]*)/gm)].flatMap(
+  const parts = [...text.matchAll(/^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]{0,9999}\)|[^\n]*)/gm)].flatMap(
     ([, from = "", names = ""]) => {
       const each = names.replace(/[()\\]|#.*$/gm, " ").split(",");
       const below = each.map((name) => `${from}${from.endsWith(".") ? "" : "."}${name.trim().split(/\s/)[0] ?? ""}`);

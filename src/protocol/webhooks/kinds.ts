@@ -74,7 +74,7 @@ export interface Headers {
 }
 
 export function isBearer({ get }: Headers, token: string): boolean {
-  return isSame(/^Bearer +(.+)$/i.exec(get("authorization") ?? "")?.[1] ?? "", token);
+  return isSame(/^Bearer +(\S.*)$/i.exec(get("authorization") ?? "")?.[1] ?? "", token);
 }
 
 const MOST_AGE_MS = 5 * 60 * 1000;

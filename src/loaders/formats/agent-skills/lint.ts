@@ -303,7 +303,7 @@ function siblingOf({ directory }: SkillFolder, path: string): string | undefined
   return existsSync(join(directory, "..", name, "SKILL.md")) ? name : undefined;
 }
 
-const LINK = /\]\(\s*<?([^()\s<>]+)>?[^()]*\)/g;
+const LINK = /\]\(\s*<?([^()\s<>]+)(?:[\s<>][^()]*)?\)/g;
 const PATH = /(?<![\w/.-])((?:\.\/)?(?:scripts|references|assets)\/[\w./-]*\.\w+)(?![\w/-])/g;
 /** Words of a sentence that tells what could be there. */
 const SUPPOSED = /\b(?:e\.g\.|for example|such as|would)/i;

@@ -47,13 +47,14 @@ interface Token {
   readonly text: string;
 }
 
+// What is not closed reaches to the end of its line, or of the text, so that it is read once.
 const PATTERNS: readonly (readonly [kind: Token["kind"] | "space", pattern: RegExp])[] = [
-  ["space", /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|^#![^\n]*)/y],
+  ["space", /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|^#![^\n]*)/y],
   ["word", /[A-Za-z_$][\w$]*/y],
-  ["text", /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\$]|\\.|\$(?!\{))*)`/y],
+  ["text", /"((?:[^"\\\n]|\\.)*)"?|'((?:[^'\\\n]|\\.)*)'?|`((?:[^`\\$]|\\.|\$(?!\{))*)`/y],
   ["opaque", /\d[\w.]*/y],
 ];
-const REGULAR_EXPRESSION = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
+const REGULAR_EXPRESSION = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\]?)+\/?[a-z]*/y;
 /** Words after which a `/` begins a regular expression. */
 const BEFORE_VALUE = new Set([
   "return",
