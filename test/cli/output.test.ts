@@ -198,6 +198,9 @@ describe("--out", () => {
     const told = { status: "failed", exitCode: 1, error: { code: "replay.changed" } };
     expect(resultOf(ended)).toMatchObject(told);
     expect(JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"))).toMatchObject(told);
+    expect(readFileSync(join(cwd, "out/summary.md"), "utf8")).toMatch(
+      /`skillflow replay \S*\br\.jsonl --allow-changes`/,
+    );
     expect(await runHere(["replay", "r", "--json", "--allow-changes"], { cwd })).toMatchObject({ code: 0 });
     expect(ended.stderr).toMatch(/-Look at the desk\.\n\s+\+Look below the desk\./);
   });

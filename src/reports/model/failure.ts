@@ -1,4 +1,5 @@
 import { nodePath } from "../../core/inner/place.ts";
+import { parseModel } from "../../core/model-name.ts";
 import { resumeCommand } from "../../core/record/resume-command.ts";
 import { shellWord } from "../../core/record/signal-command.ts";
 import type { Place, Report } from "./report.ts";
@@ -99,10 +100,12 @@ function nextSteps(report: Report, { code, message, node, visit }: Failed): Step
     return [{ text: "name a model that the provider has", command: `${resumeCommand(report)} --model PROVIDER:NAME` }];
   if (code.startsWith("model."))
     return [{ text: "carry on once the provider answers", command: resumeCommand(report) }];
-  if (code === "replay.changed" || code === "replay.missing")
-    return [
-      { text: "record it again with a live model, or let the changes pass", command: `replay ${run} --allow-changes` },
-    ];
+  if (code === "replay.missing") return [{ text: "record it again with a live model" }];
+  if (code === "replay.changed") {
+    const recording = shellWord(parseModel(report.record.settings.model).name);
+    const command = `replay ${recording} --allow-changes`;
+    return [{ text: "record it again with a live model, or let the changes pass", command }];
+  }
   if (code === "script.exhausted") return [{ text: "add the missing reply to the script" }, ...look];
   if (code === "route.unresolved")
     return [{ text: "make the conditions of its edges exclude each other" }, ...look, again];
