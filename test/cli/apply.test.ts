@@ -31,7 +31,7 @@ describe("apply", () => {
     const { code, stderr, told } = await apply();
     expect(code).toBe(2);
     expect(stderr).toContain("sink file: “one”");
-    expect(stderr).toMatch(/--yes.*--approve/);
+    expect(stderr).toMatch(/--yes.*--approve op-1\n/);
     expect(statusesOf(told)).toEqual(["not_approved"]);
     expect(written()).toEqual([]);
   });
@@ -110,6 +110,7 @@ describe("apply", () => {
     const bare = await runHere(["apply", "r", "--yes"], { cwd, env: { SKILLFLOW_TRUST_SKILL: "sink" } });
     expect([bare.code, written()]).toEqual([3, []]);
     expect(bare.stderr).toContain("SINK_TOKEN");
+    expect(bare.stderr).not.toContain("the other operations");
     const untrusted = await runHere(["apply", "r", "--yes"], { cwd, env: { SINK_TOKEN: "a-token-of-the-sink" } });
     expect([untrusted.code, written()]).toEqual([3, []]);
   });
@@ -134,6 +135,10 @@ describe("apply", () => {
     const again = await apply("--yes");
     expect([again.code, statusesOf(again.told)]).toEqual([1, ["in_doubt", "skipped"]]);
     expect(again.told.operations[0]?.error).toContain("--resolve op-1=applied");
+    expect(again.stderr).toMatch(
+      /has op-1, then answer: skillflow apply r .*--resolve op-1=applied, or op-1=not-applied\n/,
+    );
+    expect(again.stderr).toMatch(/to try the others again: skillflow apply r/);
     expect(written()).toHaveLength(1);
   });
 

@@ -111,7 +111,7 @@ async function carryOut({ prepared, request, planned, ledger, call }: Applying, 
     return refused("its input holds a secret, which is not sent");
   const { standing, call: begun } = one.application;
   if (standing === "in_doubt" && !tool.idempotent) {
-    const error = `it was begun and nobody knows whether it was carried out: look, then say --resolve ${id}=applied or ${id}=not-applied`;
+    const error = `it was started and its outcome is unknown: check the service, then pass --resolve ${id}=applied or ${id}=not-applied`;
     return { status: "in_doubt", error };
   }
   const name = (standing === "in_doubt" ? begun : undefined) ?? callId(operation, prepared, request);

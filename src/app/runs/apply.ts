@@ -216,8 +216,12 @@ function refuseMissing(entries: SkillEntries, wanted: readonly PlannedOperation[
   }
   if (missing.size === 0) return;
   const lacks = [...missing].map(([lack, ids]) => `${ids.join(", ")} ${ids.length === 1 ? "needs" : "need"} ${lack}`);
+  const lacking = new Set([...missing.values()].flat());
+  const others = wanted.some(({ operation }) => !lacking.has(operation.id))
+    ? ", or approve only the other operations"
+    : "";
   throw new SkillflowError("skills.missing", lacks.join("; "), {
-    hint: "nothing was applied: set what is missing and apply again, or approve only the other operations",
+    hint: `nothing was applied: set what is missing and apply again${others}`,
   });
 }
 

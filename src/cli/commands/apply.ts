@@ -18,6 +18,7 @@ import { openWorkspace } from "../../app/workspace.ts";
 import { type Approved, approvedByWord, checkDigest, parseApprovals } from "../../core/applying/approval.ts";
 import { messageOf, SkillflowError } from "../../core/errors.ts";
 import type { Operation, Plan } from "../../core/operation.ts";
+import { withOptions } from "../../core/record/signal-command.ts";
 import { isObject, parseJson } from "../../core/values.ts";
 import { openPlainNow } from "../../files.ts";
 import { plainLine } from "../../reports/inert.ts";
@@ -91,7 +92,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags, beginning) =
     const outcomes = await applyPlan(workspace, prepared, request);
     const exitCode = interrupt.signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(documentOf(run, exitCode, outcomes)));
-    await io.err(concluding(io, run, outcomes, paint));
+    await io.err(concluding(io, stored, outcomes, paint));
     beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
@@ -239,8 +240,11 @@ async function leaveUnapproved(
   const { run } = stored.record;
   if (flags.json === true) await io.out(jsonText({ ...documentOf(run, 2, unapproved(operations)), plan: operations }));
   throw wrong(
-    "nothing was approved, and nobody is there to ask",
-    "approve all with --yes, or some with --approve op-1,op-3",
+    "nothing was approved, and there is no terminal to ask at",
+    `approve all with --yes, or some with --approve ${operations
+      .slice(0, 2)
+      .map(({ id }) => id)
+      .join(",")}`,
   );
 }
 
@@ -268,7 +272,13 @@ function exitCodeOf(outcomes: readonly AppliedOperation[]): number {
   return outcomes.every(({ status }) => GOOD.has(status)) ? 0 : 1;
 }
 
-function concluding(io: Io, run: string, outcomes: readonly AppliedOperation[], paint: Paint): string {
+function concluding(
+  io: Io,
+  stored: ReviewedPlan["stored"],
+  outcomes: readonly AppliedOperation[],
+  paint: Paint,
+): string {
+  const { run } = stored.record;
   const count = (...statuses: AppliedOperation["status"][]) =>
     outcomes.filter(({ status }) => statuses.includes(status)).length;
   if (outcomes.length === 0) return `run ${plainLine(run)} planned no writes: there is nothing to apply\n`;
@@ -282,8 +292,16 @@ function concluding(io: Io, run: string, outcomes: readonly AppliedOperation[], 
   ] as const;
   const words = counted.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(", ");
   const isOver = exitCodeOf(outcomes) === 0;
-  const again = isOver
-    ? ""
-    : `\n  ${paint("dim", `what failed can be applied again: ${programName(io)} apply ${plainLine(run)}`)}`;
-  return `${paint(isOver ? "green" : "red", isOver ? "●" : "✘")} ${words}${again}\n`;
+  const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
+  const command = `${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`;
+  const next = [
+    ...(doubted.length === 0
+      ? []
+      : [
+          `check whether the service has ${doubted.join(", ")}, then answer: ${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`,
+        ]),
+    ...(count("failed", "refused", "skipped") === 0 ? [] : [`to try the others again: ${command}`]),
+  ];
+  const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
+  return `${paint(isOver ? "green" : "red", isOver ? "●" : "✘")} ${words}${hints}\n`;
 }
