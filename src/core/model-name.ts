@@ -1,3 +1,4 @@
+import { type ConfigForm, hasForm, wantedOf } from "./availability/config-form.ts";
 import type { Environment } from "./config.ts";
 import type { Workflow } from "./document/workflow.ts";
 import { SkillflowError } from "./errors.ts";
@@ -89,6 +90,11 @@ export function checkModel(model: string, own: OwnPrefixes = NONE): string {
 
 export function requireKey(provider: Provider, env: Environment): void {
   const missing = missingVariable(provider, env);
+  const malformed = malformedVariable(provider, env);
+  if (malformed !== undefined) {
+    const { name, wanted } = malformed;
+    throw new SkillflowError("config.invalid", `${name} is not ${wanted}`, { hint: `set ${name} to ${wanted}` });
+  }
   if (missing === undefined) return;
   const hint =
     missing === "OPENAI_BASE_URL" ? "for example http://localhost:11434/v1 for Ollama" : `export ${missing}=…`;
@@ -108,10 +114,37 @@ function missingVariable(provider: Provider, env: Environment): string | undefin
   return variable === undefined || env[variable] ? undefined : variable;
 }
 
-/** The variable that each provider lacks, for `doctor`; undefined where it can be asked. */
-export function modelAvailability(env: Environment): { readonly id: Provider; readonly missing: string | undefined }[] {
-  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => ({
-    id,
-    missing: missingVariable(id, env),
-  }));
+const ADDRESS: ConfigForm = { format: "base_url" };
+const KEY: ConfigForm = { format: "token" };
+const FORMS: Readonly<Record<Provider, Readonly<Record<string, ConfigForm>>>> = {
+  anthropic: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
+  openai: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
+  "openai-compatible": { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS },
+  replay: {},
+  script: {},
+};
+
+/** A variable of the provider that is set to a value which no request can use. */
+function malformedVariable(provider: Provider, env: Environment) {
+  const found = Object.entries(FORMS[provider]).find(
+    ([name, form]) => env[name] && !hasForm(env[name], form, () => "none"),
+  );
+  return found && { name: found[0], wanted: wantedOf(found[1]) ?? "" };
+}
+
+interface ModelAvailability {
+  readonly id: Provider;
+  /** Why the provider cannot be asked, and how to change that. Undefined if its variables are set and well-formed. */
+  readonly lack: { readonly reason: string; readonly fix: string } | undefined;
+}
+
+export function modelAvailability(env: Environment): ModelAvailability[] {
+  return (["anthropic", "openai", "openai-compatible"] as const).map((id) => {
+    const missing = missingVariable(id, env);
+    if (missing !== undefined) return { id, lack: { reason: `${missing} is not set`, fix: `set ${missing}` } };
+    const malformed = malformedVariable(id, env);
+    if (malformed === undefined) return { id, lack: undefined };
+    const { name, wanted } = malformed;
+    return { id, lack: { reason: `${name} is not ${wanted}`, fix: `set ${name} to ${wanted}` } };
+  });
 }

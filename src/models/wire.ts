@@ -114,7 +114,10 @@ export function countOf(value: unknown): number {
 
 function checkAddress(service: Service): void {
   if (!/^https?:/i.test(service.baseURL) || !URL.canParse(service.baseURL)) {
-    throw new SkillflowError("config.invalid", `The base URL of ${service.name} is no http(s) URL: ${service.baseURL}`);
+    throw new SkillflowError(
+      "config.invalid",
+      `${service.name} has a base URL that is not an http or https URL: ${service.baseURL}`,
+    );
   }
   // A header cannot carry it, and the error that says so would quote it.
   if (service.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(service.apiKey)) {

@@ -121,6 +121,26 @@ describe("doctor", () => {
     expect(stdout).not.toContain(CANARY);
   });
 
+  it.each([
+    [{ OPENAI_BASE_URL: "localhost:11434" }, "openai-compatible", /^OPENAI_BASE_URL is not an http or https URL/],
+    [{ ANTHROPIC_API_KEY: "sk a key with blanks" }, "anthropic", /^ANTHROPIC_API_KEY is not a token/],
+  ])(
+    "agrees with run that %j cannot be used, and run begins nothing",
+    async (env: Record<string, string>, id, reason) => {
+      const { models } = parse((await doctor(["--json"], env)).stdout) as { models: { id: string }[] };
+      const fix = expect.stringMatching(/^set /);
+      const found = models.find((model) => model.id === id);
+      expect(found).toMatchObject({ state: "not_configured", reason: expect.stringMatching(reason), fix });
+      const cwd = makeProject(files);
+      const ended = await runHere(["run", "flow.yml", "--model", `${id}:any`, "--json"], { cwd, env });
+      expect(ended.code).toBe(2);
+      expect(parse(ended.stdout)).toMatchObject({
+        run: null,
+        error: { code: "config.invalid", message: expect.stringMatching(reason) },
+      });
+    },
+  );
+
   it("of a workflow tells which nodes a missing skill affects, and fails when a node could not run at all", async () => {
     const some = await doctor(["flow.yml", "--json"], {}, { "flow.yml": FLOW.replaceAll("[desk]", "[desk, github]") });
     expect(some.code).toBe(0);

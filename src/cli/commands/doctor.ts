@@ -31,9 +31,9 @@ export const doctor: Action = async (io, [file], flags) => {
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([id, entry]) => examineSkill(id, entry, nodesListing(workflow, id)));
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
-  const models = modelAvailability(io.host.env).map(({ id, missing }): SkillState => {
-    if (missing === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
-    return { id, state: "not_configured", reason: `${missing} is not set`, fix: `set ${missing}`, nodes: [] };
+  const models = modelAvailability(io.host.env).map(({ id, lack }): SkillState => {
+    if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
+    return { id, state: "not_configured", ...lack, nodes: [] };
   });
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const ok = bare.length === 0;
