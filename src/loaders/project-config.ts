@@ -6,6 +6,7 @@ import { PARSED_ONCE } from "../core/document/workflow.ts";
 import { messageOf, SkillflowError } from "../core/errors.ts";
 import { isObject, nearest } from "../core/values.ts";
 import { isWithin, readRegular } from "../files.ts";
+import { describeIssue, type Issue } from "./schema-findings.ts";
 import { type Place, parseYaml } from "./text/yaml-text.ts";
 
 /** A config file and its folder, which its relative paths start from. */
@@ -94,7 +95,7 @@ function readConfig(path: string): ProjectConfig {
   const wrong = checked.error.issues.flatMap((issue) => {
     const at = issue.path as (string | number)[];
     if (issue.code !== "unrecognized_keys")
-      return [{ path: at, tell: () => [fieldPath(at), issue.message].filter(Boolean).join(": ") }];
+      return [{ path: at, tell: () => (at.length === 0 ? "the file " : "") + messageAt(issue, value) }];
     return issue.keys.map((key) => {
       const path = [...at, key];
       return { path, tell: () => `${fieldPath(path)} is not a known setting${suggest(key)}` };
@@ -105,6 +106,11 @@ function readConfig(path: string): ProjectConfig {
     told.map((each) => problemAt(each.path, "SCHEMA", each.tell(), position(each.path))),
     wrong.length - told.length,
   );
+}
+
+function messageAt(issue: Issue, value: unknown): string {
+  const [found] = describeIssue(issue, { schema: projectConfigSchema(), value });
+  return found?.message ?? issue.message;
 }
 
 function problemAt(path: Diagnostic["path"], code: DiagnosticCode, message: string, at: Place): Diagnostic {

@@ -82,10 +82,11 @@ describe(".skillflow.yml", () => {
   it.each([
     ["modle: x", /\.skillflow\.yml:1:1: modle is not a known setting \(did you mean "model"\?\)/],
     ["skills: { disable: [desk] }", /skills\.disable is not a known setting \(did you mean "disabled"\?\)/],
-    ["writes: maybe", /writes: Invalid option/],
-    ["limits: { max_steps: 0 }", /limits\.max_steps: /],
+    ["limits: { max_cost_usd: two }", /:1:11: limits\.max_cost_usd must be a number, not the string "two"/],
+    ["writes: maybe", /writes must be one of allow, plan, deny/],
+    ["limits: { max_steps: 0 }", /limits\.max_steps must be at least 1/],
     ["model: [", /\.skillflow\.yml:1:8: what this quote or bracket opens is not closed/],
-    ["- a list", /\.skillflow\.yml:1:1: Invalid input: expected object/],
+    ["- a list", /\.skillflow\.yml:1:1: the file must be a map, not a list/],
   ])("that says %j is refused, whatever the command", async (text, says) => {
     const cwd = makeProject({ ...files, ".skillflow.yml": text });
     for (const args of [RUN, ["runs", "list"]]) {
