@@ -149,6 +149,7 @@ describe("skillflow init", () => {
       "mine",
     ]);
     expect(stderr).toContain("= workflows/triage.yml is there already, and stays as it is\n");
+    expect(stderr).toMatch(/To write another workflow next to it, name it: .* init NAME\n/);
     expect(filesIn(cwd)).toEqual(WRITTEN);
   });
 

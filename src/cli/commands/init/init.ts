@@ -34,7 +34,12 @@ export const init: Action = async (io, [given], flags) => {
     [".env.example", environmentText(survey)],
     ...(ci === undefined ? [] : [jobFile(ci, { name, survey, ...STARTS[String(flags.from)] })]),
   ];
+  const isKept = existsSync(join(root, pathsOf(name).workflow));
   for (const [path, content] of files) await put(io, flags, root, { path, content });
+  if (isKept && flags.quiet !== true) {
+    const from = flags.from === undefined ? "" : ` --from ${flags.from}`;
+    await io.err(`\nTo write another workflow next to it, name it: ${programName(io)} init NAME${from}\n`);
+  }
   await tellNext(io, flags, { root, name, ci });
   return 0;
 };
@@ -70,7 +75,7 @@ function nameOf(name: string): string {
   if (name.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;
   throw new SkillflowError(
     "usage.invalid",
-    `"${name}" is no name for a workflow: use lowercase letters, digits and single hyphens`,
+    `"${name}" is not a name for a workflow: use lowercase letters, digits and single hyphens`,
   );
 }
 
