@@ -96,7 +96,7 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
       error.code,
       `${named}, which the run's record names, cannot be used: it is missing or not valid`,
       {
-        hint: "look at the file itself, or name another one",
+        hint: "check the file, or put it back as it was when the run began",
       },
     );
   }
