@@ -60,7 +60,7 @@ function readDocument(path: string, file: string): string | Diagnostic {
   });
   try {
     const stat = statSync(path);
-    if (stat.isDirectory()) return refuse(`${file} is a directory, not a workflow`);
+    if (stat.isDirectory()) return refuse(`${file} is a directory, not a workflow`, "name a workflow's file in it");
     if (stat.size > MOST_BYTES) {
       return refuse(`${file} has ${(stat.size / 1024 / 1024).toFixed(1)} MB; a workflow may have 5 MB at most`);
     }
@@ -96,6 +96,8 @@ function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
     const message = "a workflow is a map of fields, such as id, entry, nodes and edges";
     return { workflow: undefined, diagnostics: [{ severity: "error", code: "SCHEMA", path: [], message }] };
   }
+  const other = otherDocument(value);
+  if (other) return { workflow: undefined, diagnostics: [other] };
   const checked = workflowSchema().safeParse(value, PARSED_ONCE);
   const issues = checked.success ? [] : checked.error.issues;
   const structure = checked.success
@@ -106,6 +108,16 @@ function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
   const diagnostics = [...verifyFindings(value), ...schemaFindings, ...structure];
   if (!checked.success) return { workflow: undefined, diagnostics };
   return { workflow: hasErrors(diagnostics) ? undefined : checked.data, draft: checked.data, diagnostics };
+}
+
+/** A script or a test that was passed as a workflow: files of both kinds are kept next to it. */
+function otherDocument(value: Readonly<Record<string, unknown>>): Diagnostic | undefined {
+  if (value.nodes !== undefined || value.entry !== undefined) return undefined;
+  const finding = { severity: "error", code: "SCHEMA", path: [] } as const;
+  if (Array.isArray(value.replies))
+    return { ...finding, message: "this is a script, not a workflow", hint: "pass it to a run: --model script:FILE" };
+  if (typeof value.workflow !== "string") return undefined;
+  return { ...finding, message: "this is a test, not a workflow", hint: "run it: skillflow test FILE" };
 }
 
 /**

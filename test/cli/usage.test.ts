@@ -87,16 +87,24 @@ describe("a command line", () => {
 describe("a workflow file", () => {
   it.each([
     ["that is missing", "nowhere.yml", /there is no file nowhere\.yml/],
-    ["that is a folder", "folder", /folder is a directory, not a workflow/],
+    ["that is a folder", "folder", /folder is a directory, not a workflow\n +name a workflow's file in it/],
     ["that is no text", "binary.yml", /binary\.yml is no UTF-8 text/],
     ["of 10 MB", "large.yml", /large\.yml has 9\.5 MB; a workflow may have 5 MB at most/],
     ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow is a map/],
+    [
+      "that is a script",
+      "script.yml",
+      /script\.yml:1:1 error SCHEMA this is a script, not a workflow\n +pass it to a run/,
+    ],
+    ["that is a test", "one.test.yml", /one\.test\.yml:1:1 error SCHEMA this is a test, not a workflow\n +run it: /],
     ["that is no YAML", "broken.yml", /broken\.yml:1:5 error PARSE/],
   ])("%s is refused with what it is", async (_, name, says) => {
     const cwd = makeProject({
       "folder/file": "",
       "binary.yml": "",
       "large.yml": "# a comment\n".repeat(833_334),
+      "script.yml": "replies: [{ text: done }]\n",
+      "one.test.yml": "workflow: ./flow.yml\n",
       "empty.yml": "",
       "broken.yml": 'id: "x\nname: [',
     });
