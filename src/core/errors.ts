@@ -192,6 +192,7 @@ export type OptionName =
   | "env-from"
   | "from"
   | "from-ref"
+  | "input"
   | "model"
   | "no-cool-down"
   | "offline"

@@ -144,7 +144,10 @@ describe("the input", () => {
   it("is told everything that is missing or mistyped at once", async () => {
     const given = { count: "two", urgent: "yes", tags: ["a", 1], level: "middle" };
     const ended = await run(project(), ["--input", JSON.stringify(given)]);
-    expectRefused(ended, /the input does not fit/);
+    expectRefused(
+      ended,
+      /the input does not fit\n {2}pass one JSON object: --input '\{"service": …\}', or a file as @FILE\n/,
+    );
     expect(ended.stderr.match(/^error INPUT_\w+ input "\w+"/gm)).toEqual([
       'error INPUT_MISSING input "service"',
       'error INPUT_INVALID input "count"',

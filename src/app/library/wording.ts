@@ -4,6 +4,7 @@ import type { OptionName, OptionWriter } from "../../core/errors.ts";
 const OPTIONS: Partial<Record<OptionName, string>> = {
   "allow-changes": "allowChanges",
   from: "from",
+  input: "input",
   model: "model",
   "no-cool-down": "coolDown: false",
   set: "config",

@@ -162,7 +162,13 @@ function readRequest(workspace: Workspace, { document, input, recorded }: RunReq
   if (!workflow) throw unrunnable(document, diagnostics);
   const checked = checkInput(workflow, input(workflow));
   if (hasErrors(checked.diagnostics)) {
-    throw new SkillflowError("input.invalid", "the input does not fit", { diagnostics: checked.diagnostics });
+    const fields = Object.entries(workflow.inputs ?? {});
+    const [name] = fields.find(([, { required }]) => required) ?? fields[0] ?? [];
+    const value = name === undefined ? "'{…}'" : `'{"${name}": …}'`;
+    throw new SkillflowError("input.invalid", "the input does not fit", {
+      hint: ["pass one JSON object: ", { option: "input", value }, ", or a file as @FILE"],
+      diagnostics: checked.diagnostics,
+    });
   }
   const { inner, findings } = readInner(workspace, {
     ...{ workflow, document, inline, place },
