@@ -89,7 +89,7 @@ function noVariable(name: string, { secret }: ListenSource): Diagnostic {
 function wrong(given: string, diagnostics: readonly Diagnostic[]): SkillflowError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const isUnset = errors.every(({ code }) => code === "VARIABLE_MISSING");
-  if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be listened by`, { diagnostics });
+  if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be used`, { diagnostics });
   const names = [...new Set(errors.map(({ message }) => message.split(" ")[0]))].join(", ");
   const hint: Hint = [
     "set it in the environment, or name a file that holds it: ",
