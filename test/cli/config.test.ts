@@ -94,6 +94,13 @@ describe(".skillflow.yml", () => {
     }
   });
 
+  it("that disables a skill which does not exist is reported, and a skill that exists is not", async () => {
+    const cwd = makeProject({ ...files, ".skillflow.yml": "skills: { disabled: [githb, linear] }" });
+    const { stderr } = await runHere(["doctor"], { cwd });
+    expect(stderr).toMatch(/\.skillflow\.yml: skills\.disabled githb: no skill has this id \(did you mean github\?\)/);
+    expect(stderr).not.toContain("linear: no skill");
+  });
+
   it("that is a folder is none", async () => {
     const cwd = makeProject({ ...files, ".skillflow.yml/x": "" });
     expect(await runHere(["runs", "list"], { cwd })).toMatchObject({ code: 0 });

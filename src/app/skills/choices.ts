@@ -48,13 +48,13 @@ export interface SkillChoices {
   readonly formats: FormatOptions;
   /** What a project's file says and may not say (trust 6). */
   readonly findings: readonly string[];
-  /** Skills that a flag or a variable names. */
+  /** Skills that a flag, a variable or `skills.disabled` names. */
   readonly named: readonly NamedSkill[];
 }
 
 export interface NamedSkill {
   readonly id: string;
-  /** As people wrote it: `--trust-skill`. */
+  /** The flag, variable or setting: `--trust-skill`. */
   readonly by: string;
 }
 
@@ -112,7 +112,12 @@ export function chooseSkills(flags: SkillFlags, env: Environment, files: Files):
       allowScripts: flags.allowScripts || isOn(env.SKILLFLOW_ALLOW_SCRIPTS) || trusting.allowScripts === true,
     },
     findings: [...untrusted.flatMap((file) => (file ? refusedOf(file) : [])), ...pinnedOf(user), ...memory.findings],
-    named: namedSkills(flags, env),
+    named: [
+      ...namedSkills(flags, env),
+      ...[project, user].flatMap((file) =>
+        (file?.config.skills?.disabled ?? []).map((id) => ({ by: `${file?.path}: skills.disabled`, id })),
+      ),
+    ],
   };
 }
 

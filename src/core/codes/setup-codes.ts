@@ -33,7 +33,7 @@ export const SETUP_CODES = {
     mend: "`skillflow skills show ID` lists the fields of the skill and marks the wrong values.",
   },
   SKILL_NAMED_UNKNOWN: {
-    what: "A flag or a variable names a skill that nobody has: `--trust-skill`, `--skill-env`, `--effect`, `SKILLFLOW_TRUST_SKILL` or `SKILLFLOW_SKILL_ENV`. What it says has no effect.",
+    what: "A flag, a variable or a setting names a skill that does not exist: `--trust-skill`, `--skill-env`, `--effect`, `SKILLFLOW_TRUST_SKILL`, `SKILLFLOW_SKILL_ENV` or `skills.disabled`. It has no effect.",
     mend: "Correct the id; `skillflow skills list` shows all of them.",
   },
   SKILL_NOT_TRUSTED: {
