@@ -39,7 +39,8 @@ async function openLinear(context: ToolContext): Promise<Linear> {
     if (response.ok && answer.data && !answer.errors) return answer.data;
     if (response.ok && !answer.errors) throw new Error(NOT_LINEAR);
     const { status, headers: received } = response;
-    throw withOutcome(parseLinearError({ request, response: { ...answer, status, headers: received } }));
+    const failure = parseLinearError({ request, response: { ...answer, status, headers: received } });
+    throw withOutcome(failure, hasMembers(answer.data));
   };
 
   return {
@@ -85,6 +86,11 @@ function parse(text: string): Answer {
     if (error instanceof SyntaxError) return {};
     throw error;
   }
+}
+
+/** Whether GraphQL gives data next to its errors: then a part of the request was carried out. */
+function hasMembers(data: unknown): boolean {
+  return typeof data === "object" && data !== null && Object.values(data).some((member) => member !== null);
 }
 
 function isErrors(errors: unknown): errors is GraphQLErrors {

@@ -31,9 +31,12 @@ const REFUSALS: readonly string[] = [
   "UserError",
 ];
 
-/** Marks an error of a request by whether Linear refused it. Without a known type, the status decides. */
-export function withOutcome(failure: LinearFailure): Error {
-  if (isFailing(failure)) return Object.assign(failure, { acted: "unknown" });
+/**
+ * Marks an error of a request by whether Linear refused it. Without a known type, the status decides. An error that
+ * comes with data may be about what was read of something that was written.
+ */
+export function withOutcome(failure: LinearFailure, isPartial: boolean): Error {
+  if (isPartial || isFailing(failure)) return Object.assign(failure, { acted: "unknown" });
   const isRefused = REFUSALS.includes(failure.type ?? "");
   return isRefused ? Object.assign(failure, { acted: "no", passing: failure.type === "Ratelimited" }) : failure;
 }

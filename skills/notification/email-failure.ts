@@ -1,10 +1,20 @@
 import type { NodemailerError } from "nodemailer";
 import { clip } from "skillflow";
 
-/** Whether the server has not accepted the message: it refused it with a reply, or was not reached. */
+/**
+ * Returns true if the server has not accepted the message: it refused it with a reply, or was not reached. The command of
+ * an error does not decide: it is CONN for a connection that broke at any stage, also behind the whole message.
+ */
 export function isUnsent(error: unknown): boolean {
-  const { code = "", command = "", responseCode } = error as Partial<NodemailerError>;
-  return ["EAUTH", "EENVELOPE", "ETLS", "EDNS"].includes(code) || responseCode !== undefined || command === "CONN";
+  const { code = "", responseCode = 0, syscall, timeoutType } = error as Partial<NodemailerError> & Broken;
+  if (["EAUTH", "EENVELOPE", "ETLS", "EDNS"].includes(code) || responseCode >= 400) return true;
+  return syscall === "connect" || timeoutType === "CONNECT_TIMEOUT" || timeoutType === "GREETING_TIMEOUT";
+}
+
+/** What else errors of a connection have. */
+interface Broken {
+  readonly syscall?: string;
+  readonly timeoutType?: string;
 }
 
 /** What a mail server's refusal means and what to change. */

@@ -29,12 +29,20 @@ export async function post(what: Post, context: ToolContext): Promise<Answer> {
   const timeout = AbortSignal.timeout(LONGEST_MS);
   const signal = AbortSignal.any([context.signal, timeout]);
   const pauseAfter = (failure: unknown, attempt: number) => pauseOf(failure, attempt, what.isRepeatable === true);
+  // An attempt that is refused says nothing about one before it.
+  let mayHaveActed = false;
+  const once = () =>
+    attempt(what, { ...context, signal }).catch((error: unknown) => {
+      mayHaveActed ||= refusalOf(error) === undefined;
+      throw error;
+    });
   try {
-    return await patiently({ signal, pauseAfter }, () => attempt(what, { ...context, signal }));
+    return await patiently({ signal, pauseAfter }, once);
   } catch (error) {
     context.signal.throwIfAborted();
-    const message = timeout.aborted ? `${what.service} ${SILENT}` : adviceFor(error, what);
-    throw refusalOf(error) ? new NothingDone(message) : new Error(message);
+    const advice = timeout.aborted ? `${what.service} ${SILENT}` : adviceFor(error, what);
+    const message = mayHaveActed && refusalOf(error) ? `${advice} An earlier attempt failed: ${UNCLEAR_LATER}` : advice;
+    throw mayHaveActed ? new Error(message) : new NothingDone(message);
   }
 }
 
@@ -99,6 +107,7 @@ function adviceFor(error: unknown, what: Post): string {
 }
 
 const UNCLEAR = "Whether the message was sent is unclear: do not send it again unseen.";
+const UNCLEAR_LATER = "whether that one was sent is unclear: look before you send it again.";
 const SILENT = `did not answer within ${LONGEST_MS / 1000} s. ${UNCLEAR}`;
 
 function refusalAdvice(answer: Answer, { service, field }: Post): string {

@@ -105,9 +105,12 @@ function codeOf({ code }: Said): string {
   return typeof code === "string" && /^(PGRST\d{3}|[0-9A-Z]{5})$/.test(code) ? code : "";
 }
 
-/** A database error, or none to reach, means that the transaction was undone or never began. */
+/**
+ * A database error, or none to reach, means that the transaction was undone or never began. Lost connections and 40003
+ * leave it open whether a commit was completed.
+ */
 export function isUndone(code: string): boolean {
-  return /^PGRST00[023]$/.test(code) || (/^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code));
+  return /^PGRST00[023]$/.test(code) || (/^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|40003)/.test(code));
 }
 
 export function outcome(method: string, code = ""): string {

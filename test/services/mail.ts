@@ -1,4 +1,4 @@
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
 /** A real mail server on 127.0.0.1. */
@@ -6,6 +6,7 @@ export interface MailService {
   readonly port: number;
   /** Every message that was taken. */
   readonly messages: readonly ReceivedMail[];
+  onSocket(listener: (socket: Socket) => void): void;
   close(): Promise<void>;
 }
 
@@ -51,7 +52,8 @@ export async function startMail(options: SMTPServerOptions = {}): Promise<MailSe
   server.on("error", () => undefined);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.server.address() as AddressInfo;
-  return { port, messages, close: () => new Promise((resolve) => server.close(() => resolve())) };
+  const onSocket = (listener: (socket: Socket) => void) => void server.server.on("connection", listener);
+  return { port, messages, onSocket, close: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
 /** A part of a message: its headers in order, and its content decoded. */

@@ -132,6 +132,15 @@ describe.skipIf(!hasSchema)("every linear tool, against Linear's published schem
     expect(service.operations.filter((operation) => /^(Create|Update)/.test(operation))).toHaveLength(1);
   });
 
+  it.each(WRITES)("%s leaves the outcome open if errors come with data of what was written", async (name) => {
+    const errors = [{ message: "Forbidden", extensions: { type: "forbidden" } }];
+    const body = { data: { result: { success: true, issue: null } }, errors };
+    const context = await start(({ isWrite }) => (isWrite ? { status: 200, body } : undefined));
+    const error: unknown = await call(name, context).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toHaveProperty("acted");
+  });
+
   it.each(turnOf(ABOUT_ISSUES))("%s tells a wrong number from a team that the key cannot see", async (name) => {
     const context = await start();
     const input = { ...INPUTS[name], state: undefined, assignee: undefined };

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -656,6 +657,20 @@ describe("e-mail", () => {
     expect(await reasonOf("email", context)).toMatch(/did not finish within 30 s.*unclear/);
   });
 
+  it("leaves the outcome unclear where the connection broke off behind the message", async () => {
+    const sockets = new Set<Socket>();
+    const context = await startSmtp({
+      onData: (stream) => {
+        stream.on("end", () => sockets.forEach((socket) => void socket.destroy()));
+        stream.resume();
+      },
+    });
+    mail?.onSocket((socket) => sockets.add(socket));
+    const error: unknown = await send(["email"], context).catch((thrown: unknown) => thrown);
+    expect(error).not.toHaveProperty("acted");
+    expect(String(error)).toMatch(/hung up.*unclear: do not send it again unseen/);
+  });
+
   it("says that nothing was sent when the server cannot be reached", async () => {
     const context = await startSmtp();
     await mail?.close();
@@ -841,6 +856,21 @@ describe("PagerDuty and Opsgenie", () => {
       expect(keys).toHaveLength(4);
       expect(new Set(keys.slice(0, 3)).size).toBe(1);
       expect(keys[3]).not.toBe(keys[2]);
+    },
+  );
+
+  it.each(["pagerduty", "opsgenie"])(
+    "%s may have the alert if it refuses only what came after an attempt that failed",
+    async (channel) => {
+      const context = await startHttp((_, before) =>
+        before === 0
+          ? { status: 503, text: "", headers: { "retry-after": "0" } }
+          : { status: 400, body: { message: "no" } },
+      );
+      const error: unknown = await send([channel], context).catch((thrown: unknown) => thrown);
+      expect(error).not.toHaveProperty("acted");
+      expect(String(error)).toMatch(/400: no.*An earlier attempt failed: whether that one was sent is unclear/);
+      expect(bodies()).toHaveLength(2);
     },
   );
 

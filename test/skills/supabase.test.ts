@@ -806,6 +806,7 @@ describe("on a service that answers as told", () => {
       [{ message: "upstream" }, 502, /502\). upstream. Whether it took effect is unclear/],
       [{ code: "40001", message: "could not serialize" }, 500, /40001.*Nothing was changed/],
       [{ code: "57P01", message: "terminating connection" }, 500, /57P01.*unclear/],
+      [{ code: "40003", message: "completion unknown" }, 500, /40003.*unclear/],
     ])("that fails with %j is told to be undone or unclear", async (body, status, message) => {
       const context = await start(asChange((_, response) => sendJson(response, status, body)));
       await expect(call("update", context)).rejects.toThrow(message);
