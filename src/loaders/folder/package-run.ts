@@ -180,7 +180,9 @@ async function runIn(place: PackagePlace, run: RunParts, program: Program): Prom
   } catch (error) {
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
     const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
-    const told = { type: "SandboxError", message, code: callCodeOf(error), acted: "no", notStarted: true } as const;
+    const code = callCodeOf(error);
+    if (error.acted !== "no") return failed("SandboxError", message, { code, acted: "unknown" });
+    const told = { type: "SandboxError", message, code, acted: "no", notStarted: true } as const;
     return { status: "failed", output: null, logs: "", error: told };
   }
 }

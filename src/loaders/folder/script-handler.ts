@@ -218,7 +218,10 @@ async function start(
     if (!(error instanceof SkillflowError)) throw error;
     const what = error.code === "sandbox.failed" ? `could not be run with ${program}` : "was not run";
     const hint = error.hint === undefined ? "" : `; ${error.hint}`;
-    throw new SkillflowError(error.code, `the script ${file} ${what}: ${error.message}${hint}`, { cause: error });
+    throw new SkillflowError(error.code, `the script ${file} ${what}: ${error.message}${hint}`, {
+      cause: error,
+      acted: error.acted,
+    });
   }
 }
 

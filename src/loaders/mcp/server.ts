@@ -30,7 +30,9 @@ export async function reach<Value>(server: Server, asking: Asking<Value>, mayRep
   } catch (error) {
     asking.context.signal.throwIfAborted();
     const loss = session.lossBy(error);
-    const isUndone = !isAsked || isUntouched(error) || refusalOf(error) !== undefined;
+    // The status of an answer, and not a code that the server chose for an error of its own.
+    const isUntold = loss !== undefined && isUntouched(error);
+    const isUndone = !isAsked || isUntold || refusalOf(error) !== undefined;
     if (loss === undefined) throw failed(session, error, isUndone || session.isRefusal(error));
     await session.close();
     const isHarmless = asking.isReading || isUndone;

@@ -3,7 +3,7 @@ import { SkillflowError } from "../../core/errors.ts";
 import { CODE, CODE_TOOL } from "../../core/own/code.ts";
 import type { Skill, ToolContext } from "../../core/skill.ts";
 import { describeAbsence } from "../../core/skill-reference.ts";
-import type { Json, JsonObject } from "../../core/values.ts";
+import { defined, type Json, type JsonObject } from "../../core/values.ts";
 import type { RunnablePackage } from "../folder/format.ts";
 import { keepMade, type MountedBlob, type RunOutcome, runCode } from "../folder/package-run.ts";
 import type { SkillEntry, SkillSet } from "../registry/skill-set.ts";
@@ -54,7 +54,7 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
   });
   if (outcome.logs.trim() !== "") context.logger.info(outcome.logs.trim());
   if (outcome.status === "completed") return (await keepMade(outcome, context.blobs)).output;
-  throw new SkillflowError(outcome.error.code, describeFailure(outcome));
+  throw new SkillflowError(outcome.error.code, describeFailure(outcome), defined("acted", outcome.error.acted));
 }
 
 /** What others wrote is mounted where the operator trusts it, as it would run. */

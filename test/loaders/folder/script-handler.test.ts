@@ -497,6 +497,13 @@ describe("the child", () => {
     return seen;
   }
 
+  test.each(["no", "unknown"] as const)("that failed says as its sandbox does whether it acted: %s", async (acted) => {
+    const failing = new SkillflowError("sandbox.failed", "processes cannot be ended", { acted });
+    const host: Partial<LoaderHost> = { runForeign: () => Promise.reject(failing) };
+    const error: unknown = await run("h.sh", "", { host }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "sandbox.failed", acted });
+  });
+
   test.each(["h.js", "h.ts", "h.py", "h.sh"])("of %s gets its arguments on stdin alone", async (file) => {
     const command = await commandOf(file);
     expect(JSON.parse(command.stdin)).toEqual({ secret: "canary" });

@@ -377,6 +377,7 @@ describe("a result", () => {
     ["the server failed", () => ({ error: { code: -32_603, message: "it broke" } }), "unknown"],
     ["the answer is not a result", () => ({ content: 7 }), "unknown"],
     ["the method is unknown", () => ({ error: { code: -32_601, message: "no" } }), "no"],
+    ["the error has a code of the server's own", () => ({ error: { code: 404, message: "no team" } }), "unknown"],
     ["the input is invalid", () => ({ error: { code: -32_602, message: "no" } }), "no"],
     ["the server is gone", (_, io) => io.exit(9), "unknown"],
   ])("of a write says whether it may have happened, if %s", async (_what, answer, acted) => {

@@ -1,7 +1,7 @@
 import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { callCodeOf, messageOf, SkillflowError } from "../../../core/errors.ts";
+import { actedOf, callCodeOf, messageOf, SkillflowError } from "../../../core/errors.ts";
 import { type Allowlist, type DescribedTool, refusedBy } from "../../../core/formats/descriptor.ts";
 import {
   type ArgumentValue,
@@ -305,7 +305,7 @@ async function started(
     return result;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw new SkillflowError(callCodeOf(error), `exec failed: ${messageOf(error)}`);
+    throw new SkillflowError(callCodeOf(error), `exec failed: ${messageOf(error)}`, { acted: actedOf(error) });
   }
 }
 

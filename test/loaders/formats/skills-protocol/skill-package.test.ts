@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Diagnostic } from "../../../../src/core/diagnostic.ts";
+import { SkillflowError } from "../../../../src/core/errors.ts";
 import type { JsonObject } from "../../../../src/core/values.ts";
 import type { SkillPackage } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
@@ -436,6 +437,25 @@ describe("a package where there is no sandbox", () => {
         message: expect.stringMatching(/python3 was not run.*install bubblewrap|Linux with bubblewrap/),
       },
     });
+  });
+});
+
+describe("a package whose processes cannot be ended", () => {
+  it("may have acted, and is not run again", async () => {
+    let runs = 0;
+    const runForeign: LoaderHost["runForeign"] = async () => {
+      runs++;
+      throw new SkillflowError("sandbox.failed", "processes cannot be ended", { acted: "unknown" });
+    };
+    const target = packageOf("a.b", "def main(args):\n    return 1\n");
+    const { error } = (await run(target, { host: { ...host, runForeign } })) as { error: object };
+    expect(error).toEqual({
+      type: "SandboxError",
+      message: "processes cannot be ended",
+      code: "sandbox.failed",
+      acted: "unknown",
+    });
+    expect(runs).toBe(1);
   });
 });
 
