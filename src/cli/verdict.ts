@@ -2,7 +2,7 @@ import type { FinishedRun } from "../app/runs/drive.ts";
 import type { WorkflowNode } from "../core/document/node.ts";
 import { callFailure, type NodeResult } from "../core/event/node-result.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
-import { withOptions } from "../core/record/signal-command.ts";
+import { doctorCommand, withOptions } from "../core/record/signal-command.ts";
 import { unroutedText } from "../core/record/unrouted.ts";
 import { ageText } from "../core/state/unseen.ts";
 import { isObject, type JsonObject } from "../core/values.ts";
@@ -341,12 +341,12 @@ export function statusMark(status: string, paint: Paint): string {
 
 /** Undefined where people are asked: the commands that answer stand beside what is asked. */
 function nextCommand(report: Report): string | undefined {
-  const { run, file = "" } = report.record;
+  const { run } = report.record;
   if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
   const isToApply = report.record.kind === "run" && report.result.plan.some(({ applied }) => !applied);
   if (failure === undefined && isToApply) return withOptions(`apply ${run}`, report);
   if (failure === undefined || failure === "run.no_work" || failure === "replay.changed") return `runs show ${run}`;
   const isNew = report.result.error?.node === undefined;
-  return failure === "skills.missing" && isNew ? `doctor ${file}` : resumeCommand(report);
+  return failure === "skills.missing" && isNew ? doctorCommand(report.record) : resumeCommand(report);
 }

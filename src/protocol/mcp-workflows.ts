@@ -16,6 +16,7 @@ import { blobsIn } from "../core/own/blob.ts";
 import type { Observer } from "../core/ports.ts";
 import type { RunResult } from "../core/record/result.ts";
 import { resumeCommand } from "../core/record/resume-command.ts";
+import { shellWord } from "../core/record/signal-command.ts";
 import { chooseBounds, type Writes } from "../core/settings/bounds.ts";
 import type { RunChoices } from "../core/settings/settings.ts";
 import type { Logger } from "../core/skill.ts";
@@ -224,7 +225,7 @@ function summaryOf(finished: FinishedRun): string {
       ? [`It can be carried on: skillflow ${resumeCommand(finished)}`]
       : []),
     ...waiting.map(({ node, ask }) => {
-      return `It waits for a person's word at ${node} (${ask}): skillflow signal ${run} ${node} --approve, or --deny`;
+      return `It waits for a person's word at ${node} (${ask}): skillflow signal ${run} ${shellWord(node)} --approve, or --deny`;
     }),
     ...degraded.map(
       ({ skill, node, reason }) => `${skill === undefined ? "degraded" : `without ${skill}`} at ${node}: ${reason}`,

@@ -1,3 +1,4 @@
+import { doctorCommand } from "../core/record/signal-command.ts";
 import { unroutedText } from "../core/record/unrouted.ts";
 import { isObject, type Json, type JsonObject } from "../core/values.ts";
 import { markdownCode, markdownLine, markdownText } from "./inert.ts";
@@ -313,14 +314,13 @@ function nextSteps(account: Account): string {
   const { result, record, failure } = account;
   const { run, status, degraded } = result;
   const isToApply = openCount(viewReport(account)) > 0;
-  const workflow = record.file ?? result.workflow;
   const steps = [
     isToApply && status === "succeeded" ? `Review and apply what it planned: ${code(`skillflow apply ${run}`)}` : "",
     ...(failure?.next ?? []).map(({ text, command }) => {
       return command === undefined ? sentence(text) : `${sentence(text)}: ${code(`skillflow ${command}`)}`;
     }),
     degraded.some(({ skill }) => skill !== undefined)
-      ? `See what the missing skills need: ${code(`skillflow doctor ${workflow}`)}`
+      ? `See what the missing skills need: ${code(`skillflow ${doctorCommand(record)}`)}`
       : "",
     `Read the run: ${code(`skillflow runs show ${run}`)}`,
   ];

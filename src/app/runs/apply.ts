@@ -8,6 +8,7 @@ import type { Operation, Plan } from "../../core/operation.ts";
 import { isStatePut } from "../../core/own/state.ts";
 import type { StoredRun } from "../../core/ports.ts";
 import { isUnchained } from "../../core/record/chain.ts";
+import { shellWord } from "../../core/record/signal-command.ts";
 import { endOf, laterWords, waitsIn } from "../../core/record/waiting.ts";
 import type { Redactor, Secret } from "../../core/redact/redact.ts";
 import { EXECUTOR, type Logger } from "../../core/skill.ts";
@@ -78,7 +79,7 @@ export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedP
   }
   const [wait] = waitsIn(events);
   if (wait) {
-    const signal = `skillflow signal ${record.run} ${wait.node} --approve`;
+    const signal = `skillflow signal ${record.run} ${shellWord(wait.node)} --approve`;
     throw wrong(`run ${record.run} waits for a person's word at ${wait.node}`, `give it first: ${signal}, or --deny`);
   }
   if (!endOf(events) || laterWords(events).length > 0) {

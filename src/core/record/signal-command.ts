@@ -33,6 +33,11 @@ export function withOptions(command: string, { record, events = [], trusted = []
   return [command, ...trust, ...words].join("");
 }
 
+/** The command that shows what a run's skills need. A file may be named in any way. */
+export function doctorCommand({ file = "WORKFLOW" }: Pick<RunRecord, "file">): string {
+  return `doctor ${shellWord(file.startsWith("-") ? `./${file}` : file)}`;
+}
+
 /** A node with its place as a shell takes it: keys of items may hold anything. */
 export function shellWord(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

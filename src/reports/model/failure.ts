@@ -1,7 +1,7 @@
 import { nodePath } from "../../core/inner/place.ts";
 import { parseModel } from "../../core/model-name.ts";
 import { resumeCommand } from "../../core/record/resume-command.ts";
-import { shellWord } from "../../core/record/signal-command.ts";
+import { doctorCommand, shellWord } from "../../core/record/signal-command.ts";
 import type { Place, Report } from "./report.ts";
 import { complaintOf, type Visit } from "./visit.ts";
 
@@ -78,7 +78,7 @@ interface Failed {
 
 /** What to do, by the kind of what went wrong. */
 function nextSteps(report: Report, { code, message, node, visit }: Failed): Step[] {
-  const { run, file = "WORKFLOW" } = report.record;
+  const { run } = report.record;
   const again: Step = { text: "carry on from there", command: resumeCommand(report) };
   const look: Step[] =
     node === undefined
@@ -92,7 +92,7 @@ function nextSteps(report: Report, { code, message, node, visit }: Failed): Step
   if (code === "limit.reached") return [{ text: "raise the limit and carry on", command: resumeCommand(report) }];
   if (code === "run.interrupted") return [again];
   if (code === "skills.missing" || code === "config.missing") {
-    const doctor: Step = { text: "set what its skills need", command: `doctor ${file}` };
+    const doctor: Step = { text: "set what its skills need", command: doctorCommand(report.record) };
     return node === undefined ? [doctor] : [doctor, again];
   }
   if (code === "model.auth") return [{ text: "set the provider's key, then carry on", command: resumeCommand(report) }];

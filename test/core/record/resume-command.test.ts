@@ -47,3 +47,17 @@ describe("the command that carries a run on", () => {
     expect(resumeCommand({ ...first, events, result: describeResult(first.record, state) })).toBe("resume r1");
   });
 });
+
+describe("the command that examines what a run lacked", () => {
+  test.each([
+    ["w.yml; touch x", "'w.yml; touch x'"],
+    ["$(touch x)", "'$(touch x)'"],
+    ["--allow-scripts", "./--allow-scripts"],
+  ])("takes the file %s as one word", (file, word) => {
+    const failed = played({ max_steps: 3 }, { answers: [breaks()] });
+    const result = { ...failed.result, error: { code: "skills.missing" as const, message: "no skills" } };
+    const report = { ...failed, record: { ...failed.record, file }, result };
+    const verdict = describeVerdict(report, { paint: (_format, text) => text, width: 80, program: "skillflow" });
+    expect(verdict).toContain(`next: skillflow doctor ${word}\n`);
+  });
+});
