@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --
-import { readFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
 
 /**
  * Where the program begins. What it says of itself was written down when it was built; all else is loaded. The `--` of
@@ -43,7 +43,14 @@ function cacheFolder(): string | undefined {
   const inHome = process.platform === "darwin" ? "Library/Caches" : ".cache";
   const usual = process.platform === "win32" ? LOCALAPPDATA : join(HOME, inHome);
   const folder = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : (usual ?? "");
-  return NODE_DISABLE_COMPILE_CACHE || !isAbsolute(folder) ? undefined : join(folder, "skillflow");
+  const isUsable = !NODE_DISABLE_COMPILE_CACHE && isAbsolute(folder) && !isInCheckout(folder);
+  return isUsable ? join(folder, "skillflow") : undefined;
+}
+
+/** Whoever wrote a checkout could put code into a cache folder there, as CI jobs have one. */
+function isInCheckout(folder: string): boolean {
+  if (existsSync(join(folder, ".git"))) return true;
+  return dirname(folder) !== folder && isInCheckout(dirname(folder));
 }
 
 declare const __COMMANDS__: readonly string[];

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   lstatSync,
@@ -153,12 +154,15 @@ function compile({ path, code, name }: Source, cache: Cache | undefined) {
   return script.runInThisContext();
 }
 
-/** V8 runs the code as it is: the file must be the user's own, and whole. */
+/** V8 runs the code as it is: the file and its folder must be the user's own, and the file whole and never readable to others. */
 function readKept(path: string, uid: number | undefined): { commands: readonly string[]; code: Buffer } | undefined {
   let file: number | undefined;
   try {
-    file = openSync(path, "r");
-    if (!isOurs(fstatSync(file), uid)) return undefined;
+    // Without O_NONBLOCK a named pipe would wait for its writer.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    const stats = fstatSync(file);
+    if (!stats.isFile() || !isOurs(stats, uid) || !isOurs(lstatSync(dirname(path)), uid)) return undefined;
+    if (uid !== undefined && (stats.mode & 0o077) !== 0) return undefined;
     const bytes = readFileSync(file);
     const end = bytes.indexOf("\n");
     const { commands, checksum } = JSON.parse(bytes.toString("utf8", 0, end));

@@ -6,7 +6,10 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -110,6 +113,7 @@ describe("the code that V8 compiled", () => {
     ["is cut off", () => truncateSync(kept(), 100_000)],
     ["has another bit", () => flipBit(kept())],
     ["others may write to", () => chmodSync(kept(), 0o666)],
+    ["others may read", () => chmodSync(kept(), 0o644)],
   ])("is replaced if it %s", async (_what, spoil) => {
     const first = await start();
     const { ino } = statSync(kept());
@@ -125,6 +129,28 @@ describe("the code that V8 compiled", () => {
     chmodSync(folder(), 0o777);
     expect(await start()).toMatchObject({ code: 0, stderr: "" });
     expect(names()).toEqual([]);
+  });
+
+  it("is not taken from a checkout, nor from a folder that others may write to, nor through a link", async () => {
+    const plain = await start(["runs", "list"]);
+    const program = join(dist, "program.js");
+    const text = readFileSync(program, "latin1");
+    // V8 compares the length of the source only.
+    writeFileSync(program, text.replaceAll("no runs yet", "planted yet"), "latin1");
+    rmSync(kept());
+    expect(await start(["runs", "list"])).toMatchObject({ stderr: expect.stringContaining("planted yet") });
+    writeFileSync(program, text, "latin1");
+    expect(await start(["runs", "list"])).toMatchObject({ stderr: expect.stringContaining("planted yet") });
+    const planted = kept();
+    chmodSync(folder(), 0o777);
+    expect(await start(["runs", "list"])).toEqual(plain);
+    chmodSync(folder(), 0o700);
+    mkdirSync(join(cache, ".git"));
+    expect(await start(["runs", "list"])).toEqual(plain);
+    rmSync(join(cache, ".git"), { recursive: true });
+    renameSync(planted, join(cache, "elsewhere"));
+    symlinkSync(join(cache, "elsewhere"), planted);
+    expect(await start(["runs", "list"])).toEqual(plain);
   });
 
   it.skipIf(process.getuid?.() !== 0)("is not written into another user's folder", async () => {

@@ -182,13 +182,15 @@ function isDigit(code: number): boolean {
 }
 
 function runOf(text: string, pieces: readonly Piece[]): Run {
+  let length = 0;
+  const starts = pieces.map(({ from, to }) => {
+    length += to - from;
+    return length - (to - from);
+  });
   const place = (at: number) => {
-    let left = at;
-    for (const { from, to } of pieces) {
-      if (left < to - from) return from + left;
-      left -= to - from;
-    }
-    return pieces.at(-1)?.to ?? 0;
+    const index = lastUpTo(starts.length, (piece) => (starts[piece] ?? 0) <= at);
+    const { from = 0, to = 0 } = pieces[index] ?? {};
+    return Math.min(from + at - (starts[index] ?? 0), to);
   };
   return {
     start: pieces[0]?.from ?? 0,
@@ -268,14 +270,20 @@ function runOfBytes(
     eachNumber(text, from, to, (_, first, last) => found.push([first, last]));
     return found;
   };
+  // Asked for only where something was found, and then often.
+  let read: { readonly places: readonly number[]; readonly numbers: ReturnType<typeof stretches> } | undefined;
+  const readPlaces = () => {
+    const places: number[] = [];
+    readBytes(bytes, places);
+    return { places, numbers: stretches() };
+  };
   return {
     start: from,
     end: to,
     text: readBytes(bytes).join(""),
     toText(start, end) {
-      const places: number[] = [];
-      readBytes(bytes, places);
-      const numbers = stretches();
+      read ??= readPlaces();
+      const { places, numbers } = read;
       return [numbers[places[start] ?? 0]?.[0] ?? from, numbers[(places[end] ?? bytes.length) - 1]?.[1] ?? to];
     },
     without(first, last) {

@@ -146,6 +146,20 @@ describe("a dump of bytes that holds a secret", () => {
   });
 });
 
+describe("a secret that repeats itself", () => {
+  const repeating = createRedactor([{ name: "S", value: "a".repeat(40) }]);
+
+  // A checkout may choose the values of its .env, and its jobs what they print.
+  test.each([
+    ["base64 in short lines", "YWFh\n"],
+    ["numbers", "97, "],
+    ["numbers in hexadecimal digits", "0x61,"],
+    ["pairs", "61:"],
+  ])("is found at every place of a long text of %s", (_, unit) => {
+    expect(repeating.text(unit.repeat(400_000 / unit.length))).toMatch(/^.{0,9}\[redacted:S\][\s\S]{0,40}$/);
+  });
+});
+
 describe("one secret", () => {
   test.each([
     ["as it is", TOKEN.value],
