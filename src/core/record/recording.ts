@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Workflow } from "../document/workflow.ts";
-import { eventSchema, type RunEvent } from "../event/event.ts";
+import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
 import { type RunRecord, runRecordSchema } from "../event/record.ts";
 import { workflowAt } from "../inner/documents.ts";
 import type { KnownSkills } from "../skill-reference.ts";
@@ -79,9 +79,17 @@ function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | u
   const workflow = workflowAt(record, event.at) ?? NOTHING;
   const named = nodesOf(event).find((node) => !Object.hasOwn(workflow.nodes, node));
   if (named !== undefined) return `there is no node ${named}`;
+  if (event.type === "workflow:end") return faultOfEnd(event);
   if (event.type !== "route") return undefined;
   const edge = workflow.edges[event.edge];
   return edge?.from === event.from && edge.to === event.to ? undefined : `edge ${event.edge} leads elsewhere`;
+}
+
+/** The status and the exit code, which follows from the error, never contradict each other. */
+function faultOfEnd({ status, error }: EventOf<"workflow:end">): string | undefined {
+  const isDone = status === "succeeded" || status === "skipped";
+  if (isDone !== (error === undefined)) return `status ${status} ${isDone ? "has an" : "lacks its"} error`;
+  return (status === "waiting") === (error?.code === "run.waiting") ? undefined : `status ${status} has another error`;
 }
 
 const NOTHING = { nodes: {}, edges: [] };

@@ -64,6 +64,18 @@ describe("a recording", () => {
     ["an event of no time", (lines) => (at(lines, "model:reply").time = "soon"), /^5: time is no date/],
     ["a route over another edge", (lines) => (at(lines, "route").edge = 1), /edge 1 leads elsewhere/],
     ["a route over no edge", (lines) => (at(lines, "route").edge = 9), /edge 9 leads elsewhere/],
+    ["a failure without its error", (lines) => (at(lines, "workflow:end").status = "failed"), /failed lacks its error/],
+    [
+      "a success with an error",
+      (lines) => (at(lines, "workflow:end").error = { code: "node.failed", message: "m" }),
+      /succeeded has an error/,
+    ],
+    [
+      "a failure that waits",
+      (lines) =>
+        Object.assign(at(lines, "workflow:end"), { status: "failed", error: { code: "run.waiting", message: "m" } }),
+      /failed has another error/,
+    ],
     ["a status that is none", (lines) => (at(lines, "workflow:end").status = "fine"), /status/],
   ])("with %s is none", (_, change, fault) => {
     const { line, message } = faultOfRecording(...changed(change)) ?? {};
