@@ -117,15 +117,29 @@ interface Means extends CallOptions {
 async function runHandler(means: Means, handler: Handler, call: Call, outer: Stopping): Promise<Outcome> {
   const ending = openEnding(means.timeoutMs, outer);
   const acted = call.tool.effect === "write" ? "unknown" : "no";
+  let isSent = false;
+  const fetch: typeof globalThis.fetch = async (...request) => {
+    try {
+      const answer = await means.fetch(...request);
+      isSent = true;
+      return answer;
+    } catch (error) {
+      isSent ||= refusalOf(error) === undefined;
+      throw error;
+    }
+  };
   try {
     const input = copyJson(call.input);
-    const work = () => callHandler(handler.tool, input, contextOf(means, handler, call, ending));
+    const work = () => callHandler(handler.tool, input, contextOf({ ...means, fetch }, handler, call, ending));
     const given = await ending.orFailure(suspected(ending, work));
     const outcome = checked(given, call.tool.output_schema);
     return typeof outcome === "string" ? { error: outcome, code: "output.invalid", acted } : outcome;
   } catch (error) {
     const ended = ending.failure();
-    return ended ? { ...ended, acted } : failureOf(call.tool, error);
+    if (ended) return { ...ended, acted };
+    const failure = failureOf(call.tool, error);
+    // One request that is not allowed says nothing about those before it.
+    return isSent && failure.code === "offline.refused" ? { ...failure, acted } : failure;
   } finally {
     ending.close();
   }

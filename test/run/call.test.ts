@@ -57,6 +57,20 @@ describe("a failed write", () => {
     const outcome = await caller(handler, options, { effect: "write" })();
     return "acted" in outcome ? outcome.acted : undefined;
   };
+  test.each([
+    [["http://127.0.0.1/", "https://x.example/"], "unknown"],
+    [["https://x.example/", "http://127.0.0.1/"], "no"],
+  ])("of the requests %j may have acted: %s", async (urls, expected) => {
+    const fetch = async (url: unknown) => {
+      if (String(url).startsWith("https:")) throw new SkillflowError("offline.refused", "no");
+      return new Response("ok");
+    };
+    const handler: Handler = async (_, context) => {
+      for (const url of urls) await context.fetch(url);
+    };
+    expect(await acted(handler, { fetch })).toBe(expected);
+  });
+
   const connecting = Object.assign(new Error("connect"), { code: "ECONNREFUSED", syscall: "connect" });
   const refused = (error: unknown) => (_: unknown, context: ToolContext) =>
     requestsOf(context)
