@@ -47,7 +47,7 @@ function cacheFolder(): string | undefined {
   return isUsable ? join(folder, "skillflow") : undefined;
 }
 
-/** Whoever wrote a checkout could put code into a cache folder there, as CI jobs have one. */
+/** A CI job may have its cache folder in the checkout, whose author could put code there. */
 function isInCheckout(folder: string): boolean {
   if (existsSync(join(folder, ".git"))) return true;
   return dirname(folder) !== folder && isInCheckout(dirname(folder));

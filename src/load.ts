@@ -154,7 +154,7 @@ function compile({ path, code, name }: Source, cache: Cache | undefined) {
   return script.runInThisContext();
 }
 
-/** V8 runs the code as it is: the file and its folder must be the user's own, and the file whole and never readable to others. */
+/** V8 runs the code as it is: the file and its folder must be the user's own, and the file whole and readable to the user only. */
 function readKept(path: string, uid: number | undefined): { commands: readonly string[]; code: Buffer } | undefined {
   let file: number | undefined;
   try {

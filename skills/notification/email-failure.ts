@@ -11,7 +11,7 @@ export function isUnsent(error: unknown): boolean {
   return syscall === "connect" || timeoutType === "CONNECT_TIMEOUT" || timeoutType === "GREETING_TIMEOUT";
 }
 
-/** What else errors of a connection have. */
+/** Properties that only errors of a connection have. */
 interface Broken {
   readonly syscall?: string;
   readonly timeoutType?: string;

@@ -30,9 +30,9 @@ export async function reach<Value>(server: Server, asking: Asking<Value>, mayRep
   } catch (error) {
     asking.context.signal.throwIfAborted();
     const loss = session.lossBy(error);
-    // The status of an answer, and not a code that the server chose for an error of its own.
-    const isUntold = loss !== undefined && isUntouched(error);
-    const isUndone = !isAsked || isUntold || refusalOf(error) !== undefined;
+    // The status of an HTTP answer counts, but not a code that the server chose for its own error.
+    const isUnreached = loss !== undefined && isUntouched(error);
+    const isUndone = !isAsked || isUnreached || refusalOf(error) !== undefined;
     if (loss === undefined) throw failed(session, error, isUndone || session.isRefusal(error));
     await session.close();
     const isHarmless = asking.isReading || isUndone;
