@@ -38,7 +38,7 @@ type NodeOutlines = {
 export interface Outcome {
   readonly status: NodeResult["status"];
   readonly data: JsonObject;
-  readonly toolCalls: readonly Pick<ToolCall, "tool" | "error" | "output">[];
+  readonly toolCalls: readonly Pick<ToolCall, "ref" | "tool" | "error" | "output">[];
   readonly evidence?: Pick<EvidenceCounts, "claims" | "supported"> | undefined;
 }
 
@@ -71,7 +71,11 @@ function outcomeIn({ status, data, toolCalls, evidence }: Outcome): Outcome {
       ...defined("approved", data.approved),
       ...(Array.isArray(data.items) ? { items: data.items.map(itemIn) } : {}),
     },
-    toolCalls: toolCalls.map((call) => ({ tool: call.tool, ...defined("error", callFailure(call)) })),
+    toolCalls: toolCalls.map((call) => ({
+      ...defined("ref", call.ref),
+      tool: call.tool,
+      ...defined("error", callFailure(call)),
+    })),
   };
 }
 

@@ -46,10 +46,15 @@ export function degradedNodes(run: Degradable, { visited, inside, last, results,
     const paths = [node, ...entered.filter((path) => path.startsWith(`${node}/`))];
     const lacks = new Map(paths.flatMap((path) => lackingAt(run, path, changed?.get(path))));
     const result = results.get(node);
-    const reason = result && shortfallOf(run, node, result, node === last);
+    const reason = result && shortfallOf(run, node, lacks.size === 0 ? result : begunOnly(result), node === last);
     const missing = [...lacks].map(([skill, why]): Degraded => ({ skill, node, reason: why }));
     return reason === undefined ? missing : [...missing, { node, reason }];
   });
+}
+
+/** Without the calls that were never started: a node that lacks a skill names tools that it does not have. */
+function begunOnly(result: Outcome): Outcome {
+  return { ...result, toolCalls: result.toolCalls.filter(({ ref }) => ref !== undefined) };
 }
 
 /** The skills that a visited node lacks. One that does not apply here counts only if the node has no other skill. */
