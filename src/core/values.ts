@@ -256,3 +256,6 @@ export function lazy<Value>(make: () => Value): () => Value {
 
 /** What fits such a schema. */
 export type Fitting<Schema extends () => z.ZodType> = z.infer<ReturnType<Schema>>;
+
+/** How a document is parsed: a process reads few, and compiling validators would take longer than they save. */
+export const PARSED_ONCE = { jitless: true } as const;

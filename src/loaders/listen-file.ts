@@ -1,9 +1,8 @@
 import { byPlace, type Diagnostic } from "../core/diagnostic.ts";
-import { PARSED_ONCE } from "../core/document/workflow.ts";
 import { messageOf } from "../core/errors.ts";
 import { checkListenFile } from "../core/listen/check.ts";
 import { type ListenFile, listenFileSchema } from "../core/listen/listen-file.ts";
-import { isObject } from "../core/values.ts";
+import { isObject, PARSED_ONCE } from "../core/values.ts";
 import { readRegular } from "../files.ts";
 import { nearFile } from "./near-file.ts";
 import { describeIssues } from "./schema-findings.ts";

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import type { DiagnosticCode } from "../core/diagnostic.ts";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../core/diagnostic.ts";
-import { PARSED_ONCE, type Workflow, workflowSchema } from "../core/document/workflow.ts";
+import { type Workflow, workflowSchema } from "../core/document/workflow.ts";
 import { messageOf } from "../core/errors.ts";
 import type { KnownSkills } from "../core/skill-reference.ts";
-import { isObject } from "../core/values.ts";
+import { isObject, PARSED_ONCE } from "../core/values.ts";
 import { checkWorkflow } from "../core/workflow/check.ts";
 import { readRegular } from "../files.ts";
 import { nearFile } from "./near-file.ts";

@@ -7,9 +7,6 @@ import { mcpServerSchema } from "./mcp-server.ts";
 import { edge, node } from "./node.ts";
 import { sources } from "./source.ts";
 
-/** How a document is parsed: a process reads few, and compiling validators would take longer than they save. */
-export const PARSED_ONCE = { jitless: true } as const;
-
 const inlineSkill = lazy(() =>
   z
     .strictObject({

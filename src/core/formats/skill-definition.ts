@@ -3,10 +3,9 @@ import { CONFIG_FORMATS } from "../availability/config-form.ts";
 import { fieldPath } from "../diagnostic.ts";
 import { toolEffect, toolReach } from "../document/field.ts";
 import { mcpServerSchema } from "../document/mcp-server.ts";
-import { PARSED_ONCE } from "../document/workflow.ts";
 import { checkJsonSchema } from "../schema/json-schema.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
-import { isObject, lazy } from "../values.ts";
+import { isObject, lazy, PARSED_ONCE } from "../values.ts";
 
 /** A skill as code or another program writes it, declared once: validator and published schema (Skills & Tools). */
 
