@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { ProjectConfig } from "../core/config.ts";
 import type { Diagnostic } from "../core/diagnostic.ts";
 import type { Workflow } from "../core/document/workflow.ts";
+import type { RecordedOption } from "../core/event/record.ts";
 import { setTimeBound } from "../core/schema/time-bound.ts";
 import { nearest } from "../core/values.ts";
 import type { SkillLevel } from "../loaders/folder/level.ts";
@@ -23,7 +24,6 @@ import {
 import { ownPath } from "../own-files.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
 import type { Workspace, WorkspaceOptions } from "./host.ts";
-import { optionsAgain } from "./runs/again.ts";
 import { cannotCount, chooseSkills, type NamedSkill, NO_FLAGS, type SkillChoices } from "./skills/choices.ts";
 
 export { nearFile } from "../loaders/near-file.ts";
@@ -199,4 +199,29 @@ export function unknownSkills(
 /** Where the project's own folders are: at the root of its repository, else where the program is run. */
 export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
   return projectRoot(cwd);
+}
+
+/** The options that a command needs again to continue a run. Values of `--set` may be secrets, so only their keys are kept, and trust is never recorded. */
+function optionsAgain({ envFrom }: Pick<Host, "envFrom">, options: WorkspaceOptions): RecordedOption[] {
+  const { skillFlags, store } = options;
+  const given: readonly (readonly [RecordedOption["name"], string | boolean | undefined])[] = [
+    ["env-from", envFrom],
+    ...[...options.overrides.keys()].map((key) => ["set", `${key}=VALUE`] as const),
+    ...options.skillDirs.map((folder) => ["skills", folder] as const),
+    ["no-discover", !options.discover],
+    ...(skillFlags?.variables ?? []).map((pair) => ["skill-env", pair.join("=")] as const),
+    ...(skillFlags?.effects ?? []).map((pair) => ["effect", pair.join("=")] as const),
+    ["skill-order", skillFlags?.order],
+    ["allow-scripts", skillFlags?.allowScripts],
+    ["allow-define-tool", skillFlags?.allowDefineTool],
+    ["writable-workdir", options.writableWorkdir],
+    ["store", typeof store === "string" ? store : undefined],
+    ["engine", typeof store === "object" && "engine" in store ? store.engine : undefined],
+    ["state", typeof options.state === "string" ? options.state : undefined],
+    ["offline", options.offline],
+  ];
+  return given.flatMap(([name, value]): RecordedOption[] => {
+    if (value === undefined || value === false) return [];
+    return [value === true ? { name } : { name, value }];
+  });
 }
